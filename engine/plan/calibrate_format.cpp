@@ -10,8 +10,6 @@ namespace {
 // Of samples together: larger than the caches, where that takes no more than a few.
 constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostFormatSamples = 16;
-constexpr std::uint64_t kCheckedBytes = std::uint64_t{64} << 20;
-constexpr double kCheckSeconds = 0.1;
 
 // Host memory, page-locked where the system lets us.
 class Locked {
@@ -45,22 +43,6 @@ std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, s
     return samples;
 }
 
-bool was_measured_beside_other_work(const CostTable& kept, Backend& device, CpuOperations& host,
-                                    const FormatCalibration& wanted, std::size_t bytes, std::stop_token stop) {
-    if (kept.cpu_expert.empty() || kept.cpu_expert.front().n_tokens != 1) return false;
-    const auto n = static_cast<std::int64_t>(std::clamp<std::uint64_t>(kCheckedBytes / bytes, 1, kMostFormatSamples));
-    HostBuffer memory(static_cast<std::size_t>(n) * bytes, "measuring");
-    const std::vector<kernels::ExpertView> samples = fill_samples(wanted, bytes, n, memory.data());
-    CalibrationRequest request;
-    request.experts = samples;
-    request.format = wanted.format;
-    request.n_active = wanted.grid.n_active;
-    request.largest = 1;
-    request.budget_s = kCheckSeconds;
-    const CostTable now = calibrate(device, host, request, {}, std::move(stop));
-    return !now.cpu_expert.empty() && now.cpu_expert.front().us * kKeptMargin < kept.cpu_expert.front().us;
-}
-
 }  // namespace
 
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
@@ -72,19 +54,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     };
     CostTable table;
     if (measured != nullptr) *measured = false;
-    using Kept = FormatCalibration::Kept;
-    std::int64_t largest = wanted.largest;
-    double budget_s = wanted.budget_s;
-    const auto find = [&](const std::string& kept_as) {
-        if (wanted.kept == Kept::kIgnore || !cache.load(kept_as, table)) return false;
-        if (wanted.kept == Kept::kTrust || !was_measured_beside_other_work(table, device, host, wanted, bytes, stop)) {
-            return true;
-        }
-        // What replaces it is to be as much.
-        largest = std::max(largest, table.cpu_expert.back().n_tokens);
-        budget_s = FormatCalibration().budget_s;
-        return false;
-    };
+    const auto find = [&](const std::string& kept_as) { return !wanted.anew && cache.load(kept_as, table); };
     {
         // Whether memory can be locked may have changed since a calibration was kept: one expert's worth tells.
         const Locked probe(device, bytes);
@@ -93,7 +63,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     // For want of a device to share the work with, the CPU is often asked for a few tokens only.
     const bool host_only = device.shares_host_memory();
     const auto host_key = [&] {
-        return key(false) + (largest < kFullCalibration ? "|up to " + std::to_string(largest) : std::string());
+        return key(false) + (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
     };
     if (host_only && find(host_key())) return table;
     if (measured != nullptr) *measured = true;
@@ -112,8 +82,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     request.device_slot = slot.data();
     request.pinned = memory.pinned();
     request.n_active = wanted.grid.n_active;
-    request.largest = largest;
-    request.budget_s = budget_s;
+    request.largest = wanted.largest;
+    request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));
     if (slot || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
     return table;

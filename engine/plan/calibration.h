@@ -59,13 +59,8 @@ struct FormatCalibration {
     // Fills a block of grid.expert_bytes(format) with the n-th sample: some
     // expert in the format, or as many bytes like one.
     std::function<void(std::int64_t n, std::byte* block)> pack;
-    // Other work on the machine makes a measurement too slow, never too fast, and it is
-    // kept: so one token's expert is timed again (kCheck), and where it takes less than
-    // kept by kKeptMargin, all is measured anew.
-    enum class Kept : std::uint8_t { kTrust, kCheck, kIgnore };
-    Kept kept = Kept::kTrust;
+    bool anew = false;  // what is kept does not count
 };
-inline constexpr double kKeptMargin = 1.3;
 
 // calibrate() of experts in one format, in memory that is page-locked where the system
 // lets us, with a slot on the device where that has room for one (else the CPU alone is

@@ -440,17 +440,19 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
 }
 
 FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
-                                  const std::stop_token& stop) {
+                                  const std::stop_token& stop, bool anew) {
     const WeightSource& source = source_for(request);
     kernels::ThreadPool pool(request.n_threads);
     CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
     const LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device->info()});
     const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand())};
-    static_cast<void>(measured_costs(costed, *device, host, progress, stop));
+    static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
+    if (anew) costs_.clear();
     FitEstimate estimate = this->estimate(request, held);
-    if (estimate.fits && !estimate.forecast && !directory_.empty()) {
-        static_cast<void>(disk_read_us(costed, directory_, *source_, host, stop));
+    const bool reads_disk = anew ? known_disk_read_us(costed, directory_).has_value() : !estimate.forecast;
+    if (estimate.fits && reads_disk && !directory_.empty()) {
+        static_cast<void>(disk_read_us(costed, directory_, *source_, host, stop, anew));
         estimate = this->estimate(request, held);
     }
     return estimate;

@@ -94,9 +94,10 @@ class FitEstimator {
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
     // The same after what its forecast wants has been measured and kept (some seconds).
-    // Throws what a load does too.
+    // `anew`: what is kept does not count; other work on the machine may have made it too
+    // slow. Throws what a load does too.
     FitEstimate measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
-                        const std::stop_token& stop);
+                        const std::stop_token& stop, bool anew = false);
 
     // WeightSource::model_fingerprint() as text; empty where there is none. Reads the beginnings of the tensors.
     std::string fingerprint();

@@ -120,15 +120,16 @@ std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo
 }
 
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
-                          const LoadProgressFn& progress, const std::stop_token& stop) {
+                          const LoadProgressFn& progress, const std::stop_token& stop, bool anew) {
     const CalibrationCache cache = cost_cache(model.request);
     FormatCalibration wanted = random_experts(model, device);
+    wanted.anew = anew;
     const auto find = [&](kernels::WeightType format) {
         set_format(wanted, format);
         return format_costs(device, host, wanted, cache, measuring(progress), stop);
     };
     FormatCosts master = find(model.master);
-    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop);
+    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop, anew);
     ModelCosts costs{CostModel(std::move(master.table)), master.measured, {}};
     costs.cost.set_master(model.master);
     for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
@@ -178,11 +179,12 @@ std::optional<double> known_disk_read_us(const CostedModel& model, const std::fi
 }
 
 double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                    CpuOperations& host, const std::stop_token& stop) {
+                    CpuOperations& host, const std::stop_token& stop, bool anew) {
     const CalibrationCache cache = cost_cache(model.request);
     const std::string key = disk_key(model, folder, host.form());
     double us = 0;
-    if (cache.load(key, us)) return us;
+    if (!anew && cache.load(key, us)) return us;
+    us = 0;
     const ExpertGrid& grid = model.spec.experts;
     if (model.request.direct_reads) us = measure_direct_read_us(source, grid, stop);
     if (us == 0)

@@ -40,9 +40,10 @@ struct ModelCosts {
 // where something is missing. A disk counts as known_disk_read_us() says.
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
 
-// What is not known is measured now, on random weights, and kept. Throws Error.
+// What is not known (`anew`: everything) is measured now, on random weights, and kept.
+// Throws Error.
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
-                          const LoadProgressFn& progress, const std::stop_token& stop);
+                          const LoadProgressFn& progress, const std::stop_token& stop, bool anew = false);
 
 // Costs of the master's experts measured anew and kept. An emulated device's are
 // accounted by it; of these only the CPU's part is kept, where the profile does not have
@@ -55,10 +56,10 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 // Microseconds from disk into RAM for an expert of the master, where no profile has them:
 // kept for this machine and this model's folder (empty: synthetic).
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder);
-// The same, else measured now on these weights, and kept. 0: not known.
+// The same, else (`anew`: always) measured now on these weights, and kept. 0: not known.
+double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
+                    CpuOperations& host, const std::stop_token& stop, bool anew = false);
 // Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device);
-double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                    CpuOperations& host, const std::stop_token& stop);
 
 }  // namespace offstage::engine

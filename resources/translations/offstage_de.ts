@@ -5181,6 +5181,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>&amp;Messen</translation>
     </message>
     <message>
+        <source>&amp;Measure again</source>
+        <translation>&amp;Erneut messen</translation>
+    </message>
+    <message>
         <source>What was measured so far is kept</source>
         <translation>Was bisher gemessen wurde, bleibt erhalten</translation>
     </message>

@@ -5176,6 +5176,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Đ&amp;o</translation>
     </message>
     <message>
+        <source>&amp;Measure again</source>
+        <translation>Đ&amp;o lại</translation>
+    </message>
+    <message>
         <source>What was measured so far is kept</source>
         <translation>Những gì đã đo được sẽ được giữ lại</translation>
     </message>

@@ -123,6 +123,19 @@ class TestOneForecast : public QObject {
         QVERIFY(after.forecast && same(figures_of(*after.forecast), plan));
     }
 
+    void measuringAnew_replacesWhatIsKept() {
+        const QTemporaryDir folder;
+        LoadRequest request = requestFor(demoModel(), QStringLiteral("cpu"), 0, 256);
+        request.cache_directory = folder.path().toStdString();
+        FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
+        const Figures first = figures_of(*estimator.measure(request, {}, {}, {}).forecast);
+        QVERIFY(same(figures_of(*estimator.measure(request, {}, {}, {}).forecast), first));
+        // Two measurements do not give the same nanoseconds.
+        const Figures anew = figures_of(*estimator.measure(request, {}, {}, {}, true).forecast);
+        QVERIFY(!same(anew, first));
+        QVERIFY(same(figures_of(*estimator.estimate(request).forecast), anew));
+    }
+
     void measuring_canBeCancelled() {
         const QTemporaryDir nothing;
         LoadRequest request = requestFor(demoModel(), QStringLiteral("cpu"), 0, 256);

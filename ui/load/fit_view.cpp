@@ -372,8 +372,11 @@ void FitView::forgetEstimate() {
 void FitView::showSpeed() {
     const auto* forecast = m_estimate && m_estimate->forecast ? &*m_estimate->forecast : nullptr;
     const bool unknown = m_estimate && m_estimate->fits && forecast == nullptr;
-    m_measure->setVisible(unknown || m_isMeasuring);
-    m_measure->setText(m_isMeasuring ? tr("&Cancel") : tr("&Measure"));
+    // What a busy computer gave is too slow for as long as it is kept. A whole machine
+    // that is emulated is not measured.
+    const bool again = forecast != nullptr && !m_estimate->device.emulated_host;
+    m_measure->setVisible(unknown || again || m_isMeasuring);
+    m_measure->setText(m_isMeasuring ? tr("&Cancel") : again ? tr("&Measure again") : tr("&Measure"));
     m_measure->setEnabled(m_isMeasuring || m_mayMeasure);
     m_measure->setToolTip(m_isMeasuring ? tr("What was measured so far is kept")
                           : m_mayMeasure
@@ -399,7 +402,7 @@ void FitView::measureOrCancel() {
     m_isMeasuring = true;
     m_percent = 0;
     m_askedModel = m_model;
-    m_worker->measure(request(), m_held);
+    m_worker->measure(request(), m_held, m_estimate && m_estimate->forecast);
     showSpeed();
     Q_EMIT changed();
 }

@@ -24,7 +24,7 @@ FitWorker::~FitWorker() {
     m_thread.wait();
 }
 
-void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld& held, bool measures) {
+void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld& held, Measures measures) {
     m_stop.request_stop();
     m_stop = std::stop_source();
     const quint64 id = ++m_newest;
@@ -50,8 +50,9 @@ void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld&
                         },
                         Qt::QueuedConnection);
                 };
-                estimate = measures ? bench->estimator->measure(request, held, progress, stop)
-                                    : bench->estimator->estimate(request, held);
+                estimate = measures == Measures::kNothing
+                               ? bench->estimator->estimate(request, held)
+                               : bench->estimator->measure(request, held, progress, stop, measures == Measures::kAnew);
             } catch (const engine::Error& error) {
                 failure = {error.kind(), QString::fromUtf8(error.what()), QString::fromStdString(error.detail())};
             } catch (const std::exception& error) {

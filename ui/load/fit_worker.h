@@ -20,9 +20,14 @@ class FitWorker : public QObject {
     ~FitWorker() override;
 
     // estimated() or failed() follows for the newest request only. Ends a measurement.
-    void ask(const engine::LoadRequest& request, const engine::FitHeld& held) { begin(request, held, false); }
-    // The same after what its forecast wants was measured, which takes some seconds.
-    void measure(const engine::LoadRequest& request, const engine::FitHeld& held) { begin(request, held, true); }
+    void ask(const engine::LoadRequest& request, const engine::FitHeld& held) {
+        begin(request, held, Measures::kNothing);
+    }
+    // The same after what its forecast wants was measured (`anew`: even what was before),
+    // which takes some seconds.
+    void measure(const engine::LoadRequest& request, const engine::FitHeld& held, bool anew) {
+        begin(request, held, anew ? Measures::kAnew : Measures::kUnknown);
+    }
     // failed() with ErrorKind::kCancelled follows.
     void cancel() { m_stop.request_stop(); }
     bool isBusy() const { return m_pending > 0; }
@@ -34,7 +39,8 @@ class FitWorker : public QObject {
 
   private:
     struct Bench;  // what lives on the thread
-    void begin(const engine::LoadRequest& request, const engine::FitHeld& held, bool measures);
+    enum class Measures { kNothing, kUnknown, kAnew };
+    void begin(const engine::LoadRequest& request, const engine::FitHeld& held, Measures measures);
 
     QThread m_thread;
     std::shared_ptr<Bench> m_bench;

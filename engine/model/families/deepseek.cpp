@@ -44,12 +44,11 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     router.renormalise = config.flag("norm_topk_prob", v3);
     router.scale = static_cast<float>(config.positive("routed_scaling_factor", v3 ? 2.5 : 1.0));
     if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
-    const std::string method = config.has_value("topk_method") ? config.text("topk_method")
-                               : v3                            ? "noaux_tc"
-                                                               : "greedy";
-    const std::string scoring = config.has_value("scoring_func") ? config.text("scoring_func")
-                                : v3                             ? "sigmoid"
-                                                                 : "softmax";
+    const auto text_or = [&](const char* name, const char* otherwise) {
+        return config.has_value(name) ? config.text(name) : std::string(otherwise);
+    };
+    const std::string method = text_or("topk_method", v3 ? "noaux_tc" : "greedy");
+    const std::string scoring = text_or("scoring_func", v3 ? "sigmoid" : "softmax");
     if (method != "greedy" && method != "group_limited_greedy" && method != "noaux_tc") {
         config.unsupported("topk_method", in_quotes(method), "\"greedy\", \"group_limited_greedy\" or \"noaux_tc\"");
     }
@@ -82,16 +81,16 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
         attention = read_attention(config, version);
     }
     const MoeSpec moe = read_moe(config, spec, version);
-    const std::int64_t n_dense = config.has_value("first_k_dense_replace")
-                                     ? config.count("first_k_dense_replace", 0, spec.n_layers())
-                                 : version == Version::kV3 ? 3
-                                                           : 0;
-    const std::int64_t step = config.has_value("moe_layer_freq") ? config.count("moe_layer_freq", 1, kMostLayers) : 1;
+    const auto count_or = [&](const char* name, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
+        return config.has_value(name) ? config.count(name, least, most) : otherwise;
+    };
+    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(), v3 ? 3 : 0);
+    const std::int64_t step = count_or("moe_layer_freq", 1, kMostLayers, 1);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
         if (l < n_dense || l % step != 0) {
-            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", version == Version::kV3 ? 18432 : 11008)};
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", v3 ? 18432 : 11008)};
         } else {
             layer.ffn = moe;
         }
@@ -101,16 +100,15 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
 std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const std::string p = layer_prefix(tensor.layer);
     const std::string a = p + "self_attn.";
-    const bool is_moe = tensor.layer >= 0 && spec.layers[static_cast<std::size_t>(tensor.layer)].moe() != nullptr;
+    const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
+    const bool is_moe = layer != nullptr && layer->moe() != nullptr;
     if (tensor.role == TensorRole::kNetwork && is_moe) return network_parts(tensor, p + "mlp.shared_experts.");
     if (tensor.role == TensorRole::kSelectionBias) return {{p + "mlp.gate.e_score_correction_bias", {tensor.n_cols}}};
-    const auto* const latent =
-        tensor.layer < 0 ? nullptr
-                         : std::get_if<LatentSpec>(&spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
+    const auto* const latent = layer == nullptr ? nullptr : std::get_if<LatentSpec>(&layer->attention);
     if (latent == nullptr) return standard_parts(spec, tensor, "mlp.gate", "mlp.");
     const std::int64_t interleaved = latent->interleaved ? latent->rope.dim : 0;
-    // Of each head first the rows that make keys of the latent, then those that make
-    // values.
+    const char* const query_up = latent->query_rank > 0 ? "q_b_proj.weight" : "q_proj.weight";
+    // Of each head first the rows that make keys of the latent, then those of values.
     const std::int64_t kv_block = latent->nope_dim + latent->value_dim;
     const std::vector<std::int64_t> kv_shape = {latent->n_heads * kv_block, latent->latent_dim};
     switch (tensor.role) {
@@ -119,12 +117,7 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
         case TensorRole::kQueryDownNorm:
             return {{a + "q_a_layernorm.weight", {tensor.n_cols}}};
         case TensorRole::kQueryUp:
-            return {{a + (latent->query_rank > 0 ? "q_b_proj.weight" : "q_proj.weight"),
-                     {tensor.n_rows, tensor.n_cols},
-                     latent->query_dim(),
-                     0,
-                     0,
-                     interleaved}};
+            return {{a + query_up, {tensor.n_rows, tensor.n_cols}, latent->query_dim(), 0, 0, interleaved}};
         case TensorRole::kLatentDown:
             return {{a + "kv_a_proj_with_mqa.weight", {tensor.n_rows, tensor.n_cols}, 0, 0, 0, interleaved}};
         case TensorRole::kLatentNorm:
