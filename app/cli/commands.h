@@ -25,7 +25,7 @@ struct ModelOptions {
     std::string device = "cpu";
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
-    bool direct_reads = false;
+    std::string disk_reads;  // empty: auto
     std::string kv;  // "bf16"; empty: the default
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint

@@ -21,7 +21,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (options.compute == "int8") request.compute = engine::ComputeMode::kInt8;
     request.device = options.device;
     if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
-    request.direct_reads = options.direct_reads;
+    if (!options.disk_reads.empty()) request.disk_reads = engine::parse_disk_reads(options.disk_reads);
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
     request.dispatch = engine::parse_dispatch(options.policy);

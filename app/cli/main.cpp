@@ -119,6 +119,10 @@ std::string check_kv_type(const std::string& name) {
     return complaint([&] { offstage::engine::parse_kv_type(name); });
 }
 
+std::string check_disk_reads(const std::string& name) {
+    return complaint([&] { offstage::engine::parse_disk_reads(name); });
+}
+
 void add_device_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--device", options.device,
@@ -129,9 +133,12 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
         ->check(check_size);
     command.add_option("--ram", options.ram, "Memory to use of the machine; all that is free unless given")
         ->check(check_size);
-    command.add_flag("--direct-reads", options.direct_reads,
-                     "Experts on disk are read past the system's cache, several at a time and beside what is computed; "
-                     "for models larger than RAM. On trial: without it they come through the mapped file");
+    command
+        .add_option("--disk-reads", options.disk_reads,
+                    "How experts on disk are read: direct, past the system's cache, several at a time and beside what "
+                    "is computed; cached, through the mapped file; auto (unless given): direct where the experts are "
+                    "more than the machine's memory")
+        ->check(check_disk_reads);
     command
         .add_option("--kv", options.kv,
                     "What keys and values of the context are kept in: bf16 (unless given), int8 (half of that), or f32 "

@@ -155,6 +155,10 @@ void MappedFile::read_ahead(std::span<const std::byte> part) const {
     ::madvise(const_cast<std::byte*>(data_ + (begin - address(data_))), end - begin, MADV_WILLNEED);
 }
 
+void MappedFile::expect_scattered_reads(bool scattered) const {
+    if (size_ > 0) ::madvise(const_cast<std::byte*>(data_), size_, scattered ? MADV_RANDOM : MADV_NORMAL);
+}
+
 void MappedFile::require_readable(std::span<const std::byte> part) const {
     if (part.empty()) return;
     const std::uint64_t now = file_.size_bytes_now();

@@ -58,6 +58,9 @@ class MappedFile {
     // All take a part of bytes(). Advice only: failures are ignored.
     void drop_pages(std::span<const std::byte> part) const;  // whole pages inside `part`
     void read_ahead(std::span<const std::byte> part) const;  // every page that `part` touches
+    // Whether pages far apart are going to be touched: the system then reads nothing
+    // around them.
+    void expect_scattered_reads(bool scattered) const;
     // drop_pages(), and out of the system's cache of files as well, where no other
     // program has them mapped.
     void drop_cached(std::span<const std::byte> part) const;

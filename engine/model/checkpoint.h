@@ -64,6 +64,8 @@ class Checkpoint {
     // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws Error (kInvalidModel) naming
     // the file and the reason: a read error, a file cut short. Any thread.
     virtual void require_readable(std::span<const std::byte> bytes) const = 0;
+    // Whether bytes far apart are going to be read (MappedFile). Any thread.
+    virtual void expect_scattered_reads(bool) const {}
 
     virtual std::uint64_t total_bytes() const = 0;  // of all tensors
     virtual std::string source() const = 0;         // path, for messages

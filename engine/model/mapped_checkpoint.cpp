@@ -46,6 +46,10 @@ void MappedCheckpoint::require_readable(std::span<const std::byte> bytes) const 
     if (const MappedFile* file = file_with(bytes)) file->require_readable(bytes);
 }
 
+void MappedCheckpoint::expect_scattered_reads(bool scattered) const {
+    for (const MappedFile& file : files_) file.expect_scattered_reads(scattered);
+}
+
 std::vector<const RegularFile*> MappedCheckpoint::files() const {
     std::vector<const RegularFile*> files;
     for (const MappedFile& file : files_) files.push_back(&file.file());

@@ -69,9 +69,7 @@ struct LoadRequest {
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
     PrefetchMode prefetch = PrefetchMode::kAuto;
     PromptLoading prompt_loading = PromptLoading::kLend;
-    // Experts on disk are read past the system's cache, beside what is computed
-    // (ExpertReader); else through the mapped file.
-    bool direct_reads = false;
+    DiskReads disk_reads = DiskReads::kAuto;
     bool paced = false;                 // an emulated device answers no faster than the device would
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"

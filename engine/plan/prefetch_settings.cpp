@@ -44,4 +44,24 @@ PromptLoading parse_prompt_loading(std::string_view name) {
                 "Prompt loading cannot be \"" + std::string(name) + "\"; expected on-demand, ahead or lend.");
 }
 
+std::string_view name_of(DiskReads reads) {
+    switch (reads) {
+        case DiskReads::kAuto:
+            return "auto";
+        case DiskReads::kDirect:
+            return "direct";
+        case DiskReads::kCached:
+            return "cached";
+    }
+    return "?";
+}
+
+DiskReads parse_disk_reads(std::string_view name) {
+    for (const DiskReads reads : {DiskReads::kAuto, DiskReads::kDirect, DiskReads::kCached}) {
+        if (name_of(reads) == name) return reads;
+    }
+    throw Error(ErrorKind::kInvalidInput,
+                "Reads from disk cannot be \"" + std::string(name) + "\"; expected auto, direct or cached.");
+}
+
 }  // namespace offstage::engine

@@ -26,4 +26,13 @@ enum class PromptLoading : std::uint8_t {
 std::string_view name_of(PromptLoading loading);            // "on-demand", "ahead", "lend"
 PromptLoading parse_prompt_loading(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
+// How experts come from the disk while a model runs.
+enum class DiskReads : std::uint8_t {
+    kAuto,    // kDirect where the experts are more than the machine's RAM: no cache keeps them
+    kDirect,  // past the system's cache, several at a time and beside what is computed (ExpertReader)
+    kCached,  // through the mapped file
+};
+std::string_view name_of(DiskReads reads);          // "auto", "direct", "cached"
+DiskReads parse_disk_reads(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
 }  // namespace offstage::engine

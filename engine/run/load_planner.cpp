@@ -89,7 +89,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    demand.reads_directly = request.direct_reads && !request.dry && !is_synthetic(request.model);
+    demand.reads_directly = reads_directly(request, grid, type);
     if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
         demand.disk_guess_slots = grid.n_active;
     }
@@ -179,6 +179,16 @@ std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
     if (demand_bytes <= available / 5 * 4 || demand_bytes > available) return {};
     return "The model takes " + format_bytes(demand_bytes) + " of RAM and " + free_memory_text(memory) +
            " are free: little is left for anything else.";
+}
+
+bool reads_directly(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master) {
+    if (request.dry || is_synthetic(request.model)) return false;
+    if (request.disk_reads != DiskReads::kAuto) return request.disk_reads == DiskReads::kDirect;
+    std::uint64_t bytes = 0;
+    for (std::int64_t l = 0; l < grid.n_layers; ++l) {
+        bytes += static_cast<std::uint64_t>(grid.n_experts) * grid.expert_bytes(grid.stored(master, l));
+    }
+    return bytes > static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes));
 }
 
 std::string named_limit(const LoadRequest& request, const MemorySize& memory) {

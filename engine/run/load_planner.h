@@ -49,6 +49,10 @@ std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64
 // control group's limit. Empty where there is room.
 std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
 
+// Whether experts on disk are read past the system's cache: LoadRequest::disk_reads, of
+// a model whose experts lie in a file. `master`: WeightSource::expert_type().
+bool reads_directly(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master);
+
 // What a sentence about too little memory ends with: the limit, where there is one that
 // the person did not set with the RAM budget.
 std::string named_limit(const LoadRequest& request, const MemorySize& memory);

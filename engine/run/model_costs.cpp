@@ -70,11 +70,15 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
     };
 }
 
+bool reads_past_cache(const CostedModel& model) {
+    return reads_directly(model.request, model.spec.experts, model.master);
+}
+
 std::string disk_key(const CostedModel& model, const std::filesystem::path& folder, kernels::ProductForm form) {
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
     return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
-           "|disk " + where + (model.request.direct_reads ? "|direct" : "");
+           "|disk " + where + (reads_past_cache(model) ? "|direct" : "");
 }
 
 }  // namespace
@@ -168,7 +172,7 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 }
 
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
-    return model.request.direct_reads && !device.emulated && !model.request.dry && !is_synthetic(model.request.model);
+    return !device.emulated && reads_past_cache(model);
 }
 
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
@@ -186,7 +190,7 @@ double disk_read_us(const CostedModel& model, const std::filesystem::path& folde
     if (!anew && cache.load(key, us)) return us;
     us = 0;
     const ExpertGrid& grid = model.spec.experts;
-    if (model.request.direct_reads) us = measure_direct_read_us(source, grid, stop);
+    if (reads_past_cache(model)) us = measure_direct_read_us(source, grid, stop);
     if (us == 0)
         us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
                                   stop);

@@ -312,7 +312,7 @@ class TestExpertReader : public QObject {
         LoadRequest request;
         request.model = model.toStdString();
         request.compute = ComputeMode::kF32;
-        request.direct_reads = true;
+        request.disk_reads = DiskReads::kDirect;
         request.context = 128;
         request.n_threads = 1;
         request.cache_directory = request.quant_cache_directory = cache.path().toStdString();

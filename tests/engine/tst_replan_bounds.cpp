@@ -102,8 +102,15 @@ class TestReplanBounds : public QObject, ReplanSetup {
 
     // RAM for fewer experts than there are: copies beside the device's go, then experts to disk, and what they took is
     // given back. (67: while the last of 64 come from disk there are slots for them as well.)
+    void smallerBudgets_areMetToTheByte_data() {
+        QTest::addColumn<DiskReads>("reads");
+        QTest::newRow("cached") << DiskReads::kCached;
+        QTest::newRow("direct") << DiskReads::kDirect;
+    }
     void smallerBudgets_areMetToTheByte() {
+        QFETCH(DiskReads, reads);
         LoadRequest request = on(kDevice);
+        request.disk_reads = reads;
         request.vram_bytes = vramFor(20);
         Play undisturbed(request);
         Play disturbed(request);
