@@ -45,6 +45,7 @@ class Replay {
         assert(residents_.size() <= n_slots_);
         for (std::size_t i = 0; i < residents_.size(); ++i) {
             slot_of_[index_of(calls_, residents_[i])] = static_cast<std::int64_t>(i);
+            policy_.entered(residents_[i]);
         }
         if (speculation.trace == nullptr) return;
         const TraceHeader& header = speculation.trace->header;
@@ -100,18 +101,17 @@ class Replay {
         if (slot < n_slots_) {
             residents_.push_back(key);
         } else {
-            candidates_.clear();
-            for (const ExpertKey resident : residents_) {
-                if (called_[index_of(calls_, resident)] == 0) candidates_.push_back(resident);
-            }
-            const std::int64_t victim = policy_.victim(key, candidates_);
-            if (victim < 0) return;
-            const std::size_t evicted = index_of(calls_, candidates_[as_size(victim)]);
+            const auto victim =
+                policy_.victim(key, [&](ExpertKey resident) { return called_[index_of(calls_, resident)] == 0; });
+            if (!victim) return;
+            const std::size_t evicted = index_of(calls_, *victim);
+            policy_.left(*victim);
             slot = as_size(slot_of_[evicted]);
             slot_of_[evicted] = -1;
             residents_[slot] = key;
             ++result_.evictions;
         }
+        policy_.entered(key);
         slot_of_[index_of(calls_, key)] = static_cast<std::int64_t>(slot);
         ++result_.admissions;
     }
@@ -122,7 +122,7 @@ class Replay {
     std::vector<ExpertKey> residents_;
     std::vector<std::int64_t> slot_of_;  // (n_layers, n_experts): into residents_, -1: not resident
     std::vector<std::uint8_t> called_;   // (n_layers, n_experts): by the layer that runs now
-    std::vector<ExpertKey> missed_, candidates_, staged_;
+    std::vector<ExpertKey> missed_, staged_;
     std::span<const std::int32_t> guesses_;
     std::size_t guesses_per_token_ = 0, guess_first_ = 0, guess_row_ = 0, n_guesses_ = 0;
     ReplayResult result_;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 
 #include "engine/plan/cache_kind.h"
 #include "engine/plan/popularity.h"
@@ -15,10 +15,24 @@ struct ExpertKey {
     bool operator==(const ExpertKey&) const = default;
 };
 
-// Which experts are worth their place on the device. Knows what was used when; where experts are is the caller's
-// knowledge. Pure: the live store and a replay of a recorded trace ask the same object the same questions, and the same
-// questions have the same answers. One thread. Nothing here throws or allocates once made, but for scratch as long as
-// the longest list of residents.
+// Which residents may lose their place at this moment. A view: the function must outlive it.
+class MayGo {
+  public:
+    template <typename Function>
+    MayGo(const Function& function)
+        : function_(&function),
+          call_([](const void* f, ExpertKey key) { return (*static_cast<const Function*>(f))(key); }) {}
+    bool operator()(ExpertKey key) const { return call_(function_, key); }
+
+  private:
+    const void* function_;
+    bool (*call_)(const void*, ExpertKey);
+};
+
+// Which experts are worth their place on the device. Knows what was used when, and who has a place. Pure: the live
+// store and a replay of a recorded trace ask the same object the same questions, and the same questions have the same
+// answers. One thread. Nothing here throws or allocates once made. Residents are kept in order, so that finding one
+// takes log(residents) steps, and as many for each that may not go and comes before it.
 //
 // kLfu and kSlru go by an expert's heat: the count of its uses, each worth half as much H = half_life steps later. A
 // use by n tokens at once (a prompt's step) counts less than n uses, as if the n tokens had come one after the other:
@@ -28,18 +42,19 @@ class CachePolicy {
     virtual ~CachePolicy() = default;
     virtual CacheKind kind() const = 0;
 
+    // The expert has got a place, or has lost it. In turn, beginning with entered().
+    virtual void entered(ExpertKey key) = 0;
+    virtual void left(ExpertKey key) = 0;
     // The n-th token or step begins (each once, in order).
     virtual void begin_step() = 0;
     // The expert was called by this step, for so many tokens.
     virtual void used(ExpertKey key, std::int64_t n_tokens) = 0;
-    // `admitted` is at hand, and would take a resident's place: the index into `residents` of the one that should give
-    // it up, -1 when admitting is not worth it (or nothing may be replaced). Residents that the current step still
-    // needs are not among them. Takes time in proportion to the residents. The order of the residents does not matter:
-    // among equals the one of the lowest layer, then of the lowest expert, goes.
-    virtual std::int64_t victim(ExpertKey admitted, std::span<const ExpertKey> residents) const = 0;
-    // The resident that will be missed least, whatever comes in its place; -1: none, or nothing may be replaced.
-    virtual std::int64_t least_useful(std::span<const ExpertKey> residents) const = 0;
-    // All that was used is forgotten; what the popularity seeded is back.
+    // `admitted` is at hand, and would take a resident's place: the one that should give it up; nothing when admitting
+    // is not worth it (or nobody may go). Among equals the one of the lowest layer, then of the lowest expert, goes.
+    virtual std::optional<ExpertKey> victim(ExpertKey admitted, MayGo may_go) const = 0;
+    // The resident that will be missed least, whatever comes in its place.
+    virtual std::optional<ExpertKey> least_useful(MayGo may_go) const = 0;
+    // All that was used is forgotten; what the popularity seeded is back. Residents stay.
     virtual void forget() = 0;
 };
 

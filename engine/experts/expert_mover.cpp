@@ -12,6 +12,15 @@ using Queue = DeviceEvent::Queue;
 ExpertMover::ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost)
     : grid_(grid), experts_(experts), device_(device), cost_(cost) {}
 
+ExpertMover::~ExpertMover() {
+    experts_.set_cache_policy(nullptr);
+}
+
+void ExpertMover::set_cache(CachePolicy* policy) {
+    cache_ = policy;
+    experts_.set_cache_policy(policy);
+}
+
 void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
     last_ = last;
@@ -252,19 +261,13 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
         if (value_us(n) > value_us(best)) best = n;
     }
     while (staging.n_borrowed() < best) {
-        residents_.clear();
-        for (const std::uint32_t i : experts_.residents()) {
-            const ExpertKey key = experts_.key(i);
+        const auto least = cache_->least_useful([&](ExpertKey key) {
+            const std::size_t i = experts_.index(key.layer, key.expert);
             // Not the next layers': they would be copied at once.
             const bool soon = key.layer > layer_ && key.layer <= layer_ + 2;
-            if (experts_.place_bytes(i) >= bytes && experts_.in_ram(i) && !experts_.is_pinned(i) && !soon) {
-                residents_.push_back(key);
-            }
-        }
-        const std::int64_t least = cache_->least_useful(residents_);
-        if (least < 0) return;
-        const ExpertKey& key = residents_[as_size(least)];
-        if (!experts_.places().borrow_slot(experts_.index(key.layer, key.expert))) return;
+            return experts_.place_bytes(i) >= bytes && experts_.in_ram(i) && !experts_.is_pinned(i) && !soon;
+        });
+        if (!least || !experts_.places().borrow_slot(experts_.index(least->layer, least->expert))) return;
         experts_.places().set_borrowing(true);
         ++prompt_copies_.borrowed;
     }
@@ -297,23 +300,17 @@ void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot, std::span<co
     // A place of its own size, or else a larger one, whose rest is then no use until a
     // larger expert comes back.
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
-    residents_.clear();
-    larger_.clear();
-    for (const std::uint32_t i : experts_.residents()) {
-        const std::uint64_t place = experts_.place_bytes(i);
-        if (place < bytes || experts_.is_pinned(i)) continue;
-        const ExpertKey key = experts_.key(i);
-        if (key.layer == layer_ && std::any_of(called.begin(), called.end(),
-                                               [&](const ExpertLoad& load) { return load.expert == key.expert; })) {
-            continue;
-        }
-        (place == bytes ? residents_ : larger_).push_back(key);
-    }
-    for (const std::vector<ExpertKey>* places : {&residents_, &larger_}) {
-        const std::int64_t victim = places->empty() ? -1 : cache_->victim(experts_.key(admitted), *places);
-        if (victim < 0) continue;
-        const ExpertKey& key = (*places)[as_size(victim)];
-        if (experts_.places().admit(slot, admitted, experts_.index(key.layer, key.expert))) ++moves_.admissions;
+    for (const bool larger : {false, true}) {
+        const auto victim = cache_->victim(experts_.key(admitted), [&](ExpertKey key) {
+            const std::size_t i = experts_.index(key.layer, key.expert);
+            const std::uint64_t place = experts_.place_bytes(i);
+            if ((larger ? place <= bytes : place != bytes) || experts_.is_pinned(i)) return false;
+            return key.layer != layer_ || std::none_of(called.begin(), called.end(), [&](const ExpertLoad& load) {
+                       return load.expert == key.expert;
+                   });
+        });
+        if (!victim) continue;
+        if (experts_.places().admit(slot, admitted, experts_.index(victim->layer, victim->expert))) ++moves_.admissions;
         return;
     }
 }

@@ -35,10 +35,13 @@ class ExpertMover {
 
     // The referents must outlive this object.
     ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost);
+    ~ExpertMover();
+    ExpertMover(const ExpertMover&) = delete;
+    ExpertMover& operator=(const ExpertMover&) = delete;
 
     // Which experts that were copied on demand stay on the device; nullptr: none do. Must
     // outlive this object or be replaced.
-    void set_cache(CachePolicy* policy) { cache_ = policy; }
+    void set_cache(CachePolicy* policy);
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
@@ -146,7 +149,6 @@ class ExpertMover {
     std::size_t n_asked_ = 0;    // of demanded_: next_arrival() was called for
     std::vector<Early> early_;
     PromptCopies prompt_copies_;
-    std::vector<ExpertKey> residents_, larger_;  // room for choosing
 };
 
 }  // namespace offstage::engine

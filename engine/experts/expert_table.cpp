@@ -45,6 +45,12 @@ std::vector<WeightType> ExpertTable::formats() const {
     return formats;
 }
 
+void ExpertTable::set_cache_policy(CachePolicy* policy) {
+    policy_ = policy;
+    if (policy_ == nullptr) return;
+    for (const std::uint32_t i : residents_) policy_->entered(key(i));
+}
+
 kernels::ExpertView ExpertTable::device_view(std::int64_t layer, std::int64_t expert) const {
     const Entry& entry = entries_[index(layer, expert)];
     assert(entry.device);
@@ -57,6 +63,10 @@ void ExpertTable::set_device(Entry& entry, SlotHeap::Slot slot) {
     entry.device = slot;
     if (was == is) return;
     n_resident_ += is ? 1 : -1;
+    if (policy_ != nullptr) {
+        const ExpertKey changed = key(static_cast<std::size_t>(&entry - entries_.data()));
+        is ? policy_->entered(changed) : policy_->left(changed);
+    }
     if (is) {
         entry.resident_at = static_cast<std::uint32_t>(residents_.size());
         residents_.push_back(static_cast<std::uint32_t>(&entry - entries_.data()));

@@ -52,6 +52,9 @@ class ExpertTable {
     // Of the expert's place on the device: at least its bytes, more where a larger expert
     // was there before. 0: none.
     std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
+    // From now on the policy is called when an expert gets or loses a place on the device, and at once for those that
+    // have one; null: none is. It must outlive this object, or be taken off before.
+    void set_cache_policy(CachePolicy* policy);
     // Experts that may not lose their place on the device.
     void set_pinned(std::size_t index, bool pinned) { entries_[index].pinned = pinned; }
     bool is_pinned(std::size_t index) const { return entries_[index].pinned; }
@@ -118,6 +121,7 @@ class ExpertTable {
 
     std::vector<std::uint32_t> residents_;  // indices into entries_
     std::vector<Retired> retired_;
+    CachePolicy* policy_ = nullptr;
     std::int64_t n_resident_ = 0;
     std::int64_t n_in_ram_ = 0;
 };

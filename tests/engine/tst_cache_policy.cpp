@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/experts/cache_policy.h"
+#include "engine/experts/resident_order.h"
 
 using namespace offstage::engine;
 
@@ -27,16 +28,21 @@ void step(CachePolicy& policy, const Keys& used, std::int64_t n_tokens = 1) {
     for (const ExpertKey key : used) policy.used(key, n_tokens);
 }
 
-ExpertKey chosen(const CachePolicy& policy, ExpertKey admitted, const Keys& residents) {
-    const std::int64_t i = policy.victim(admitted, residents);
-    return i < 0 ? ExpertKey{-1, -1} : residents[static_cast<std::size_t>(i)];
-}
-
 constexpr ExpertKey kNobody{-1, -1};
+constexpr auto kAny = [](ExpertKey) { return true; };
+
+// With these residents, who have no places before and after.
+ExpertKey chosen(CachePolicy& policy, ExpertKey admitted, const Keys& residents) {
+    for (const ExpertKey key : residents) policy.entered(key);
+    const ExpertKey victim = policy.victim(admitted, kAny).value_or(kNobody);
+    for (const ExpertKey key : residents) policy.left(key);
+    return victim;
+}
 
 // A cache of as many slots as `residents`, fed expert by expert; returns the hits.
 std::int64_t run(CachePolicy& policy, Keys& residents, const std::vector<Keys>& steps) {
     std::int64_t hits = 0;
+    for (const ExpertKey key : residents) policy.entered(key);
     for (const Keys& used : steps) {
         policy.begin_step();
         for (const ExpertKey key : used) {
@@ -45,10 +51,14 @@ std::int64_t run(CachePolicy& policy, Keys& residents, const std::vector<Keys>& 
                 ++hits;
                 continue;
             }
-            const std::int64_t i = policy.victim(key, residents);
-            if (i >= 0) residents[static_cast<std::size_t>(i)] = key;
+            const auto victim = policy.victim(key, kAny);
+            if (!victim) continue;
+            *std::find(residents.begin(), residents.end(), *victim) = key;
+            policy.left(*victim);
+            policy.entered(key);
         }
     }
+    for (const ExpertKey key : residents) policy.left(key);
     return hits;
 }
 
@@ -79,7 +89,7 @@ class TestCachePolicy : public QObject {
     void static_replacesNothing() {
         const auto policy = make(CacheKind::kStatic);
         for (int i = 0; i < 100; ++i) step(*policy, {{0, 1}});
-        QCOMPARE(policy->victim({0, 1}, Keys{{0, 0}, {1, 1}}), -1);
+        QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}, {1, 1}}), kNobody);
     }
 
     void lru_givesUpTheLeastRecentlyUsed() {
@@ -119,7 +129,7 @@ class TestCachePolicy : public QObject {
         const auto policy = make(CacheKind::kLfu);
         for (int i = 0; i < 1000; ++i) step(*policy, {{0, 0}});
         int n = 0;
-        while (policy->victim({0, 1}, Keys{{0, 0}}) < 0 && n < 2000) {
+        while (chosen(*policy, {0, 1}, Keys{{0, 0}}) == kNobody && n < 2000) {
             step(*policy, {{0, 1}});
             ++n;
         }
@@ -226,6 +236,68 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}}), (ExpertKey{0, 0}));
     }
 
+    // The order that is kept against one that is found anew each time.
+    void residentOrder_findsWhatAScanFinds() {
+        constexpr std::uint32_t kNumbers = 60;
+        std::mt19937 random(3);
+        ResidentOrder<int> order(kNumbers);
+        std::vector<int> values(kNumbers, 0);
+        std::set<std::uint32_t> members;
+        std::size_t n_passed_over = 0;
+        for (int round = 0; round < 20000; ++round) {
+            const std::uint32_t number = random() % kNumbers;
+            switch (random() % 4) {
+                case 0:
+                    if (!members.insert(number).second) break;
+                    order.enter(number, values[number]);
+                    break;
+                case 1:
+                    if (members.erase(number) > 0) order.leave(number);
+                    break;
+                default:
+                    values[number] = static_cast<int>(random() % 20);  // few, so that there are equals
+                    order.set(number, values[number]);
+            }
+            if (round % 500 == 0) {
+                for (int& value : values) value /= 2;
+                order.set_all([&](std::uint32_t i) { return values[i]; });
+            }
+            QCOMPARE(order.size(), members.size());
+            const std::uint32_t allowed = random() % 8;
+            const auto mayGo = [&](std::uint32_t i) { return i % 8 >= allowed; };
+            std::optional<std::uint32_t> expected;
+            for (const std::uint32_t i : members) {
+                if (mayGo(i) && (!expected || values[i] < values[*expected])) expected = i;
+            }
+            QCOMPARE(order.first(mayGo), expected);
+            n_passed_over += expected && order.first([](std::uint32_t) { return true; }) != expected;
+        }
+        QVERIFY(n_passed_over > 1000);
+    }
+
+    // Who may not go is passed over, and who has lost its place is not asked about.
+    void victim_mayGo_andHasAPlace_data() {
+        QTest::addColumn<int>("kind");
+        for (const CacheKind kind : kCacheKinds) QTest::newRow(name_of(kind).data()) << static_cast<int>(kind);
+    }
+    void victim_mayGo_andHasAPlace() {
+        QFETCH(int, kind);
+        if (static_cast<CacheKind>(kind) == CacheKind::kStatic) return;
+        const auto policy = make(static_cast<CacheKind>(kind));
+        for (const ExpertKey key : Keys{{1, 0}, {1, 1}, {1, 2}, {1, 3}}) policy->entered(key);
+        for (int i = 0; i < 4; ++i) step(*policy, Keys{{1, 3}, {1, 2}, {1, 1}, {1, 0}});
+        policy->left({1, 1});
+        for (int i = 0; i < 40; ++i) step(*policy, {{1, 5}});
+        const auto notFirst = [](ExpertKey key) { return key.expert != 3; };
+        QCOMPARE(policy->victim({1, 5}, notFirst).value_or(kNobody), policy->least_useful(notFirst).value_or(kNobody));
+        QVERIFY(policy->victim({1, 5}, notFirst).value_or(kNobody).expert % 2 == 0);
+        QCOMPARE(policy->victim({1, 5}, [](ExpertKey) { return false; }).value_or(kNobody), kNobody);
+        // A place that is taken again is one like any other.
+        policy->entered({1, 1});
+        QCOMPARE(policy->least_useful([](ExpertKey key) { return key.expert == 1; }).value_or(kNobody),
+                 (ExpertKey{1, 1}));
+    }
+
     void victim_isOneOfTheResidents_whateverTheirOrder_data() {
         QTest::addColumn<int>("kind");
         for (const CacheKind kind : kCacheKinds) QTest::newRow(name_of(kind).data()) << static_cast<int>(kind);
@@ -235,7 +307,7 @@ class TestCachePolicy : public QObject {
         std::mt19937 random(7);
         const auto policy = make(static_cast<CacheKind>(kind));
         const auto again = make(static_cast<CacheKind>(kind));
-        QCOMPARE(policy->victim({0, 0}, {}), -1);
+        QCOMPARE(chosen(*policy, {0, 0}, {}), kNobody);
         bool replaced = false;
         for (int round = 0; round < 500; ++round) {
             policy->begin_step();
@@ -251,12 +323,11 @@ class TestCachePolicy : public QObject {
                 again->used(key, n_tokens);
             }
             const ExpertKey admitted{static_cast<std::int32_t>(random() % 4), static_cast<std::int32_t>(random() % 8)};
-            const std::int64_t i = policy->victim(admitted, residents);
-            QVERIFY(i >= -1 && i < static_cast<std::int64_t>(residents.size()));
             const ExpertKey first = chosen(*policy, admitted, residents);
+            QVERIFY(first == kNobody || std::find(residents.begin(), residents.end(), first) != residents.end());
             std::shuffle(residents.begin(), residents.end(), random);
             QCOMPARE(chosen(*again, admitted, residents), first);
-            replaced |= i >= 0;
+            replaced |= !(first == kNobody);
         }
         QCOMPARE(replaced, static_cast<CacheKind>(kind) != CacheKind::kStatic);
     }

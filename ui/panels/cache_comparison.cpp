@@ -94,11 +94,13 @@ class CacheComparison::Watched : public engine::CachePolicy {
         m_policy->begin_step();
     }
     void used(engine::ExpertKey key, std::int64_t tokens) override { m_policy->used(key, tokens); }
-    std::int64_t victim(engine::ExpertKey admitted, std::span<const engine::ExpertKey> residents) const override {
-        return m_policy->victim(admitted, residents);
+    void entered(engine::ExpertKey key) override { m_policy->entered(key); }
+    void left(engine::ExpertKey key) override { m_policy->left(key); }
+    std::optional<engine::ExpertKey> victim(engine::ExpertKey admitted, engine::MayGo mayGo) const override {
+        return m_policy->victim(admitted, mayGo);
     }
-    std::int64_t least_useful(std::span<const engine::ExpertKey> residents) const override {
-        return m_policy->least_useful(residents);
+    std::optional<engine::ExpertKey> least_useful(engine::MayGo mayGo) const override {
+        return m_policy->least_useful(mayGo);
     }
     void forget() override { m_policy->forget(); }
 
