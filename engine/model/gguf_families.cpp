@@ -126,6 +126,14 @@ void configure_deepseek2(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
     const bool biased = c.any_layer_has("exp_probs_b.bias");
+    // Files from before llama.cpp's pull request 16691 (October 2025) do not say that
+    // experts are chosen in groups: DeepSeek-V3 and R1, V2 and V2.5.
+    if (!c.has("expert_group_count")) {
+        const std::int64_t n_experts = metadata.integer(c.key("expert_count"), 1, kMostExperts);
+        const unsigned n_used = biased && n_experts == 256 ? 4 : !biased && n_experts == 160 ? 3 : 0;
+        c.set("n_group", n_used > 0 ? 8u : 1u);
+        c.set("topk_group", std::max(n_used, 1u));
+    }
     const std::int64_t scoring = metadata.integer(c.key("expert_gating_func"), 1, 2, biased ? 2 : 1);
     c.set("scoring_func", scoring == 2 ? "sigmoid" : "softmax", c.key("expert_gating_func"));
     c.set("topk_method", biased ? "noaux_tc" : c.config()["n_group"] == 1u ? "greedy" : "group_limited_greedy");

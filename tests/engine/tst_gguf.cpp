@@ -220,6 +220,29 @@ class TestGguf : public QObject {
         QCOMPARE(rope.amplitude, 1.0);
     }
 
+    // Older files do not say that DeepSeek-V3 and V2 choose among groups of experts.
+    void groupsOfExperts_areKnownWhereTheFileIsOlder_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<quint32>("n_experts");
+        QTest::addColumn<int>("n_groups");
+        QTest::addColumn<int>("n_used");
+        QTest::newRow("DeepSeek-V3, R1") << "deepseek_v3_bf16" << 256u << 8 << 4;
+        QTest::newRow("Kimi K2") << "deepseek_v3_bf16" << 384u << 1 << 1;
+        QTest::newRow("DeepSeek-V2, V2.5") << "deepseek_v2_lite_bf16" << 160u << 8 << 3;
+        QTest::newRow("DeepSeek-V2-Lite") << "deepseek_v2_lite_bf16" << 64u << 1 << 1;
+    }
+    void groupsOfExperts_areKnownWhereTheFileIsOlder() {
+        QFETCH(quint32, n_experts);
+        QFETCH(QString, name);
+        const Parts parts(name);
+        GgufWriter writer = parts.pairs().add("deepseek2.expert_count", n_experts);
+        const auto router = [&] { return specOf(parts, writer).layers.back().moe()->router; };
+        QCOMPARE(router().n_groups, name == QLatin1String("deepseek_v3_bf16") ? 4 : 1);  // as the file says
+        writer.remove("deepseek2.expert_group_count").remove("deepseek2.expert_group_used_count");
+        QTEST(router().n_groups, "n_groups");
+        QTEST(router().n_groups_used, "n_used");
+    }
+
     // Mistral Large 3 comes as deepseek2.
     void attentionScaledByPosition_isRefused() {
         const Parts deepseek(QStringLiteral("deepseek_v3_bf16"));

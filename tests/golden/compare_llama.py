@@ -38,7 +38,9 @@ class Model:
         self.pairs = {f.name: (f.contents(), f.types[:2]) for f in self.reader.fields.values()
                       if not f.name.startswith(skipped)}
         self.tensors = {t.name: t for t in self.reader.tensors}
-        self.has_tokenizer = "tokenizer.ggml.model" in self.pairs
+        self.has_tokenizer = self.pairs.get("tokenizer.ggml.model", ("no_vocab",))[0] != "no_vocab"
+        if not self.has_tokenizer:
+            self.pairs.pop("tokenizer.ggml.model", None)
         self.vocab_size = int(self.tensors["token_embd.weight"].shape[1])
         if self.get("context_length") < N_TOKENS:
             self.change("context_length", N_TOKENS)
@@ -72,7 +74,7 @@ class Model:
                 self.tensors[f"blk.{layer}." + name[len(again):]] = self.tensors[name]
         self.change("block_count", max(n_layers, 27))
 
-    def write(self, target, wide, for_llama=True):
+    def writer(self, target, for_llama):
         writer = gguf.GGUFWriter(target, self.architecture)
         for key, (value, types) in self.pairs.items():
             writer.add_key_value(key, value, *types)
@@ -80,6 +82,17 @@ class Model:
             writer.add_tokenizer_model("no_vocab")
             if f"{self.architecture}.vocab_size" not in self.pairs:
                 writer.add_vocab_size(self.vocab_size)
+        return writer
+
+    @staticmethod
+    def finish(writer):
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+
+    def write(self, target, wide, for_llama=True):
+        writer = self.writer(target, for_llama)
         for name, tensor in self.tensors.items():
             if wide:
                 shape = tuple(int(dim) for dim in reversed(tensor.shape))
@@ -87,10 +100,7 @@ class Model:
                 writer.add_tensor(name, values.astype(np.float32).reshape(shape))
             else:
                 writer.add_tensor(name, tensor.data, raw_dtype=tensor.tensor_type)
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
+        self.finish(writer)
 
 
 def log_softmax(logits):
