@@ -89,10 +89,8 @@ void add_frequency_factors(const GgufFile& part, GgufConfig& c) {
         add_turning_share(part.header().metadata.source(), factors, c);
         return;
     }
-    const json scaling = {{"rope_type", "longrope"},
-                          {"short_factor", factors},
-                          {"long_factor", factors},
-                          {"original_max_position_embeddings", c.config()["max_position_embeddings"]}};
+    json scaling = {{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}};
+    c.take_into(scaling, "original_max_position_embeddings", "context_length");
     c.set("rope_scaling", scaling, name);
 }
 

@@ -37,10 +37,11 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
         if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
         std::vector<double> scales;
         for (const json& factor : *list) {
-            if (!factor.is_number() || factor.get<double>() < 1e-6 || factor.get<double>() > 1e6) {
+            const double value = factor.is_number() ? factor.get<double>() : 0;
+            if (!(value >= 1e-6 && value <= 1e6)) {  // a file's own floats may be no number
                 rope.reject(key, expected + ", but the list holds " + describe(factor));
             }
-            scales.push_back(1 / factor.get<double>());
+            scales.push_back(1 / value);
         }
         return scales;
     };

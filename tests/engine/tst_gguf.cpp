@@ -218,6 +218,11 @@ class TestGguf : public QObject {
         QCOMPARE(rope.frequency_scale, std::vector<double>(n, 0.125));
         QCOMPARE(rope.long_frequency_scale, rope.frequency_scale);
         QCOMPARE(rope.amplitude, 1.0);
+        GgufWriter bad = mixtral.pairs();
+        bad.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, std::numeric_limits<float>::quiet_NaN()));
+        const QString error = errorOf([&] { specOf(mixtral, bad); });
+        QVERIFY2(error.contains(QStringLiteral("expected a list of %1 numbers from 1e-6 to 1e6").arg(n)),
+                 qPrintable(error));
     }
 
     // Older files do not say that DeepSeek-V3 and V2 choose among groups of experts.
