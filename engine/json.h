@@ -48,6 +48,10 @@ class JsonFields {
     double number(const char* key, double low, double high, std::optional<double> fallback = {}) const;
     bool boolean(const char* key, bool fallback) const;
     std::string text(const char* key, std::optional<std::string> fallback = {}) const;
+    // The object of a key that is there.
+    JsonFields object(const std::string& key) const {
+        return JsonFields(*find(key.c_str()), source_, path_ + key + ".");
+    }
 
     // Throws: SOURCE: "KEY" is FOUND; expected EXPECTED.
     [[noreturn]] void reject(const char* key, const std::string& expected) const;

@@ -36,6 +36,11 @@ void ConfigFields::unsupported(const std::string& key, const std::string& what, 
                 source_ + ": \"" + named(key) + "\" is " + what + ", which is not supported; expected " + expected);
 }
 
+void ConfigFields::expect(const char* key, const std::string& supported) const {
+    const std::string found = text(key, supported);
+    if (found != supported) unsupported(key, in_quotes(found), in_quotes(supported));
+}
+
 std::int64_t ConfigFields::dim(const char* key, std::optional<std::int64_t> fallback) const {
     return integer(key, 1, kMaxDim, fallback);
 }
@@ -63,15 +68,13 @@ float ConfigFields::eps(const char* key, double fallback) const {
 
 std::string ConfigFields::quantization() const {
     if (!has_value("quantization_config")) return {};
-    const JsonFields quantization(*find("quantization_config"), source_, "quantization_config.");
+    const JsonFields quantization = object("quantization_config");
     return quantization.has_value("quant_method") ? quantization.text("quant_method") : std::string();
 }
 
 void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
                                const SizeKeys& keys) const {
-    if (const std::string act = text("hidden_act", "silu"); act != "silu") {
-        unsupported("hidden_act", in_quotes(act), "\"silu\"");
-    }
+    expect("hidden_act", "silu");
     if (const std::string method = quantization();
         has_value("quantization_config") && !(method == "mxfp4" && spec.family == &kGptOssMxfp4)) {
         unsupported("quantization_config", method.empty() ? "a quantized checkpoint" : in_quotes(method),
@@ -140,27 +143,6 @@ std::optional<std::vector<bool>> ConfigFields::layers_of_type(const std::string&
     return found;
 }
 
-std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {
-    const char* key = "partial_rotary_factor";
-    double share = default_share.value_or(1);
-    if (has_value(key)) share = number(key, 0.0, 1.0);
-    for (const char* below : {"rope_parameters", "rope_scaling"}) {
-        if (!has_value(below)) continue;
-        const JsonFields rope(*find(below), source_, std::string(below) + ".");
-        if (rope.has_value(key)) share = rope.number(key, 0.0, 1.0);
-    }
-    if (!default_share.has_value() && share != 1) unsupported(key, describe(json(share)), "1");
-    auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
-    if (default_share.has_value() && has_value("rotary_dim")) {
-        key = "rotary_dim";
-        dim = integer(key, 2, head_dim);
-    }
-    if (dim < 2 || dim % 2 != 0) {
-        reject(key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
-    }
-    return dim;
-}
-
 MoeSpec ConfigFields::experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
                               std::int64_t default_experts, std::int64_t default_active, const char* active_key) const {
     const auto* const found =
@@ -189,105 +171,6 @@ void ConfigFields::expert_groups(kernels::RouterSpec& router, std::int64_t defau
         reject("topk_group",
                "as many groups as hold \"num_experts_per_tok\" (" + std::to_string(router.n_active) + ") experts");
     }
-}
-
-double yarn_mscale(double factor, double mscale) {
-    return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
-}
-
-namespace {
-
-// LongRoPE (Ding and others, 2024): the frequencies of each pair are divided by factors
-// of its own, which are others beyond the context of the first training.
-void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
-    const auto scale = [&](const char* key) {
-        const json* const list = rope.find(key);
-        const auto n = static_cast<std::size_t>(result.dim / 2);
-        const std::string expected = "a list of " + std::to_string(n) + " numbers from 1e-6 to 1e6";
-        if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
-        std::vector<double> scales;
-        for (const json& factor : *list) {
-            if (!factor.is_number() || factor.get<double>() < 1e-6 || factor.get<double>() > 1e6) {
-                rope.reject(key, expected + ", but the list holds " + describe(factor));
-            }
-            scales.push_back(1 / factor.get<double>());
-        }
-        return scales;
-    };
-    result.frequency_scale = scale("short_factor");
-    result.long_frequency_scale = scale("long_factor");
-    const char* const original = "original_max_position_embeddings";
-    result.original_context = rope.has_value(original) ? rope.integer(original, 2, kLongestContext)
-                                                       : config.count(original, 2, kLongestContext);
-    const double factor = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) /
-                          static_cast<double>(result.original_context);
-    const double amplitude =
-        factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(result.original_context)));
-    const auto optional = [&](const char* key, double fallback) {
-        return rope.has_value(key) ? rope.number(key, 1e-3, 1e3) : fallback;
-    };
-    result.amplitude = optional("short_mscale", optional("attention_factor", amplitude));
-    result.long_amplitude = optional("long_mscale", optional("attention_factor", amplitude));
-}
-
-}  // namespace
-
-// As in transformers, a rope_scaling that is not empty hides rope_parameters, and the
-// theta inside wins.
-RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim,
-                            double* yarn_factor) const {
-    constexpr double kLow = 1.0;
-    constexpr double kHigh = 1e12;
-    RopeSpec result;
-    result.dim = dim;
-    result.theta = has_value("rope_theta") ? number("rope_theta", kLow, kHigh) : default_theta;
-    for (const char* key : {"rope_scaling", "rope_parameters"}) {
-        if (!has_value(key)) continue;
-        const JsonFields rope(*find(key), source_, std::string(key) + ".");
-        if (find(key)->empty()) continue;
-        const std::string type = rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
-        const bool is_long = type == "longrope" || type == "su";
-        if (type != "default" && type != "yarn" && !is_long) {
-            throw Error(ErrorKind::kUnsupported,
-                        source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
-                            ", which is not supported; expected \"default\", \"yarn\" or \"longrope\"");
-        }
-        for (const auto& [name, value] : find(key)->items()) {
-            if (!value.is_object()) continue;
-            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "." + in_quotes(name).substr(1) +
-                                                     " is an object: rotary positions that differ between layers are "
-                                                     "not supported; expected one set for all layers");
-        }
-        if (rope.has_value("rope_theta")) result.theta = rope.number("rope_theta", kLow, kHigh);
-        if (is_long) read_long_rope(*this, rope, result);
-        if (type == "yarn") {
-            const auto optional = [&](const char* name, double low, double high, double fallback) {
-                return rope.has_value(name) ? rope.number(name, low, high) : fallback;
-            };
-            Yarn yarn;
-            yarn.factor = rope.number("factor", kLow, 1e6);
-            const double fast = optional("beta_fast", 0, 1e6, 0);
-            const double slow = optional("beta_slow", 0, 1e6, 0);
-            yarn.beta_fast = fast > 0 ? fast : 32;
-            yarn.beta_slow = slow > 0 ? slow : 1;
-            yarn.truncated = !rope.has_value("truncate") || rope.boolean("truncate", true);
-            yarn.original_context = rope.has_value("original_max_position_embeddings")
-                                        ? rope.integer("original_max_position_embeddings", 1, kLongestContext)
-                                        : integer("max_position_embeddings", 1, kLongestContext);
-            if (result.theta <= 1) reject("rope_theta", "a number above 1 for rope type \"yarn\"");
-            result.frequency_scale = yarn_frequency_scale(yarn, dim, result.theta);
-            const double mscale = optional("mscale", 0, 1e3, 0);
-            const double all_dim = optional("mscale_all_dim", 0, 1e3, 0);
-            result.amplitude = optional("attention_factor", 1e-3, 1e3,
-                                        mscale > 0 && all_dim > 0
-                                            ? yarn_mscale(yarn.factor, mscale) / yarn_mscale(yarn.factor, all_dim)
-                                            : yarn_mscale(yarn.factor, 1));
-            if (yarn_mscale_all_dim != nullptr) *yarn_mscale_all_dim = all_dim;
-            if (yarn_factor != nullptr) *yarn_factor = yarn.factor;
-        }
-        break;
-    }
-    return result;
 }
 
 std::vector<TokenId> ConfigFields::tokens(const char* key, std::int64_t vocab_size,

@@ -28,6 +28,8 @@ class ConfigFields : public JsonFields {
     const std::string& source() const { return source_; }
     const KeyNames* names() const { return names_; }
     [[noreturn]] void unsupported(const std::string& key, const std::string& what, const std::string& expected) const;
+    // Where the key is there, this text alone is supported.
+    void expect(const char* key, const std::string& supported) const;
 
     // ---- sizes, within limits that no product of them overflows. Without a fallback the key must be there.
     std::int64_t dim(const char* key, std::optional<std::int64_t> fallback = {}) const;
@@ -82,10 +84,10 @@ class ConfigFields : public JsonFields {
     void expert_groups(kernels::RouterSpec& router, std::int64_t default_groups, std::int64_t default_used) const;
 
     // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or
-    // rope_parameters (5); types default, yarn and longrope. yarn_mscale: YaRN's
-    // mscale_all_dim, 0 where it is absent.
-    RopeSpec rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim = nullptr,
-                  double* yarn_factor = nullptr) const;
+    // rope_parameters (5); types default, yarn, longrope, llama3 and proportional.
+    // softmax_factor: set where YaRN has an mscale_all_dim, for families that scale
+    // attention by it. In rope_fields.cpp.
+    RopeSpec rope(std::int64_t dim, double default_theta, double* softmax_factor = nullptr) const;
 
     // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if
     // that is a token at all.

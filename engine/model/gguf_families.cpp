@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"
+#include "engine/model/gguf_config.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/gguf_tensor_names.h"
 #include "engine/model/model_files.h"
@@ -20,114 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct GgufFamily;
-
-// A file's metadata and tensors on their way to a configuration.
-class GgufConfig {
-  public:
-    GgufConfig(const GgufFamily& family, const GgufHeader& header) : family_(family), metadata_(header.metadata) {
-        for (const GgufTensor& tensor : header.tensors) add_tensor(tensor);
-    }
-    // Of a further part of a split file.
-    void add_tensor(const GgufTensor& tensor) { shapes_.emplace(tensor.name, &tensor.shape); }
-
-    // "block_count" is qwen3moe.block_count.
-    std::string key(const std::string& name) const;
-    bool has(const std::string& name) const { return metadata_.has(key(name)); }
-    const GgufMetadata& metadata() const { return metadata_; }
-
-    // The configuration's `field` is what `name` says, if that is there; else the
-    // fallback, unless it is null.
-    void take(const std::string& field, const std::string& name, const json& fallback = nullptr);
-    void set(const std::string& field, const json& value) { config_[field] = value; }
-    // A field that is found from a tensor or a key of another family's.
-    void set(const std::string& field, const json& value, const std::string& from) {
-        config_[field] = value;
-        names_[field] = from;
-    }
-
-    // nullptr: there is none.
-    const std::vector<std::int64_t>* shape_of(std::string_view name) const {
-        const auto found = shapes_.find(name);
-        return found == shapes_.end() ? nullptr : found->second;
-    }
-    bool has_tensor(std::string_view name) const { return shape_of(name) != nullptr; }
-    // In the first layer that has one of this name, "ffn_down_exps.weight"; nullptr: none.
-    const std::vector<std::int64_t>* shape_in_a_layer(const std::string& name) const;
-    bool any_layer_has(const std::string& name) const { return shape_in_a_layer(name) != nullptr; }
-
-    json& config() { return config_; }
-    const ConfigFields::KeyNames& names() const { return names_; }
-
-  private:
-    const GgufFamily& family_;
-    const GgufMetadata& metadata_;
-    std::unordered_map<std::string_view, const std::vector<std::int64_t>*> shapes_;
-    json config_ = json::object();
-    ConfigFields::KeyNames names_;
-};
-
 struct GgufFamily : GgufNamedFamily {
     const char* key = "";                        // general.architecture
     void (*configure)(GgufConfig& c) = nullptr;  // beyond configure_any()
 };
 
-std::string GgufConfig::key(const std::string& name) const {
-    return std::string(family_.key) + "." + name;
-}
-
-json json_of(const GgufValue& value) {
-    struct ToJson {
-        json operator()(std::monostate) const { return json::array(); }
-        json operator()(std::string_view text) const { return std::string(text); }
-        json operator()(const std::vector<std::string_view>& list) const { return json::array_t(list.size()); }
-        json operator()(bool flag) const { return flag; }
-        json operator()(double number) const { return number; }
-        // Families ask for unsigned numbers where a token's id stands.
-        json operator()(std::int64_t number) const {
-            return number < 0 ? json(number) : json(static_cast<std::uint64_t>(number));
-        }
-        json operator()(const std::vector<std::int64_t>& list) const { return list; }
-        json operator()(const std::vector<double>& list) const { return list; }
-    };
-    return std::visit(ToJson(), value);
-}
-
-void GgufConfig::take(const std::string& field, const std::string& name, const json& fallback) {
-    names_[field] = key(name);
-    if (const GgufValue* const value = metadata_.find(key(name))) {
-        config_[field] = json_of(*value);
-    } else if (!fallback.is_null()) {
-        config_[field] = fallback;
-    }
-}
-
-const std::vector<std::int64_t>* GgufConfig::shape_in_a_layer(const std::string& name) const {
-    const std::int64_t n_layers = metadata_.integer(key("block_count"), 1, 1 << 16);
-    for (std::int64_t l = 0; l < n_layers; ++l) {
-        if (const auto* const shape = shape_of("blk." + std::to_string(l) + "." + name)) return shape;
-    }
-    return nullptr;
-}
-
 // ---- metadata
-
-void configure_rope(GgufConfig& c) {
-    c.take("rope_theta", "rope.freq_base", 10000.0);
-    const std::string key = c.key("rope.scaling.type");
-    const std::string type(c.metadata().text(key, c.has("rope.scaling.factor") ? "linear" : "none"));
-    if (type == "none" || type == "longrope") return;  // LongRoPE: its family sees to it
-    const double factor = c.metadata().number(c.key("rope.scaling.factor"), 1.0);
-    if (type == "linear" && factor == 1) return;
-    json scaling = {{"rope_type", type}, {"factor", factor}};
-    const auto optional = [&](const char* field, const char* name) {
-        if (const GgufValue* const value = c.metadata().find(c.key(name))) scaling[field] = json_of(*value);
-    };
-    optional("original_max_position_embeddings", "rope.scaling.original_context_length");
-    optional("beta_fast", "rope.scaling.yarn_beta_fast");
-    optional("beta_slow", "rope.scaling.yarn_beta_slow");
-    c.set("rope_scaling", scaling, key);
-}
 
 void configure_any(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
@@ -142,7 +39,7 @@ void configure_any(GgufConfig& c) {
     c.take("sliding_window", "attention.sliding_window");
     for (const char* field : {"num_experts", "num_local_experts", "n_routed_experts"}) c.take(field, "expert_count", 0);
     c.take("num_experts_per_tok", "expert_used_count");
-    configure_rope(c);
+    configure_gguf_rope(c);
 
     const std::int64_t n_layers = metadata.integer(c.key("block_count"), 1, 1 << 16);
     const std::int64_t n_trailing = metadata.integer(c.key("nextn_predict_layers"), 0, n_layers - 1, 0);
@@ -220,9 +117,23 @@ void configure_weights(GgufConfig& c) {
 
 void configure_deepseek2(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
+    const std::string temperature = c.key("attention.temperature_scale");  // Mistral Large 3
+    if (metadata.has(temperature)) {
+        throw Error(ErrorKind::kUnsupported, metadata.source() + ": " + in_quotes(temperature) +
+                                                 " is there, which is not supported; expected attention that is "
+                                                 "scaled alike at every position");
+    }
     configure_shared(c);
     configure_weights(c);
     const bool biased = c.any_layer_has("exp_probs_b.bias");
+    // Files from before llama.cpp's pull request 16691 (October 2025) do not say that
+    // experts are chosen in groups: DeepSeek-V3 and R1, V2 and V2.5.
+    if (!c.has("expert_group_count")) {
+        const std::int64_t n_experts = metadata.integer(c.key("expert_count"), 1, kMostExperts);
+        const unsigned n_used = biased && n_experts == 256 ? 4 : !biased && n_experts == 160 ? 3 : 0;
+        c.set("n_group", n_used > 0 ? 8u : 1u);
+        c.set("topk_group", std::max(n_used, 1u));
+    }
     const std::int64_t scoring = metadata.integer(c.key("expert_gating_func"), 1, 2, biased ? 2 : 1);
     c.set("scoring_func", scoring == 2 ? "sigmoid" : "softmax", c.key("expert_gating_func"));
     c.set("topk_method", biased ? "noaux_tc" : c.config()["n_group"] == 1u ? "greedy" : "group_limited_greedy");
@@ -236,7 +147,8 @@ void configure_deepseek2(GgufConfig& c) {
     c.set("qk_nope_head_dim", metadata.integer(c.key(key), rotary + 1, 1 << 20) - rotary, c.key(key));
     c.take("v_head_dim", length("attention.value_length_mla", "attention.value_length"));
     c.config().erase("head_dim");
-    // The converter writes a tenth of mscale_all_dim, which is mscale as well.
+    // The converter writes a tenth of mscale_all_dim. It does not write mscale, which is
+    // the same in every published model.
     if (c.has("rope.scaling.yarn_log_multiplier") && c.config().contains("rope_scaling")) {
         const double mscale = metadata.number(c.key("rope.scaling.yarn_log_multiplier")) * 10;
         c.config()["rope_scaling"]["mscale"] = mscale;
@@ -267,6 +179,13 @@ void configure_phimoe(GgufConfig& c) {
     c.set("attention_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
     c.set("lm_head_bias", c.has_tensor("output.bias"));
     if (c.config().contains("sliding_window") && c.config()["sliding_window"] == 0u) c.set("sliding_window", nullptr);
+    // Phi-3.5-MoE is published with this factor of cos and sin. GGUF has no key for it;
+    // what the converter writes comes from the two contexts alone (1.19).
+    if (c.config().contains("rope_scaling")) {
+        for (const char* field : {"short_mscale", "long_mscale"}) {
+            c.config()["rope_scaling"][field] = 1.243163121016122;
+        }
+    }
 }
 
 void configure_granite(GgufConfig& c) {
@@ -325,8 +244,11 @@ void configure_gemma4(GgufConfig& c) {
 void configure_gpt_oss(GgufConfig& c) {
     configure_small(c);
     c.set("attention_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
-    // The published configuration has it so; GGUF has no key for it.
-    if (c.config().contains("rope_scaling")) c.config()["rope_scaling"]["truncate"] = false;
+    // Without rope_scaling transformers has YaRN here. Its borders are not cut to whole
+    // pairs in the published configuration; GGUF has no key for that.
+    json& scaling = c.config()["rope_scaling"];
+    if (scaling.is_null()) scaling["rope_type"] = "default";
+    scaling["truncate"] = false;
 }
 
 void configure_dbrx(GgufConfig& c) {
@@ -334,17 +256,14 @@ void configure_dbrx(GgufConfig& c) {
     c.take("max_seq_len", "context_length");
     c.set("n_layers", c.config()["num_hidden_layers"], c.key("block_count"));
     c.take("n_heads", "attention.head_count");
-    const auto below = [&](const char* object, const char* field, const std::string& name) {
-        if (const GgufValue* const value = c.metadata().find(c.key(name))) {
-            c.config()[object][field] = json_of(*value);
-        }
-    };
-    below("attn_config", "kv_n_heads", "attention.head_count_kv");
-    below("attn_config", "rope_theta", "rope.freq_base");
-    below("attn_config", "clip_qkv", "attention.clamp_kqv");
-    below("ffn_config", "ffn_hidden_size", "feed_forward_length");
-    below("ffn_config", "moe_num_experts", "expert_count");
-    below("ffn_config", "moe_top_k", "expert_used_count");
+    json& attention = c.config()["attn_config"] = json::object();
+    c.take_into(attention, "kv_n_heads", "attention.head_count_kv");
+    c.take_into(attention, "rope_theta", "rope.freq_base");
+    c.take_into(attention, "clip_qkv", "attention.clamp_kqv");
+    json& ffn = c.config()["ffn_config"] = json::object();
+    c.take_into(ffn, "ffn_hidden_size", "feed_forward_length");
+    c.take_into(ffn, "moe_num_experts", "expert_count");
+    c.take_into(ffn, "moe_top_k", "expert_used_count");
 }
 
 // ---- which there are
@@ -407,62 +326,6 @@ const GgufFamily& gguf_family(const GgufMetadata& metadata) {
                                              " is not supported; supported: " + supported);
 }
 
-// Factors of rotary positions; empty where this part has no tensor of that name and need
-// not.
-std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool required) {
-    const GgufHeader& header = part.header();
-    const std::span<const std::byte> file = part.file().bytes();
-    const auto found = std::find_if(header.tensors.begin(), header.tensors.end(),
-                                    [name](const GgufTensor& tensor) { return tensor.name == name; });
-    if (found == header.tensors.end() && !required) return {};
-    if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
-        static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
-        throw Error(ErrorKind::kInvalidModel,
-                    header.metadata.source() + ": tensor " + in_quotes(name) +
-                        " is missing or no list of F32; expected the factors of rotary positions");
-    }
-    std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
-    if (!factors.empty()) std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
-    return factors;
-}
-
-// The factors of LongRoPE are tensors.
-void add_long_rope(const GgufFile& part, GgufConfig& c) {
-    const std::vector<float> factors = factors_in(part, "rope_factors_short.weight", false);
-    if (factors.empty()) return;
-    json scaling = {{"rope_type", "longrope"},
-                    {"short_factor", factors},
-                    {"long_factor", factors_in(part, "rope_factors_long.weight", true)}};
-    const auto optional = [&](const char* field, const char* name) {
-        if (const GgufValue* const value = c.metadata().find(c.key(name))) scaling[field] = json_of(*value);
-    };
-    optional("original_max_position_embeddings", "rope.scaling.original_context_length");
-    optional("attention_factor", "rope.scaling.attn_factor");
-    c.set("rope_scaling", scaling, c.key("rope.scaling"));
-}
-
-// Where positions differ between layers, those without a window divide the frequencies of
-// their pairs by a list: by 1 those that turn, by a huge number those that do not.
-void add_turning_share(const GgufFile& part, GgufConfig& c) {
-    constexpr float kNever = 1e20f;
-    const std::vector<float> factors = factors_in(part, "rope_freqs.weight", false);
-    if (factors.empty() || !c.config().contains("rope_parameters")) return;
-    const auto first_still = std::find_if(factors.begin(), factors.end(), [](float f) { return f >= kNever; });
-    const bool is_share = std::all_of(factors.begin(), first_still, [](float f) { return f == 1; }) &&
-                          std::all_of(first_still, factors.end(), [](float f) { return f >= kNever; });
-    if (!is_share) {
-        throw Error(ErrorKind::kUnsupported,
-                    part.header().metadata.source() +
-                        ": tensor \"rope_freqs.weight\" has factors of its own for the pairs "
-                        "that turn, which is not supported; expected 1, and then at least 1e20");
-    }
-    // A quarter of a pair more, so that rounding loses none.
-    const double n_turning = static_cast<double>(first_still - factors.begin()) + 0.25;
-    json& full = c.config()["rope_parameters"]["full_attention"];
-    full["rope_type"] = "proportional";
-    full["partial_rotary_factor"] = std::min(1.0, n_turning / static_cast<double>(factors.size()));
-}
-
 }  // namespace
 
 ModelSpec read_gguf_spec(const fs::path& file) {
@@ -470,7 +333,7 @@ ModelSpec read_gguf_spec(const fs::path& file) {
     for (const fs::path& part : gguf_parts_of(file)) files.emplace_back(part);
     const GgufHeader& first = files.front().header();
     const GgufFamily& family = gguf_family(first.metadata);
-    GgufConfig config(family, first);
+    GgufConfig config(family.key, first);
     for (std::size_t i = 1; i < files.size(); ++i) {
         for (const GgufTensor& tensor : files[i].header().tensors) config.add_tensor(tensor);
     }
@@ -486,11 +349,9 @@ ModelSpec read_gguf_spec(const fs::path& file) {
                     source + ": tensor \"token_embd.weight\" is missing or no matrix; expected the tokens' embedding");
     }
     config.set("vocab_size", embedding->front(), "token_embd.weight");
+    for (const GgufFile& part : files) add_long_rope(part, config);
     family.configure(config);
-    for (const GgufFile& part : files) {
-        add_long_rope(part, config);
-        add_turning_share(part, config);
-    }
+    for (const GgufFile& part : files) add_frequency_factors(part, config);
 
     ModelSpec spec = read_model_spec(config.config(), source, family, &config.names());
     spec.gguf.fused_qkv = config.any_layer_has("attn_qkv.weight");

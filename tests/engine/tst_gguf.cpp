@@ -125,6 +125,14 @@ class TestGguf : public QObject {
             }
         }
     }
+    // Of a file's tensors with these pairs, and what tensors the writer has already.
+    ModelSpec specOf(const Parts& parts, GgufWriter writer) const {
+        parts.copy(writer, 0, parts.n());
+        const QTemporaryDir folder;
+        const fs::path path = fs::path(folder.path().toStdString()) / "changed.gguf";
+        writer.write(path);
+        return read_model_spec(path);
+    }
     fs::path file(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
 
     QTemporaryDir cache_;
@@ -161,6 +169,93 @@ class TestGguf : public QObject {
         QCOMPARE(got.total_weights(), expected.total_weights());
         QCOMPARE(got.active_weights(), expected.active_weights());
         QVERIFY(got.experts == expected.experts);
+    }
+
+    // ------------------------------------ what published models have, and the tiny ones have not
+
+    void yarn_isAsTheFileSays() {
+        const Parts deepseek(QStringLiteral("deepseek_v3_bf16"));
+        const std::string scaling = "deepseek2.rope.scaling.";
+        // Kimi K2 has 1 for both borders of the ramp. llama.cpp takes 32 and 1 for all.
+        const RopeSpec kimi = specOf(deepseek, deepseek.pairs().add(scaling + "yarn_beta_fast", 1.0f)).rope();
+        QCOMPARE(kimi.frequency_scale, yarn_frequency_scale({40, 1, 1, 96}, 8, 50));
+        QCOMPARE(kimi.amplitude, 1.0);
+        const RopeSpec usual = specOf(deepseek, deepseek.pairs().remove(scaling + "yarn_beta_fast")).rope();
+        QCOMPARE(usual.frequency_scale, yarn_frequency_scale({40, 32, 1, 96}, 8, 50));
+        const RopeSpec given = specOf(deepseek, deepseek.pairs().add(scaling + "yarn_attn_factor", 1.5f)).rope();
+        QCOMPARE(given.amplitude, 1.5);
+    }
+
+    // gpt-oss has YaRN where the configuration says nothing; a file says what there is.
+    void gptOss_withoutScalingHasNone() {
+        const Parts gpt_oss(QStringLiteral("gpt_oss_mxfp4"));
+        const RopeSpec rope = specOf(gpt_oss, gpt_oss.pairs().add("gpt-oss.rope.scaling.type", "none")).rope();
+        QVERIFY(rope.frequency_scale.empty());
+        QCOMPARE(rope.amplitude, 1.0);
+    }
+
+    // Phi-3.5-MoE: its factor of cos and sin is not in the file.
+    void phimoeLongRope_hasThePublishedFactor() {
+        const Parts phi(QStringLiteral("phimoe_plain_bf16"));
+        const auto n = static_cast<std::size_t>(specOf(phi, phi.pairs()).rope().dim / 2);
+        GgufWriter writer = phi.pairs().add("phimoe.rope.scaling.attn_factor", 1.19f);
+        writer.add_floats("rope_factors_short.weight", {n}, std::vector<float>(n, 2));
+        writer.add_floats("rope_factors_long.weight", {n}, std::vector<float>(n, 4));
+        const RopeSpec rope = specOf(phi, writer).rope();
+        QCOMPARE(rope.frequency_scale, std::vector<double>(n, 0.5));
+        QCOMPARE(rope.long_frequency_scale, std::vector<double>(n, 0.25));
+        QCOMPARE(rope.amplitude, 1.243163121016122);
+        QCOMPARE(rope.long_amplitude, 1.243163121016122);
+    }
+
+    // Llama 3.1's scaling, in a model of Mixtral's shape.
+    void frequencyFactors_divideAtEveryLength() {
+        const Parts mixtral(QStringLiteral("grouped_bf16"));
+        const auto n = static_cast<std::size_t>(specOf(mixtral, mixtral.pairs()).rope().dim / 2);
+        GgufWriter writer = mixtral.pairs();
+        writer.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, 8));
+        const RopeSpec rope = specOf(mixtral, writer).rope();
+        QCOMPARE(rope.frequency_scale, std::vector<double>(n, 0.125));
+        QCOMPARE(rope.long_frequency_scale, rope.frequency_scale);
+        QCOMPARE(rope.amplitude, 1.0);
+        GgufWriter bad = mixtral.pairs();
+        bad.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, std::numeric_limits<float>::quiet_NaN()));
+        const QString error = errorOf([&] { specOf(mixtral, bad); });
+        QVERIFY2(error.contains(QStringLiteral("expected a list of %1 numbers from 1e-6 to 1e6").arg(n)),
+                 qPrintable(error));
+    }
+
+    // Older files do not say that DeepSeek-V3 and V2 choose among groups of experts.
+    void groupsOfExperts_areKnownWhereTheFileIsOlder_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<quint32>("n_experts");
+        QTest::addColumn<int>("n_groups");
+        QTest::addColumn<int>("n_used");
+        QTest::newRow("DeepSeek-V3, R1") << "deepseek_v3_bf16" << 256u << 8 << 4;
+        QTest::newRow("Kimi K2") << "deepseek_v3_bf16" << 384u << 1 << 1;
+        QTest::newRow("DeepSeek-V2, V2.5") << "deepseek_v2_lite_bf16" << 160u << 8 << 3;
+        QTest::newRow("DeepSeek-V2-Lite") << "deepseek_v2_lite_bf16" << 64u << 1 << 1;
+    }
+    void groupsOfExperts_areKnownWhereTheFileIsOlder() {
+        QFETCH(quint32, n_experts);
+        QFETCH(QString, name);
+        const Parts parts(name);
+        GgufWriter writer = parts.pairs().add("deepseek2.expert_count", n_experts);
+        const auto router = [&] { return specOf(parts, writer).layers.back().moe()->router; };
+        QCOMPARE(router().n_groups, name == QLatin1String("deepseek_v3_bf16") ? 4 : 1);  // as the file says
+        writer.remove("deepseek2.expert_group_count").remove("deepseek2.expert_group_used_count");
+        QTEST(router().n_groups, "n_groups");
+        QTEST(router().n_groups_used, "n_used");
+    }
+
+    // Mistral Large 3 comes as deepseek2.
+    void attentionScaledByPosition_isRefused() {
+        const Parts deepseek(QStringLiteral("deepseek_v3_bf16"));
+        const QString error =
+            errorOf([&] { specOf(deepseek, deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.1f)); });
+        QVERIFY2(error.contains(QStringLiteral("\"deepseek2.attention.temperature_scale\" is there, which is not "
+                                               "supported")),
+                 qPrintable(error));
     }
 
     void splitFile_isOneModel() {

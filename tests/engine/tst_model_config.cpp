@@ -236,6 +236,23 @@ class TestModelConfig : public QObject {
         QCOMPARE(attention(parse({{"rope_scaling", "{}"}, {"rope_parameters", inside}})).rope.theta, 3.0);
     }
 
+    // Factors by which the frequencies of Llama 3.1's heads are divided, as llama.cpp's
+    // converter writes them.
+    void llama3_slows_slow_pairs() {
+        const auto rope = attention(parse({{"head_dim", "128"},
+                                           {"rope_theta", "500000"},
+                                           {"rope_scaling", R"({"rope_type":"llama3","factor":8.0,
+                "low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":8192})"}}))
+                              .rope;
+        QCOMPARE(rope.frequency_scale.size(), std::size_t{64});
+        QCOMPARE(rope.amplitude, 1.0);
+        const auto divisor = [&](std::size_t pair) { return 1 / rope.frequency_scale[pair]; };
+        QCOMPARE(divisor(28), 1.0);
+        QVERIFY(std::abs(divisor(29) - 1.207484) < 1e-4);
+        QVERIFY(std::abs(divisor(34) - 5.257327) < 1e-4);
+        QCOMPARE(divisor(35), 8.0);
+    }
+
     void default_tokens_outside_the_vocabulary_are_none() {
         const ModelSpec config = parse({{"vocab_size", "2"}});
         QCOMPARE(config.bos_token, 1);
@@ -357,8 +374,10 @@ class TestModelConfig : public QObject {
         row("rope_scaling", R"({"type":"linear","factor":2.0})",
             "rope type \"linear\"|not supported|expected \"default\"", unsupported);
         row("rope_scaling", R"({"rope_type":"yarn"})", "\"rope_scaling.factor\" is missing");
-        row("rope_parameters", R"({"rope_type":"llama3","type":"default"})", "rope type \"llama3\"|not supported",
+        row("rope_parameters", R"({"rope_type":"dynamic","type":"default"})", "rope type \"dynamic\"|not supported",
             unsupported);
+        row("rope_scaling", R"({"rope_type":"llama3","factor":8,"low_freq_factor":4,"high_freq_factor":1})",
+            "\"rope_scaling.high_freq_factor\" is 1|expected a number above \"low_freq_factor\"");
         row("rope_parameters", R"({"partial_rotary_factor":0.5})", "\"partial_rotary_factor\" is 0.5|expected 1",
             unsupported);
         row("rope_parameters", R"({"full_attention":{"rope_theta":1e4}})",

@@ -32,7 +32,7 @@ def convert(folder, target):
 
     config = json.loads((folder / "config.json").read_text())
     config["architectures"] = [PUBLISHED.get(name, name) for name in config["architectures"]]
-    if "PhiMoEForCausalLM" in config["architectures"]:  # the converter wants this key, whatever the positions
+    if "PhiMoEForCausalLM" in config["architectures"] and not config.get("rope_scaling"):  # the converter wants it
         config["rope_scaling"] = dict(rope_type="default",
                                       original_max_position_embeddings=config["max_position_embeddings"])
     if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there

@@ -14,7 +14,7 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
     spec.norm = {kernels::NormKind::kLayer, 1e-5f, false};
     const auto below = [&](const char* key) {
         if (!config.has_value(key)) config.reject(key, "an object");
-        return JsonFields(*config.find(key), config.source(), std::string(key) + ".");
+        return config.object(key);
     };
     const JsonFields attn = below("attn_config");
     GroupedQuerySpec attention =
@@ -25,7 +25,7 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
 
     const JsonFields ffn = below("ffn_config");
     if (ffn.has_value("ffn_act_fn")) {
-        const JsonFields act(*ffn.find("ffn_act_fn"), config.source(), "ffn_config.ffn_act_fn.");
+        const JsonFields act = ffn.object("ffn_act_fn");
         if (const std::string name = act.text("name", "silu"); name != "silu") {
             config.unsupported("ffn_config.ffn_act_fn.name", in_quotes(name), "\"silu\"");
         }

@@ -25,12 +25,9 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
     if (rotary % 2 != 0) config.reject("qk_rope_head_dim", "an even number, for rotary positions");
     if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
     a.interleaved = version == Version::kV2 || config.flag("rope_interleave", true);
-    double mscale_all_dim = 0;
-    double factor = 1;
-    a.rope = config.rope(rotary, 1e4, &mscale_all_dim, &factor);
-    // YaRN's second factor, squared because it belongs to queries and keys.
-    const double mscale = mscale_all_dim > 0 ? yarn_mscale(factor, mscale_all_dim) : 1.0;
-    a.scale = static_cast<float>(mscale * mscale / std::sqrt(static_cast<double>(a.query_dim())));
+    double softmax_factor = 1;
+    a.rope = config.rope(rotary, 1e4, &softmax_factor);
+    a.scale = static_cast<float>(softmax_factor / std::sqrt(static_cast<double>(a.query_dim())));
     return a;
 }
 

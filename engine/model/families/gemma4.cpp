@@ -4,7 +4,6 @@
 // are left out; the variants without experts, which embed tokens per layer and share keys
 // and values between layers, are refused.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -16,61 +15,40 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kHeadKeys = {"num_attention_heads", "num_key_value_heads", "head_dim"};
-
 // What layers differ in, as one of them has it: the keys of heads, and its rotary
 // positions.
 json layer_config(const ConfigFields& config, std::size_t layer, bool windowed) {
-    json own = {{"num_key_value_heads", 4u}, {"head_dim", 256u}};
+    json own = {{"head_dim", 256u}};
     const auto take = [&own](const JsonFields& from) {
-        for (const char* key : kHeadKeys) {
+        for (const char* key : {"num_attention_heads", "num_key_value_heads", "head_dim"}) {
             if (from.has_value(key)) own[key] = *from.find(key);
         }
     };
     take(config);
     if (config.has_value("per_layer_config")) {
         const std::string number = std::to_string(layer);
-        const JsonFields layers(*config.find("per_layer_config"), config.source(), "per_layer_config.");
-        if (layers.has_value(number.c_str())) {
-            take(JsonFields(*layers.find(number.c_str()), config.source(), "per_layer_config." + number + "."));
-        }
+        const JsonFields layers = config.object("per_layer_config");
+        if (layers.has_value(number.c_str())) take(layers.object(number));
     } else if (!windowed) {
         own["head_dim"] = config.has_value("global_head_dim") ? *config.find("global_head_dim") : json(512u);
         const bool own_heads = config.flag("attention_k_eq_v", false) && config.has_value("num_global_key_value_heads");
         if (own_heads) own["num_key_value_heads"] = *config.find("num_global_key_value_heads");
     }
-    if (!config.has_value("rope_parameters")) {
-        own["rope_parameters"] = {{"rope_theta", windowed ? 1e4 : 1e6}};
-        if (!windowed) own["rope_parameters"].update({{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}});
-        return own;
+    if (config.has_value("rope_parameters")) {
+        const JsonFields positions = config.object("rope_parameters");
+        const char* const type = windowed ? "sliding_attention" : "full_attention";
+        if (!positions.has_value(type)) positions.reject(type, "an object with \"rope_type\" and \"rope_theta\"");
+        own["rope_parameters"] = *positions.find(type);
+    } else if (!windowed) {
+        own["rope_parameters"] = {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}};
     }
-    const JsonFields positions(*config.find("rope_parameters"), config.source(), "rope_parameters.");
-    const char* const type = windowed ? "sliding_attention" : "full_attention";
-    if (!positions.has_value(type)) positions.reject(type, "an object with \"rope_type\" and \"rope_theta\"");
-    own["rope_parameters"] = *positions.find(type);
     return own;
-}
-
-// Over the whole head; "proportional" turns a share of its pairs alone, the first ones.
-RopeSpec read_rope(const ConfigFields& config, std::int64_t head_dim, bool windowed) {
-    const JsonFields parameters(*config.find("rope_parameters"), config.source(), "rope_parameters.");
-    if (parameters.text("rope_type", "default") != "proportional") return config.rope(head_dim, windowed ? 1e4 : 1e6);
-    RopeSpec rope;
-    rope.dim = head_dim;
-    rope.theta = parameters.number("rope_theta", 1.0, 1e12, 1e6);
-    const double share = parameters.number("partial_rotary_factor", 0.0, 1.0, 1.0);
-    const auto n_turned = static_cast<std::size_t>(share * static_cast<double>(head_dim) / 2);
-    rope.frequency_scale.assign(static_cast<std::size_t>(head_dim / 2), 0.0);
-    std::fill_n(rope.frequency_scale.begin(), n_turned, 1.0 / parameters.number("factor", 1.0, 1e6, 1.0));
-    return rope;
 }
 
 GroupedQuerySpec read_attention(const ConfigFields& config, const ModelSpec& spec, std::size_t layer, bool windowed) {
     const json own = layer_config(config, layer, windowed);
     const ConfigFields fields(own, config.source(), config.names());
-    GroupedQuerySpec attention = fields.heads(spec, "num_attention_heads", "num_key_value_heads",
-                                              fields.count("num_key_value_heads", 1, std::int64_t{1} << 16));
-    attention.rope = read_rope(fields, attention.head_dim, windowed);
+    GroupedQuerySpec attention = fields.grouped_query(spec, 4, windowed ? 1e4 : 1e6);
     attention.scale = 1;
     attention.qk_norm = QkNorm::kPerHead;
     attention.value_norm = true;
@@ -82,9 +60,7 @@ GroupedQuerySpec read_attention(const ConfigFields& config, const ModelSpec& spe
 }
 
 void refuse_variants(const ConfigFields& config) {
-    if (const std::string act = config.text("hidden_activation", "gelu_pytorch_tanh"); act != "gelu_pytorch_tanh") {
-        config.unsupported("hidden_activation", in_quotes(act), "\"gelu_pytorch_tanh\"");
-    }
+    config.expect("hidden_activation", "gelu_pytorch_tanh");
     const char* const per_layer = "hidden_size_per_layer_input";
     if (!config.is_null(per_layer) && config.optional_dim(per_layer, 256) > 0) {
         config.unsupported(per_layer, "an embedding for each layer", "0");
@@ -133,34 +109,27 @@ void read_gemma4(const ConfigFields& config, ModelSpec& spec) {
     read_language_model(config, spec, read_gemma4_text);
 }
 
+// Vectors of a layer beside those that every family has.
+constexpr std::array<std::pair<TensorRole, const char*>, 9> kVectors = {{
+    {TensorRole::kAttentionOutputNorm, "post_attention_layernorm.weight"},
+    {TensorRole::kFfnNorm, "pre_feedforward_layernorm.weight"},
+    {TensorRole::kFfnOutputNorm, "post_feedforward_layernorm.weight"},
+    {TensorRole::kNetworkOutputNorm, "post_feedforward_layernorm_1.weight"},
+    {TensorRole::kExpertNorm, "pre_feedforward_layernorm_2.weight"},
+    {TensorRole::kExpertOutputNorm, "post_feedforward_layernorm_2.weight"},
+    {TensorRole::kRouterNorm, "router.scale"},
+    {TensorRole::kExpertScale, "router.per_expert_scale"},
+    {TensorRole::kLayerScale, "layer_scalar"},
+}};
+
 std::vector<TensorPart> gemma4_plain_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    const std::string p = layer_prefix(tensor.layer);
-    const auto vector = [&](const char* name) -> std::vector<TensorPart> { return {{p + name, {tensor.n_cols}}}; };
-    switch (tensor.role) {
-        case TensorRole::kAttentionOutputNorm:
-            return vector("post_attention_layernorm.weight");
-        case TensorRole::kFfnNorm:
-            return vector("pre_feedforward_layernorm.weight");
-        case TensorRole::kFfnOutputNorm:
-            return vector("post_feedforward_layernorm.weight");
-        case TensorRole::kNetworkOutputNorm:
-            return vector("post_feedforward_layernorm_1.weight");
-        case TensorRole::kExpertNorm:
-            return vector("pre_feedforward_layernorm_2.weight");
-        case TensorRole::kExpertOutputNorm:
-            return vector("post_feedforward_layernorm_2.weight");
-        case TensorRole::kRouterNorm: {
-            TensorPart part{p + "router.scale", {tensor.n_cols}};
-            part.factor = 1 / std::sqrt(static_cast<float>(spec.hidden_dim));
-            return {part};
-        }
-        case TensorRole::kExpertScale:
-            return vector("router.per_expert_scale");
-        case TensorRole::kLayerScale:
-            return vector("layer_scalar");
-        default:
-            return standard_parts(spec, tensor, "router.proj", "mlp.");
+    for (const auto& [role, name] : kVectors) {
+        if (role != tensor.role) continue;
+        TensorPart part{layer_prefix(tensor.layer) + name, {tensor.n_cols}};
+        if (role == TensorRole::kRouterNorm) part.factor = 1 / std::sqrt(static_cast<float>(spec.hidden_dim));
+        return {part};
     }
+    return standard_parts(spec, tensor, "router.proj", "mlp.");
 }
 
 std::vector<TensorPart> gemma4_parts(const ModelSpec& spec, const DenseTensor& tensor) {

@@ -1,0 +1,97 @@
+// Rotary positions in GGUF files: YaRN in the metadata, LongRoPE and Llama 3.1's scaling
+// as tensors of factors.
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/error.h"
+#include "engine/model/gguf_config.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+// Factors of rotary positions; empty where this part has no tensor of that name and need
+// not.
+std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool required) {
+    const GgufHeader& header = part.header();
+    const std::span<const std::byte> file = part.file().bytes();
+    const auto found = std::find_if(header.tensors.begin(), header.tensors.end(),
+                                    [name](const GgufTensor& tensor) { return tensor.name == name; });
+    if (found == header.tensors.end() && !required) return {};
+    if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
+        static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
+        throw Error(ErrorKind::kInvalidModel,
+                    header.metadata.source() + ": tensor " + in_quotes(name) +
+                        " is missing or no list of F32; expected the factors of rotary positions");
+    }
+    std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
+    if (!factors.empty()) std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
+    return factors;
+}
+
+// Where positions differ between layers, those without a window divide the frequencies of
+// their pairs by 1, if they turn, or by a huge number.
+void add_turning_share(const std::string& source, const std::vector<float>& factors, GgufConfig& c) {
+    constexpr float kNever = 1e20f;
+    const auto first_still = std::find_if(factors.begin(), factors.end(), [](float f) { return f >= kNever; });
+    const bool is_share = std::all_of(factors.begin(), first_still, [](float f) { return f == 1; }) &&
+                          std::all_of(first_still, factors.end(), [](float f) { return f >= kNever; });
+    if (!is_share) {
+        throw Error(ErrorKind::kUnsupported,
+                    source +
+                        ": tensor \"rope_freqs.weight\" has factors of its own for the pairs "
+                        "that turn, which is not supported; expected 1, and then at least 1e20");
+    }
+    // A quarter of a pair more, so that rounding loses none.
+    const double n_turning = static_cast<double>(first_still - factors.begin()) + 0.25;
+    json& full = c.config()["rope_parameters"]["full_attention"];
+    full["rope_type"] = "proportional";
+    full["partial_rotary_factor"] = std::min(1.0, n_turning / static_cast<double>(factors.size()));
+}
+
+}  // namespace
+
+void configure_gguf_rope(GgufConfig& c) {
+    c.take("rope_theta", "rope.freq_base", 10000.0);
+    const std::string key = c.key("rope.scaling.type");
+    const std::string type(c.metadata().text(key, c.has("rope.scaling.factor") ? "linear" : "none"));
+    if (type == "none" || type == "longrope") return;  // LongRoPE: its family sees to it
+    const double factor = c.metadata().number(c.key("rope.scaling.factor"), 1.0);
+    if (type == "linear" && factor == 1) return;
+    json scaling = {{"rope_type", type}, {"factor", factor}};
+    c.take_into(scaling, "original_max_position_embeddings", "rope.scaling.original_context_length");
+    c.take_into(scaling, "beta_fast", "rope.scaling.yarn_beta_fast");
+    c.take_into(scaling, "beta_slow", "rope.scaling.yarn_beta_slow");
+    c.take_into(scaling, "attention_factor", "rope.scaling.yarn_attn_factor");
+    c.set("rope_scaling", scaling, key);
+}
+
+void add_long_rope(const GgufFile& part, GgufConfig& c) {
+    const std::vector<float> factors = factors_in(part, "rope_factors_short.weight", false);
+    if (factors.empty()) return;
+    json scaling = {{"rope_type", "longrope"},
+                    {"short_factor", factors},
+                    {"long_factor", factors_in(part, "rope_factors_long.weight", true)}};
+    c.take_into(scaling, "original_max_position_embeddings", "rope.scaling.original_context_length");
+    c.take_into(scaling, "attention_factor", "rope.scaling.attn_factor");
+    c.set("rope_scaling", scaling, c.key("rope.scaling"));
+}
+
+// Divisors of the frequencies of pairs. The converter writes Llama 3.1's scaling so, of
+// Mixtral's shape too: the same at every length.
+void add_frequency_factors(const GgufFile& part, GgufConfig& c) {
+    const char* const name = "rope_freqs.weight";
+    const std::vector<float> factors = factors_in(part, name, false);
+    if (factors.empty()) return;
+    if (c.config().contains("rope_parameters")) {
+        add_turning_share(part.header().metadata.source(), factors, c);
+        return;
+    }
+    json scaling = {{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}};
+    c.take_into(scaling, "original_max_position_embeddings", "context_length");
+    c.set("rope_scaling", scaling, name);
+}
+
+}  // namespace offstage::engine

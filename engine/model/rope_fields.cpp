@@ -1,0 +1,171 @@
+// Rotary positions in a configuration. Source: transformers' modeling_rope_utils.py.
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/error.h"
+#include "engine/model/config_fields.h"
+#include "engine/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+double number_or(const JsonFields& rope, const char* key, double low, double high, double fallback) {
+    return rope.has_value(key) ? rope.number(key, low, high) : fallback;
+}
+
+std::string type_of(const JsonFields& rope) {
+    return rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
+}
+
+// The context of the first training; the model's own where the positions do not say.
+std::int64_t original_context(const ConfigFields& config, const JsonFields& rope, const char* otherwise) {
+    const char* const key = "original_max_position_embeddings";
+    return rope.has_value(key) ? rope.integer(key, 2, kLongestContext) : config.count(otherwise, 2, kLongestContext);
+}
+
+// LongRoPE (Ding and others, 2024): the frequencies of each pair are divided by factors
+// of its own, which are others beyond the context of the first training.
+void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+    const auto scale = [&](const char* key) {
+        const json* const list = rope.find(key);
+        const auto n = static_cast<std::size_t>(result.dim / 2);
+        const std::string expected = "a list of " + std::to_string(n) + " numbers from 1e-6 to 1e6";
+        if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
+        std::vector<double> scales;
+        for (const json& factor : *list) {
+            const double value = factor.is_number() ? factor.get<double>() : 0;
+            if (!(value >= 1e-6 && value <= 1e6)) {  // a file's own floats may be no number
+                rope.reject(key, expected + ", but the list holds " + describe(factor));
+            }
+            scales.push_back(1 / value);
+        }
+        return scales;
+    };
+    result.frequency_scale = scale("short_factor");
+    result.long_frequency_scale = scale("long_factor");
+    result.original_context = original_context(config, rope, "original_max_position_embeddings");
+    const auto original = static_cast<double>(result.original_context);
+    const double factor = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) / original;
+    const double computed = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+    const double amplitude = number_or(rope, "attention_factor", 1e-3, 1e3, computed);
+    result.amplitude = number_or(rope, "short_mscale", 1e-3, 1e3, amplitude);
+    result.long_amplitude = number_or(rope, "long_mscale", 1e-3, 1e3, amplitude);
+}
+
+// The square of YaRN's second factor is the result: it belongs to queries and keys.
+double read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+    Yarn yarn;
+    yarn.factor = rope.number("factor", 1.0, 1e6);
+    const double fast = number_or(rope, "beta_fast", 0, 1e6, 0);
+    const double slow = number_or(rope, "beta_slow", 0, 1e6, 0);
+    yarn.beta_fast = fast > 0 ? fast : 32;
+    yarn.beta_slow = slow > 0 ? slow : 1;
+    yarn.truncated = !rope.has_value("truncate") || rope.boolean("truncate", true);
+    yarn.original_context = original_context(config, rope, "max_position_embeddings");
+    if (result.theta <= 1) config.reject("rope_theta", "a number above 1 for rope type \"yarn\"");
+    result.frequency_scale = yarn_frequency_scale(yarn, result.dim, result.theta);
+    const double mscale = number_or(rope, "mscale", 0, 1e3, 0);
+    const double all_dim = number_or(rope, "mscale_all_dim", 0, 1e3, 0);
+    const double second = all_dim > 0 ? yarn_mscale(yarn.factor, all_dim) : 1;
+    const double computed =
+        mscale > 0 && all_dim > 0 ? yarn_mscale(yarn.factor, mscale) / second : yarn_mscale(yarn.factor, 1);
+    result.amplitude = number_or(rope, "attention_factor", 1e-3, 1e3, computed);
+    return second * second;
+}
+
+// Llama 3.1: pairs that turn less than low_freq_factor times within the context of the
+// first training are slowed down by the factor, those above high_freq_factor are not.
+void read_llama3(const JsonFields& rope, RopeSpec& result) {
+    const double factor = rope.number("factor", 1.0, 1e6);
+    const double low = rope.number("low_freq_factor", 1e-3, 1e6);
+    const double high = rope.number("high_freq_factor", 1e-3, 1e6);
+    if (high <= low) rope.reject("high_freq_factor", "a number above \"low_freq_factor\"");
+    const auto original = static_cast<double>(rope.integer("original_max_position_embeddings", 1, kLongestContext));
+    for (std::int64_t i = 0; i < result.dim / 2; ++i) {
+        const double frequency = std::pow(result.theta, -2 * static_cast<double>(i) / static_cast<double>(result.dim));
+        const double turns = original * frequency / (2 * std::numbers::pi);
+        const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+        result.frequency_scale.push_back((1 - kept) / factor + kept);
+    }
+}
+
+// Over the whole head; a share of its pairs turns, the first ones.
+void read_proportional(const JsonFields& rope, RopeSpec& result) {
+    const double share = rope.number("partial_rotary_factor", 0.0, 1.0, 1.0);
+    const auto n_turned = static_cast<std::size_t>(share * static_cast<double>(result.dim) / 2);
+    result.frequency_scale.assign(static_cast<std::size_t>(result.dim / 2), 0.0);
+    std::fill_n(result.frequency_scale.begin(), n_turned, 1.0 / rope.number("factor", 1.0, 1e6, 1.0));
+}
+
+}  // namespace
+
+double yarn_mscale(double factor, double mscale) {
+    return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+// As in transformers, a rope_scaling that is not empty hides rope_parameters, and the
+// theta inside wins.
+RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* softmax_factor) const {
+    constexpr double kLow = 1.0;
+    constexpr double kHigh = 1e12;
+    RopeSpec result;
+    result.dim = dim;
+    result.theta = has_value("rope_theta") ? number("rope_theta", kLow, kHigh) : default_theta;
+    for (const char* key : {"rope_scaling", "rope_parameters"}) {
+        if (!has_value(key)) continue;
+        const JsonFields rope = object(key);
+        if (find(key)->empty()) continue;
+        for (const auto& [name, value] : find(key)->items()) {
+            if (!value.is_object()) continue;
+            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "." + in_quotes(name).substr(1) +
+                                                     " is an object: rotary positions that differ between layers are "
+                                                     "not supported; expected one set for all layers");
+        }
+        if (rope.has_value("rope_theta")) result.theta = rope.number("rope_theta", kLow, kHigh);
+        const std::string type = type_of(rope);
+        if (type == "longrope" || type == "su") {
+            read_long_rope(*this, rope, result);
+        } else if (type == "yarn") {
+            const double squared = read_yarn(*this, rope, result);
+            if (softmax_factor != nullptr) *softmax_factor = squared;
+        } else if (type == "llama3") {
+            read_llama3(rope, result);
+        } else if (type == "proportional") {
+            read_proportional(rope, result);
+        } else if (type != "default") {
+            throw Error(ErrorKind::kUnsupported,
+                        source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
+                            ", which is not supported; expected \"default\", \"yarn\", \"longrope\", \"llama3\" or "
+                            "\"proportional\"");
+        }
+        break;
+    }
+    return result;
+}
+
+std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {
+    const char* key = "partial_rotary_factor";
+    double share = default_share.value_or(1);
+    if (has_value(key)) share = number(key, 0.0, 1.0);
+    for (const char* below : {"rope_parameters", "rope_scaling"}) {
+        if (!has_value(below)) continue;
+        const JsonFields rope = object(below);
+        if (rope.has_value(key) && type_of(rope) != "proportional") share = rope.number(key, 0.0, 1.0);
+    }
+    if (!default_share.has_value() && share != 1) unsupported(key, describe(json(share)), "1");
+    auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
+    if (default_share.has_value() && has_value("rotary_dim")) {
+        key = "rotary_dim";
+        dim = integer(key, 2, head_dim);
+    }
+    if (dim < 2 || dim % 2 != 0) {
+        reject(key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
+    }
+    return dim;
+}
+
+}  // namespace offstage::engine
