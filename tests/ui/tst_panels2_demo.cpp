@@ -342,7 +342,7 @@ class TestPanels2Demo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000);
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
-        QVERIFY(panel.bars().groupCount() > 5);
+        QVERIFY(panel.bars().barCount() > 5);
         QVERIFY(panel.gainText().contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);
         QCOMPARE(panel.machineTable().rowCount(), 16);
@@ -467,7 +467,7 @@ class TestPanels2Demo : public QObject {
         QCOMPARE(panel.table().item(0, 2)->text(), QStringLiteral("not possible"));
         QVERIFY(panel.table().item(0, 2)->toolTip().contains(QStringLiteral("9 machines")));
         QVERIFY(panel.gainText().contains(QStringLiteral("9 machines")));
-        QCOMPARE(panel.bars().groupCount(), 0);
+        QCOMPARE(panel.bars().barCount(), 0);
         QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
         QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);
         QCOMPARE(panel.table().columnSpan(0, 2), panel.table().columnCount() - 2);  // the words have room
@@ -475,7 +475,7 @@ class TestPanels2Demo : public QObject {
         picture(panel, QStringLiteral("what-if-nine"));
         panel.machines().setValue(8);
         finish(panel);
-        QVERIFY(panel.bars().groupCount() > 5);
+        QVERIFY(panel.bars().barCount() > 5);
         QCOMPARE(panel.table().columnSpan(0, 2), 1);
     }
 

@@ -211,7 +211,6 @@ QWidget* WhatIfPanel::buildGpus() {
     new FirstColumn(*m_table, 18 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
-    m_bars->setOrientation(Qt::Horizontal);
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
@@ -441,7 +440,7 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
         }
         ++row;
     }
-    m_bars->setGroups(names, {{tr("forecast tokens/s"), speeds, true}});
+    m_bars->setBars({tr("forecast tokens/s"), names, speeds, true});
     m_bars->setEmphasised(emphasised);
     m_bars->setMinimumHeight(static_cast<int>(names.size()) * (fontMetrics().lineSpacing() + 4) + 50);
 }
