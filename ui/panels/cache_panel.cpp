@@ -20,6 +20,7 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -101,11 +102,11 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
       m_prefetch(new LinePlot),
       m_bytes(new LinePlot),
       m_exchanges(new LinePlot),
-      m_sums(new QLabel),
+      m_sums(textLabel(tr("Sums since the model was loaded"))),
       m_slots(new QSpinBox),
       m_compare(new QPushButton),
       m_progress(new QProgressBar),
-      m_comparison(new QLabel),
+      m_comparison(mutedLabel(tr("What was compared"))),
       m_policies(new BarPlot),
       m_table(new QTableWidget),
       m_replays(new CacheComparison(this)) {
@@ -151,9 +152,6 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     m_prefetch->setEmptyText(tr("Write a prompt to see how good the guesses are."));
     m_bytes->setEmptyText(tr("Write a prompt to see how much is copied."));
     m_exchanges->setEmptyText(tr("Write a prompt to see how many experts are exchanged."));
-    m_sums->setTextFormat(Qt::PlainText);
-    m_sums->setWordWrap(true);
-    m_sums->setAccessibleName(tr("Sums since the model was loaded"));
 
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_layer, 1);
@@ -215,10 +213,6 @@ QWidget* CachePanel::makeComparison() {
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Progress of the comparison"));
     m_progress->hide();
-    m_comparison->setTextFormat(Qt::PlainText);
-    m_comparison->setWordWrap(true);
-    m_comparison->setForegroundRole(QPalette::PlaceholderText);
-    m_comparison->setAccessibleName(tr("What was compared"));
     m_policies->setValueAxis({tr("hit rate"), Unit::Share});
     m_policies->setAccessibleName(tr("Hit rate by cache policy"));
     m_policies->setFileName(m_policies->accessibleName());

@@ -6,7 +6,6 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMouseEvent>
@@ -289,21 +288,10 @@ QString PlotWidget::suggestedName() const {
 
 void PlotWidget::askWhereToSave(bool asPicture) {
     const QString ending = asPicture ? QStringLiteral("png") : QStringLiteral("csv");
-    auto* dialog = new QFileDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilter(asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)"));
-    dialog->setDefaultSuffix(ending);
-    dialog->setDirectory(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation));
-    dialog->selectFile(suggestedName() + u'.' + ending);
-    connect(dialog, &QFileDialog::fileSelected, this, [this, asPicture](const QString& path) {
-        if (asPicture) {
-            savePicture(path);
-        } else {
-            saveCsv(path);
-        }
-    });
-    dialog->open();
+    const QString filter = asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)");
+    openSaveDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"), {filter},
+                   QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation), suggestedName() + u'.' + ending,
+                   [this, asPicture](const QString& path) { asPicture ? savePicture(path) : saveCsv(path); });
 }
 
 void PlotWidget::say(const QString& notice) {
