@@ -130,10 +130,6 @@ void ExpertsPanel::setChannel(ExpertChannel channel) {
     m_channel->setCurrentIndex(static_cast<int>(channel));
 }
 
-void ExpertsPanel::setFading(bool on) {
-    m_fading->setChecked(on);
-}
-
 bool ExpertsPanel::hasOwnMemory() const {
     return snapshot().vram.total > 0 || (engine().model() && engine().model()->device != "cpu");
 }
