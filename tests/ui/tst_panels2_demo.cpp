@@ -10,6 +10,7 @@
 #include <QTabWidget>
 #include <QTableWidget>
 
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/format.h"
 #include "ui/load/fit_view.h"
@@ -21,31 +22,15 @@
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/theme.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
 using namespace offstage::ui;
+using test::picture;
 
 namespace {
 
 constexpr quint64 kMiB = quint64{1} << 20;
-
-void picture(QWidget& widget, const QString& name) {
-    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-    if (folder.isEmpty()) {
-        return;
-    }
-    for (const Theme theme : {Theme::Light, Theme::Dark}) {
-        applyTheme(*qApp, theme);
-        for (const int width : {360, 900}) {
-            widget.resize(width, 760);
-            QCoreApplication::processEvents();
-            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
-        }
-    }
-    applyTheme(*qApp, Theme::Light);
-}
 
 }  // namespace
 
