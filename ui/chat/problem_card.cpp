@@ -38,6 +38,8 @@ QString textOf(ProblemAction action) {
 ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     : QFrame(parent), m_id(message.id), m_icon(new QLabel(this)), m_title(textLabel()), m_sentence(textLabel()) {
     const Problem& problem = message.problem;
+    m_title->setParent(this);
+    m_sentence->setParent(this);  // before the buttons: the keyboard comes to it first
     setAccessibleName(problem.title);
     setAccessibleDescription(problem.sentence);
 
