@@ -1,31 +1,27 @@
 #include "ui/load_banner.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 
 #include "ui/engine_text.h"
 #include "ui/format.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
 LoadBanner::LoadBanner(QWidget* parent)
     : QFrame(parent),
-      m_title(new QLabel),
-      m_stage(new QLabel),
+      m_title(lineLabel()),
+      m_stage(lineLabel()),
       m_bar(new QProgressBar),
-      m_note(new QLabel),
+      m_note(textLabel()),
       m_cancel(new QPushButton(tr("Cancel"))) {
     setAutoFillBackground(true);
     setAccessibleName(tr("Loading a model"));
-    m_title->setTextFormat(Qt::PlainText);
-    m_stage->setTextFormat(Qt::PlainText);
     m_stage->setForegroundRole(QPalette::PlaceholderText);
     m_stage->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_stage->setMinimumWidth(0);
-    m_note->setTextFormat(Qt::PlainText);
-    m_note->setWordWrap(true);
     m_note->hide();
     m_bar->setTextVisible(false);
     m_bar->setFixedHeight(6);

@@ -2,7 +2,6 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QSettings>
 #include <QStatusBar>
@@ -11,6 +10,7 @@
 
 #include "ui/history/conversation_files.h"
 #include "ui/main_window.h"
+#include "ui/save_file.h"
 #include "ui/unsaved_bar.h"
 
 namespace offstage::ui {
@@ -130,17 +130,12 @@ void MainWindow::endSession() {
 }
 
 void MainWindow::chooseFileForUnsaved() {
-    auto* dialog = new QFileDialog(this, tr("Save the conversations that are not saved"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilter(tr("Conversations (*.json)"));
-    dialog->setDefaultSuffix(QStringLiteral("json"));
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-        QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
-        saveUnsavedTo(file);
-    });
-    dialog->open();
+    openSaveDialog(this, tr("Save the conversations that are not saved"), {tr("Conversations (*.json)")},
+                   QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString(), {},
+                   [this](const QString& file) {
+                       QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+                       saveUnsavedTo(file);
+                   });
 }
 
 void MainWindow::saveUnsavedTo(const QString& file) {

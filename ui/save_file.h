@@ -1,9 +1,13 @@
 #pragma once
 
+#include <functional>
+
 #include <QByteArray>
 #include <QString>
+#include <QStringList>
 
 class QImage;
+class QWidget;
 
 namespace offstage::ui {
 
@@ -12,5 +16,10 @@ namespace offstage::ui {
 // the file. Never waits for a FIFO's reader.
 QString saveFile(const QString& path, const QByteArray& bytes);
 QString savePng(const QString& path, const QImage& image);
+
+// Opens a dialog for the name of a file to write, which belongs to `parent`; `chosen` gets the path. Each filter names
+// one ending, "CSV (*.csv)", which a name without any gets. `folder`: where it begins; empty: where Qt does.
+void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
+                    const QString& name, const std::function<void(const QString& path)>& chosen);
 
 }  // namespace offstage::ui

@@ -45,9 +45,6 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     refreshState();
 }
 
-QString StatusLine::stateText() const {
-    return m_state->text();
-}
 QString StatusLine::speedText() const {
     return m_speed->text();
 }

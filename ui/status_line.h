@@ -23,7 +23,6 @@ class StatusLine : public QObject {
     // Whether the answer that is being written belongs to the conversation shown, and fills its context.
     void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
 
-    QString stateText() const;
     QString speedText() const;
     QString contextText() const;
 

@@ -12,14 +12,15 @@
 
 #include "ui/icons.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
 UnsavedBar::UnsavedBar(QWidget* parent)
     : QFrame(parent),
       m_icon(new QLabel),
-      m_title(new QLabel),
-      m_sentence(new QLabel),
+      m_title(textLabel()),
+      m_sentence(textLabel()),
       m_tryAgain(new QPushButton(tr("Try again"))),
       m_save(new QPushButton(tr("Save as a file…"))),
       m_close(new QPushButton(tr("Close without saving"))),
@@ -29,10 +30,6 @@ UnsavedBar::UnsavedBar(QWidget* parent)
     QFont bold = font();
     bold.setWeight(QFont::DemiBold);
     m_title->setFont(bold);
-    m_title->setTextFormat(Qt::PlainText);
-    m_title->setWordWrap(true);
-    m_sentence->setTextFormat(Qt::PlainText);
-    m_sentence->setWordWrap(true);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_stay->setText(QStringLiteral("✕"));
     m_stay->setAutoRaise(true);

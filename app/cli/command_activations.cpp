@@ -18,11 +18,7 @@ int run_activations(const ActivationOptions& options) {
     const engine::ActivationReport report =
         engine::measure_activations(model, sequences, options.bounds, std::ref(progress), {});
     progress.finish();
-    if (options.model.json) {
-        print_json(engine::to_json(report));
-    } else {
-        std::cout << report.model << ": " << engine::to_text(report) << std::flush;
-    }
+    print_report(report, options.model.json, report.model + ": ");
     return 0;
 }
 

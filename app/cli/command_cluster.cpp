@@ -10,11 +10,7 @@ int run_cluster(const ClusterOptions& options) {
     if (!options.memory.empty()) node.memory_bytes = engine::parse_bytes(options.memory, "--node-memory");
     const engine::ClusterBounds bounds = engine::cluster_bounds(
         engine::read_model_shape(options.model), node, engine::find_network(options.network), options.n_machines);
-    if (options.json) {
-        print_json(engine::to_json(bounds));
-    } else {
-        std::cout << engine::to_text(bounds) << std::flush;
-    }
+    print_report(bounds, options.json);
     return 0;
 }
 

@@ -11,9 +11,7 @@ namespace {
 
 std::vector<engine::TokenId> parse_tokens(const std::string& list) {
     std::vector<engine::TokenId> tokens;
-    std::string_view rest = list;
-    while (true) {
-        const std::string_view item = rest.substr(0, rest.find(','));
+    for (const std::string_view item : split_list(list)) {
         engine::TokenId id = 0;
         const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), id);
         if (item.empty() || status != std::errc() || end != item.data() + item.size()) {
@@ -21,9 +19,8 @@ std::vector<engine::TokenId> parse_tokens(const std::string& list) {
                                 "--tokens has \"" + std::string(item) + "\"; expected whole numbers, as in 1,2,3.");
         }
         tokens.push_back(id);
-        if (item.size() == rest.size()) return tokens;
-        rest.remove_prefix(item.size() + 1);
     }
+    return tokens;
 }
 
 }  // namespace

@@ -9,11 +9,7 @@ namespace offstage::cli {
 int run_plan(const PlanOptions& options) {
     const engine::PlanReport report =
         engine::plan_model(load_request(options.model), options.prompt, progress_on_terminal(), {}, options.compare);
-    if (options.model.json) {
-        print_json(engine::to_json(report));
-    } else {
-        std::cout << engine::to_text(report) << std::flush;
-    }
+    print_report(report, options.model.json);
     return 0;
 }
 

@@ -40,11 +40,7 @@ int run_recall(const RecallOptions& options) {
             throw engine::Error(engine::ErrorKind::kInvalidInput, options.out + " cannot be written: " + failure);
         }
     }
-    if (options.model.json) {
-        print_json(engine::to_json(report));
-    } else {
-        std::cout << report.model << ": " << engine::to_text(report) << std::flush;
-    }
+    print_report(report, options.model.json, report.model + ": ");
     return 0;
 }
 

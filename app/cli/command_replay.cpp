@@ -13,13 +13,8 @@ namespace offstage::cli {
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
     if (list == "all") return {engine::kCacheKinds.begin(), engine::kCacheKinds.end()};
     std::vector<engine::CacheKind> kinds;
-    std::string_view rest = list;
-    while (true) {
-        const std::string_view name = rest.substr(0, rest.find(','));
-        kinds.push_back(engine::parse_cache_kind(name));
-        if (name.size() == rest.size()) return kinds;
-        rest.remove_prefix(name.size() + 1);
-    }
+    for (const std::string_view name : split_list(list)) kinds.push_back(engine::parse_cache_kind(name));
+    return kinds;
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -54,11 +49,7 @@ int run_replay(const ReplayOptions& options) {
         request.expert_bytes = engine::parse_bytes(options.expert_bytes, "--expert-bytes");
     }
     const engine::ReplayReport report = engine::compare_policies(trace, popularity, request);
-    if (options.json) {
-        print_json(engine::to_json(report));
-    } else {
-        std::cout << report.model << ": " << engine::to_text(report) << std::flush;
-    }
+    print_report(report, options.json, report.model + ": ");
     return 0;
 }
 

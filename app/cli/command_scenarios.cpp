@@ -12,17 +12,15 @@ namespace {
 
 std::vector<engine::ScenarioPolicy> parse_policies(const std::string& list) {
     std::vector<engine::ScenarioPolicy> policies;
-    std::string_view rest = list;
-    while (true) {
-        const std::string name(rest.substr(0, rest.find(',')));
+    for (const std::string_view item : split_list(list)) {
+        const std::string name(item);
         for (const engine::ScenarioPolicy& other : policies) {
             if (other.name != name) continue;
             throw engine::Error(engine::ErrorKind::kInvalidInput, "--compare names the policy \"" + name + "\" twice.");
         }
         policies.push_back({name, engine::parse_dispatch(name)});
-        if (name.size() == rest.size()) return policies;
-        rest.remove_prefix(name.size() + 1);
     }
+    return policies;
 }
 
 engine::ScenarioRequest scenario_request(const BenchOptions& options) {

@@ -4,9 +4,11 @@
 // OutputFailed (standard_output.h), which only main() catches.
 
 #include <cstdint>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/cluster/cluster_bound.h"
@@ -26,7 +28,7 @@ struct ModelOptions {
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
     std::string disk_reads;  // empty: auto
-    std::string kv;  // "bf16"; empty: the default
+    std::string kv;          // "bf16"; empty: the default
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own
@@ -160,6 +162,8 @@ int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
 int run_models(const FinderOptions& options);
 
+// "a,b": a and b; an empty list is one empty name.
+std::vector<std::string_view> split_list(std::string_view list);
 // "all", or names separated by commas. Throws Error (kInvalidInput).
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
 
@@ -179,5 +183,11 @@ void print_notes(const engine::GenerationResult& answer);
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; text that is no UTF-8 (a path, say) is mended rather than refused.
 void print_json(const nlohmann::ordered_json& object);
+// The report as JSON, or as text after its heading.
+template <typename Report>
+void print_report(const Report& report, bool json, const std::string& heading = {}) {
+    if (json) return print_json(to_json(report));
+    std::cout << heading << to_text(report) << std::flush;
+}
 
 }  // namespace offstage::cli

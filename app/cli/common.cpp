@@ -94,6 +94,17 @@ engine::LoadProgressFn progress_on_terminal() {
     };
 }
 
+std::vector<std::string_view> split_list(std::string_view list) {
+    std::vector<std::string_view> items;
+    std::size_t begin = 0;
+    while (true) {
+        const std::size_t end = list.find(',', begin);
+        items.push_back(list.substr(begin, end - begin));
+        if (end == std::string_view::npos) return items;
+        begin = end + 1;
+    }
+}
+
 void print_json(const nlohmann::ordered_json& object) {
     std::cout << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
 }

@@ -76,13 +76,11 @@ std::string check_policy(const std::string& text) {
 }
 
 std::string check_policies(const std::string& list) {
-    std::string_view rest = list;
-    while (true) {
-        const std::string_view name = rest.substr(0, rest.find(','));
-        std::string wrong = check_policy(std::string(name));
-        if (!wrong.empty() || name.size() == rest.size()) return wrong;
-        rest.remove_prefix(name.size() + 1);
+    std::string wrong;
+    for (const std::string_view name : offstage::cli::split_list(list)) {
+        if (wrong.empty()) wrong = check_policy(std::string(name));
     }
+    return wrong;
 }
 
 std::string check_cache_kinds(const std::string& list) {
@@ -188,8 +186,15 @@ void add_paced_option(CLI::App& command, ModelOptions& options) {
     command.add_flag("--paced", options.paced, "An emulated device answers no faster than the device would");
 }
 
-void add_json_option(CLI::App& command, ModelOptions& options) {
-    command.add_flag("--json", options.json, "Print one JSON object on stdout and nothing else there");
+void add_json_option(CLI::App& command, bool& json) {
+    command.add_flag("--json", json, "Print one JSON object on stdout and nothing else there");
+}
+
+constexpr const char* kModelContext = "Tokens of context; 0: the model's own, at most 32768";
+constexpr const char* kTextContext = "Tokens of the windows that the text is fed in; 0: 2048";
+
+void add_context_option(CLI::App& command, ModelOptions& options, const char* help) {
+    command.add_option("--context", options.context, help)->check(CLI::NonNegativeNumber)->capture_default_str();
 }
 
 void add_model_option(CLI::App& command, ModelOptions& options) {
@@ -219,9 +224,7 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
                     "instruction set or GPU, whatever the threads, budgets and policy; 0: a new one each time")
         ->capture_default_str();
     command.add_option("--system", options.system, "System message");
-    command.add_option("--context", options.model.context, "Tokens of context; 0: the model's own, at most 32768")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_context_option(command, options.model, kModelContext);
 }
 
 int run(int argc, char** argv) {
@@ -237,7 +240,7 @@ int run(int argc, char** argv) {
     ModelOptions info;
     CLI::App* command = app.add_subcommand("info", "What a model is: shapes, sizes, files checked");
     command->add_option("MODEL", info.model, kModelHelp)->required();
-    add_json_option(*command, info);
+    add_json_option(*command, info.json);
     command->callback([&] { status = offstage::cli::run_info(info); });
 
     GenerateOptions generate;
@@ -268,14 +271,14 @@ int run(int argc, char** argv) {
     add_device_options(*command, generate.model);
     add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
-    add_json_option(*command, generate.model);
+    add_json_option(*command, generate.model.json);
     command->callback([&] { status = offstage::cli::run_generate(generate); });
 
     FinderOptions finder;
     command = app.add_subcommand(
         "models", "The models in the caches of Hugging Face, LM Studio, llama.cpp and Ollama on this computer");
     command->add_option("--folder", finder.folders, "Look here too; may be given more than once");
-    command->add_flag("--json", finder.json, "Print one JSON object on stdout and nothing else there");
+    add_json_option(*command, finder.json);
     command->callback([&] { status = offstage::cli::run_models(finder); });
 
     GenerateOptions chat;
@@ -298,7 +301,7 @@ int run(int argc, char** argv) {
     add_device_options(*command, logits.model);
     add_paced_option(*command, logits.model);
     add_compute_options(*command, logits.model);
-    add_json_option(*command, logits.model);
+    add_json_option(*command, logits.model.json);
     command->callback([&] { status = offstage::cli::run_logits(logits); });
 
     TokenizeOptions tokenize;
@@ -313,7 +316,7 @@ int run(int argc, char** argv) {
         ->excludes(chat_turns);
     command->add_flag("--no-answer", tokenize.no_answer, "Without the beginning of the answer after the last turn")
         ->needs(chat_turns);
-    command->add_flag("--json", tokenize.json, "Print one JSON object on stdout and nothing else there");
+    add_json_option(*command, tokenize.json);
     command->callback([&] { status = offstage::cli::run_tokenize(tokenize); });
 
     BenchOptions bench;
@@ -363,7 +366,7 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
     add_compute_options(*command, bench.model);
-    add_json_option(*command, bench.model);
+    add_json_option(*command, bench.model.json);
     command->callback([&] { status = offstage::cli::run_bench(bench); });
 
     ProfileOptions profile;
@@ -371,12 +374,10 @@ int run(int argc, char** argv) {
     add_model_option(*command, profile.model);
     command->add_option("--text", profile.text, "Any UTF-8 text")->required();
     command->add_option("--out", profile.out, "The profile to write (JSON)")->required();
-    command->add_option("--context", profile.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_context_option(*command, profile.model, kTextContext);
     add_device_options(*command, profile.model);
     add_compute_options(*command, profile.model);
-    add_json_option(*command, profile.model);
+    add_json_option(*command, profile.model.json);
     command->callback([&] { status = offstage::cli::run_profile(profile); });
 
     ModelOptions calibrate;
@@ -384,7 +385,7 @@ int run(int argc, char** argv) {
     add_model_option(*command, calibrate);
     add_device_options(*command, calibrate);
     add_compute_options(*command, calibrate);
-    add_json_option(*command, calibrate);
+    add_json_option(*command, calibrate.json);
     command->callback([&] { status = offstage::cli::run_calibrate(calibrate); });
 
     PlanOptions plan;
@@ -393,12 +394,10 @@ int run(int argc, char** argv) {
     command->add_option("--prompt", plan.prompt, "Tokens of the prompt that is forecast")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
         ->capture_default_str();
-    command->add_option("--context", plan.model.context, "Tokens of context; 0: the model's own, at most 32768")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_context_option(*command, plan.model, kModelContext);
     add_device_options(*command, plan.model);
     add_compute_options(*command, plan.model);
-    add_json_option(*command, plan.model);
+    add_json_option(*command, plan.model.json);
     add_expert_options(*command, plan.model);
     command->add_flag("--compare", plan.compare,
                       "List what the same budgets allow in one format for all, by popularity and in whole layers");
@@ -424,7 +423,7 @@ int run(int argc, char** argv) {
             ->capture_default_str();
         add_device_options(c, options.model);
         add_compute_options(c, options.model);
-        add_json_option(c, options.model);
+        add_json_option(c, options.model.json);
     };
     command =
         app.add_subcommand("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window");
@@ -453,12 +452,10 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    command->add_option("--context", recall.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_context_option(*command, recall.model, kTextContext);
     add_device_options(*command, recall.model);
     add_compute_options(*command, recall.model);
-    add_json_option(*command, recall.model);
+    add_json_option(*command, recall.model.json);
     command->callback([&] {
         std::sort(recall.distances.begin(), recall.distances.end());
         recall.distances.erase(std::unique(recall.distances.begin(), recall.distances.end()), recall.distances.end());
@@ -476,14 +473,11 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    command
-        ->add_option("--context", activations.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_context_option(*command, activations.model, kTextContext);
     add_device_options(*command, activations.model);
     add_compute_options(*command, activations.model);
     add_quant_option(*command, activations.model);
-    add_json_option(*command, activations.model);
+    add_json_option(*command, activations.model.json);
     command->callback([&] { status = offstage::cli::run_activations(activations); });
 
     ClusterOptions cluster;
@@ -506,7 +500,7 @@ int run(int argc, char** argv) {
     command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    command->add_flag("--json", cluster.json, "Print one JSON object on stdout and nothing else there");
+    add_json_option(*command, cluster.json);
     command->callback([&] { status = offstage::cli::run_cluster(cluster); });
 
     ReplayOptions replay;
@@ -549,7 +543,7 @@ int run(int argc, char** argv) {
     command->add_option("--guesses", replay.guesses, "Experts guessed per layer")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    command->add_flag("--json", replay.json, "Print one JSON object on stdout and nothing else there");
+    add_json_option(*command, replay.json);
     command->callback([&] {
         if (replay.slots.empty() && replay.residency.empty()) replay.residency = {10, 25, 40, 60};
         status = offstage::cli::run_replay(replay);

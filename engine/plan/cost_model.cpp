@@ -117,8 +117,4 @@ double CostModel::correction(Side side, double tokens_per_expert) const {
     return factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)];
 }
 
-void CostModel::forget_corrections() {
-    for (auto& side : factor_) std::fill(std::begin(side), std::end(side), 1.0);
-}
-
 }  // namespace offstage::engine

@@ -99,7 +99,6 @@ class CostModel {
     // predictions or measurements of 0. Copies have one factor for all token counts.
     void correct(Side side, double tokens_per_expert, double predicted_us, double measured_us);
     double correction(Side side, double tokens_per_expert) const;
-    void forget_corrections();
 
   private:
     static constexpr int kGroups = 4;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/quant/weight_format.h"
@@ -134,12 +133,6 @@ std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
         text += "\n    ]";
     }
     return text + "\n  }\n}\n";
-}
-
-void write_sensitivity(const Sensitivity& sensitivity, const std::string& model, const std::filesystem::path& file) {
-    if (const std::string failure = write_file(file, to_json(sensitivity, model)); !failure.empty()) {
-        throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
-    }
 }
 
 }  // namespace offstage::engine

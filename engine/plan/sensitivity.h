@@ -37,10 +37,9 @@ struct Sensitivity {
 
 // JSON: {"format": "offstage-sensitivity", "version": 1, "model": "...", "source": "...", "n_layers": L, "n_experts":
 // E, "errors": {"hqq4": [[E numbers] x L], ...}}. At most 64 MiB. Reading throws Error naming file, key and what was
-// expected; writing is atomic.
+// expected.
 Sensitivity parse_sensitivity(std::string_view json, const std::string& source);
 Sensitivity read_sensitivity(const std::filesystem::path& file);
 std::string to_json(const Sensitivity& sensitivity, const std::string& model);
-void write_sensitivity(const Sensitivity& sensitivity, const std::string& model, const std::filesystem::path& file);
 
 }  // namespace offstage::engine

@@ -111,9 +111,4 @@ ExpertSource::Scratch::~Scratch() {
     source_.spare_.push_back(std::move(memory_));
 }
 
-void ExpertSource::release_scratch() {
-    const std::lock_guard lock(mutex_);
-    spare_.clear();
-}
-
 }  // namespace offstage::engine

@@ -58,9 +58,6 @@ class ExpertSource {
     // Whole loads: see WeightSource::watch and advance.
     WeightSource& master() { return master_; }
 
-    // Quantizing keeps the master of an expert in memory, per thread that packs, for the next one. Gives that back.
-    void release_scratch();
-
   private:
     // Where quantizing reads from: an expert in the master's format, if that is a plain
     // one, else in float32 behind it.

@@ -63,9 +63,7 @@ void PreTokenizer::add(const JsonPart& part, int depth) {
 
 void PreTokenizer::add_byte_level(const JsonPart& part) {
     byte_level_ = true;
-    const bool prefix = part.flag("add_prefix_space", true);
-    adds_prefix_space_ = adds_prefix_space_ || prefix;
-    if (prefix) steps_.push_back({.prefix_space = true});
+    if (part.flag("add_prefix_space", true)) steps_.push_back({.prefix_space = true});
     if (!part.flag("use_regex", true)) return;
     steps_.push_back({.pattern = SplitPattern::regex(kGpt2Pattern, PatternSyntax::kOniguruma, part)});
 }
@@ -82,7 +80,6 @@ void PreTokenizer::add_metaspace(const JsonPart& part) {
     } else if (scheme != "never") {
         part.at("prepend_scheme").unknown("always, first, never");
     }
-    adds_prefix_space_ = adds_prefix_space_ || step.prepend != Prepend::kNever;
     const std::string space = step.space;
     steps_.push_back(std::move(step));
     if (!part.flag("split", true)) return;

@@ -28,8 +28,6 @@ class PreTokenizer {
 
     // Whether words are bytes, which ByteLevel makes of them, and not characters.
     bool is_byte_level() const { return byte_level_; }
-    // Whether a text begins with a space that it did not have.
-    bool adds_prefix_space() const { return adds_prefix_space_; }
     // `is_first`: the text does not follow another one or a special token.
     Words cut(std::string text, bool is_first) const;
 
@@ -55,7 +53,6 @@ class PreTokenizer {
 
     std::vector<Step> steps_;
     bool byte_level_ = false;
-    bool adds_prefix_space_ = false;
 };
 
 }  // namespace offstage::engine

@@ -41,6 +41,15 @@ inline CliOutcome runCli(const QStringList& arguments, const QByteArray& input =
     return runProgram(cliProgram(), arguments, input, cacheHome);
 }
 
+// The words of a command line, "%1" standing for the first of `values`: one word, whatever is in it.
+inline QStringList words(const QString& line, const QStringList& values = {}) {
+    QStringList words = line.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    for (QString& word : words) {
+        if (word.startsWith(QLatin1Char('%'))) word = values.at(word.mid(1).toInt() - 1);
+    }
+    return words;
+}
+
 // In a shell, for what only a shell does: redirections and limits. `script` runs the program as "$0" "$@".
 inline CliOutcome runInShell(const QString& script, const QStringList& arguments, const QByteArray& input = {},
                              const QString& cacheHome = {}) {

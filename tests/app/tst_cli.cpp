@@ -11,6 +11,7 @@
 namespace {
 
 using Outcome = offstage::test::CliOutcome;
+using offstage::test::words;
 
 const QString kTiny = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/grouped_f32");
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
@@ -29,7 +30,7 @@ class TestCli : public QObject {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<int>("status");
         const auto row = [](const char* name, const char* arguments, int status) {
-            QTest::newRow(name) << QString::fromLatin1(arguments).split(QLatin1Char(' '), Qt::SkipEmptyParts) << status;
+            QTest::newRow(name) << words(arguments) << status;
         };
         row("nothing", "", 2);
         row("help", "--help", 0);
@@ -63,41 +64,20 @@ class TestCli : public QObject {
             QTest::newRow(name) << arguments << QString::fromLatin1(says);
         };
         row("no such path", {QStringLiteral("info"), QStringLiteral("/no/such/model")}, "/no/such/model");
-        row("no such path in generate",
-            {QStringLiteral("generate"), QStringLiteral("--model"), QStringLiteral("/no/such/model"),
-             QStringLiteral("--prompt"), QStringLiteral("x")},
-            "/no/such/model");
+        row("no such path in generate", words("generate --model /no/such/model --prompt x"), "/no/such/model");
         row("unknown synthetic", {QStringLiteral("info"), QStringLiteral("synthetic:giant")}, "mixtral-mini");
         row("a file that is no model", {QStringLiteral("info"), QStringLiteral(OFFSTAGE_SOURCE_DIR "/LICENSE")},
             "LICENSE");
-        row("no tokenizer",
-            {QStringLiteral("generate"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
-             QStringLiteral("x")},
-            "tokenizer.model");
-        row("words for tokens",
-            {QStringLiteral("logits"), QStringLiteral("--model"), kTiny, QStringLiteral("--tokens"),
-             QStringLiteral("1,two")},
-            "two");
-        row("a token outside the vocabulary",
-            {QStringLiteral("logits"), QStringLiteral("--model"), kTiny, QStringLiteral("--tokens"),
-             QStringLiteral("48")},
-            "0 to 47");
-        row("bench longer than the context",
-            {QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
-             QStringLiteral("60"), QStringLiteral("--decode"), QStringLiteral("10")},
-            "70");
-        row("an absurd context",
-            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
-             QStringLiteral("x"), QStringLiteral("--context"), QStringLiteral("4611686018427387904")},
+        row("no tokenizer", words("generate --model %1 --prompt x", {kTiny}), "tokenizer.model");
+        row("words for tokens", words("logits --model %1 --tokens 1,two", {kTiny}), "two");
+        row("a token outside the vocabulary", words("logits --model %1 --tokens 48", {kTiny}), "0 to 47");
+        row("bench longer than the context", words("bench --model %1 --prompt 60 --decode 10", {kTiny}), "70");
+        row("an absurd context", words("generate --model %1 --prompt x --context 4611686018427387904", {kDemo}),
             "1 to 16777216");
-        row("a temperature below zero",
-            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
-             QStringLiteral("x"), QStringLiteral("--temperature"), QStringLiteral("-1")},
+        row("a temperature below zero", words("generate --model %1 --prompt x --temperature -1", {kDemo}),
             "temperature");
         row("a prompt longer than the context",
-            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
-             QStringLiteral("word ").repeated(3000)},
-            "context");
+            words("generate --model %1 --prompt %2", {kDemo, QStringLiteral("word ").repeated(3000)}), "context");
     }
     void failure_isOneLineOnStderr() {
         QFETCH(QStringList, arguments);
@@ -127,9 +107,8 @@ class TestCli : public QObject {
         QVERIFY2(text.out.contains("  not used       vision tower: 3 tensors, 192 bytes, "
                                    "\"model.embed_vision.embedding_projection.weight\" ...\n"),
                  text.out.constData());
-        const QJsonArray unused = run({QStringLiteral("info"), model, QStringLiteral("--json")})
-                                      .json()[QLatin1String("unused_tensors")]
-                                      .toArray();
+        const QJsonArray unused =
+            run(words("info %1 --json", {model})).json()[QLatin1String("unused_tensors")].toArray();
         QCOMPARE(unused.size(), 1);
         QCOMPARE(unused[0][QLatin1String("part")].toString(), QStringLiteral("vision tower"));
         QCOMPARE(unused[0][QLatin1String("tensors")].toInt(), 3);
@@ -145,9 +124,7 @@ class TestCli : public QObject {
         QVERIFY2(text.out.contains("gpt_oss_mxfp4: GptOssForCausalLM, MXFP4"), text.out.constData());
         QVERIFY2(text.out.contains("experts, down: 3 x MXFP4"), text.out.constData());
         QVERIFY2(text.out.contains("attention, output: 3 x BF16"), text.out.constData());
-        const QJsonArray roles = run({QStringLiteral("info"), file, QStringLiteral("--json")})
-                                     .json()[QLatin1String("tensor_types")]
-                                     .toArray();
+        const QJsonArray roles = run(words("info %1 --json", {file})).json()[QLatin1String("tensor_types")].toArray();
         QCOMPARE(roles.first()[QLatin1String("role")].toString(), QStringLiteral("embedding"));
         const QJsonObject biases = roles.last()[QLatin1String("types")].toArray().first().toObject();
         QCOMPARE(roles.last()[QLatin1String("role")].toString(), QStringLiteral("experts, biases"));
@@ -155,7 +132,7 @@ class TestCli : public QObject {
     }
 
     void info_json_hasTheShapes() {
-        const Outcome outcome = run({QStringLiteral("info"), kTiny, QStringLiteral("--json")});
+        const Outcome outcome = run(words("info %1 --json", {kTiny}));
         QCOMPARE(outcome.status, 0);
         const QJsonObject json = outcome.json();
         QCOMPARE(json[QLatin1String("architecture")].toString(), QStringLiteral("MixtralForCausalLM"));
@@ -166,17 +143,15 @@ class TestCli : public QObject {
         QVERIFY(json[QLatin1String("hardware")][QLatin1String("cores")].toInt() >= 1);
         QVERIFY(json[QLatin1String("hardware")][QLatin1String("ram_total_bytes")].toDouble() > 0);
         // A file in the folder names the model too.
-        const QJsonObject same =
-            run({QStringLiteral("info"), kTiny + QStringLiteral("/config.json"), QStringLiteral("--json")}).json();
+        const QJsonObject same = run(words("info %1 --json", {kTiny + QStringLiteral("/config.json")})).json();
         QCOMPARE(same[QLatin1String("weight_bytes")], json[QLatin1String("weight_bytes")]);
         QCOMPARE(same[QLatin1String("name")], json[QLatin1String("name")]);
     }
 
     void logits_json_isOneRow_allIsOnePerToken() {
-        const QStringList base = {QStringLiteral("logits"),   QStringLiteral("--model"), kTiny,
-                                  QStringLiteral("--tokens"), QStringLiteral("5,6,7"),   QStringLiteral("--json")};
+        const QStringList base = words("logits --model %1 --tokens 5,6,7 --json", {kTiny});
         const Outcome last = run(base);
-        const Outcome all = run(base + QStringList{QStringLiteral("--all")});
+        const Outcome all = run(base + words("--all"));
         QCOMPARE(last.status, 0);
         QCOMPARE(last.err, QByteArray());
         const QJsonArray rows = all.json()[QLatin1String("logits")].toArray();
@@ -190,9 +165,7 @@ class TestCli : public QObject {
     void tokenize_json_hasIdsPiecesAndTheRenderedPrompt() {
         const QString layouts = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/text/bpe_layouts/");
         const auto tokenize = [](const QStringList& arguments, const QByteArray& input = {}) {
-            return run(QStringList{QStringLiteral("tokenize"), QStringLiteral("--json"), QStringLiteral("--model")} +
-                           arguments,
-                       input);
+            return run(words("tokenize --json --model") + arguments, input);
         };
         const auto piecesOf = [](const Outcome& outcome) {
             QStringList pieces;
@@ -210,25 +183,22 @@ class TestCli : public QObject {
         QVERIFY2(piecesOf(special).endsWith(QStringLiteral("|<|im_end|>|\u0120the")), qPrintable(piecesOf(special)));
 
         const QString rendered = QStringLiteral("<s><|system|>Be brief.</s><|user|>Hi: you</s><|assistant|>");
-        const Outcome chat = tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("system:Be brief."),
-                                       QStringLiteral("--chat"), QStringLiteral("user:Hi: you")});
+        const Outcome chat = tokenize(words(
+            "%1 --chat %2 --chat %3", {kDemo, QStringLiteral("system:Be brief."), QStringLiteral("user:Hi: you")}));
         QCOMPARE(chat.json()[QStringLiteral("text")].toString(), rendered);
         QVERIFY(piecesOf(chat).startsWith(QStringLiteral("<s>|<|system|>|")));
         const Outcome fromInput =
-            tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("-")},
+            tokenize(words("%1 --chat -", {kDemo}),
                      R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}])");
         QCOMPARE(fromInput.out, chat.out);
-        QCOMPARE(tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("judge:Hi")}).status, 1);
-        QVERIFY(tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("-")}, "[1]").err.contains("standard input"));
+        QCOMPARE(tokenize(words("%1 --chat judge:Hi", {kDemo})).status, 1);
+        QVERIFY(tokenize(words("%1 --chat -", {kDemo}), "[1]").err.contains("standard input"));
     }
 
     // An accounted speed is divided by accounted limits, never by this machine's.
     void bench_onAnEmulatedDevice_namesNoMeasuredLimit() {
-        const Outcome outcome =
-            run({QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
-                 QStringLiteral("20"), QStringLiteral("--decode"), QStringLiteral("4"), QStringLiteral("--repeat"),
-                 QStringLiteral("1"), QStringLiteral("--json"), QStringLiteral("--device"),
-                 QStringLiteral("emulated:rtx-3060-desktop")});
+        const Outcome outcome = run(words(
+            "bench --model %1 --prompt 20 --decode 4 --repeat 1 --json --device emulated:rtx-3060-desktop", {kTiny}));
         QCOMPARE(outcome.status, 0);
         const QJsonObject json = outcome.json();
         QCOMPARE(json[QLatin1String("times")].toString(), QStringLiteral("accounted"));
@@ -249,10 +219,7 @@ class TestCli : public QObject {
     }
 
     void bench_json_hasEveryFigure() {
-        const Outcome outcome =
-            run({QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
-                 QStringLiteral("20"), QStringLiteral("--decode"), QStringLiteral("4"), QStringLiteral("--repeat"),
-                 QStringLiteral("1"), QStringLiteral("--json")});
+        const Outcome outcome = run(words("bench --model %1 --prompt 20 --decode 4 --repeat 1 --json", {kTiny}));
         QCOMPARE(outcome.status, 0);
         const QJsonObject json = outcome.json();
         for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "active_weight_bytes_per_token",
@@ -276,18 +243,10 @@ class TestCli : public QObject {
     }
 
     void generate_sameSeed_sameAnswer() {
-        const QStringList base = {QStringLiteral("generate"),
-                                  QStringLiteral("--model"),
-                                  kDemo,
-                                  QStringLiteral("--prompt"),
-                                  QStringLiteral("Tell me a story about a fox."),
-                                  QStringLiteral("--max-tokens"),
-                                  QStringLiteral("24"),
-                                  QStringLiteral("--temperature"),
-                                  QStringLiteral("1"),
-                                  QStringLiteral("--json")};
-        const QJsonObject a = run(base + QStringList{QStringLiteral("--seed"), QStringLiteral("3")}).json();
-        const QJsonObject b = run(base + QStringList{QStringLiteral("--seed"), QStringLiteral("3")}).json();
+        const QStringList base = words("generate --model %1 --prompt %2 --max-tokens 24 --temperature 1 --json",
+                                       {kDemo, QStringLiteral("Tell me a story about a fox.")});
+        const QJsonObject a = run(base + words("--seed 3")).json();
+        const QJsonObject b = run(base + words("--seed 3")).json();
         QVERIFY(!a[QLatin1String("text")].toString().isEmpty());
         QCOMPARE(a[QLatin1String("tokens")], b[QLatin1String("tokens")]);
         QCOMPARE(a[QLatin1String("text")], b[QLatin1String("text")]);
@@ -296,9 +255,8 @@ class TestCli : public QObject {
         QVERIFY(a[QLatin1String("decode_tokens_per_s")].toDouble() > 0);
         QSet<QString> texts;
         for (int seed = 4; seed < 9; ++seed) {
-            texts.insert(run(base + QStringList{QStringLiteral("--seed"), QString::number(seed)})
-                             .json()[QLatin1String("text")]
-                             .toString());
+            texts.insert(
+                run(base + words("--seed %1", {QString::number(seed)})).json()[QLatin1String("text")].toString());
         }
         QVERIFY(texts.size() > 1);
     }
@@ -306,12 +264,10 @@ class TestCli : public QObject {
     // The first token of an answer depends on the prompt's logits and the seed alone.
     void answers_ofNeighbouringSeeds_areOthers_andEachHasItsSeed() {
         const auto first = [](const QString& options) {
-            const QStringList arguments{
-                QStringLiteral("generate"), QStringLiteral("--model"),         kDemo,
-                QStringLiteral("--prompt"), QStringLiteral("Tell me a story"), QStringLiteral("--json")};
-            return run(arguments +
-                       (QStringLiteral("--max-tokens 1 --compute f32 --temperature 50 --top-k 0 --top-p 1 ") + options)
-                           .split(QLatin1Char(' ')))
+            const QStringList arguments =
+                words("generate --model %1 --prompt %2 --json", {kDemo, QStringLiteral("Tell me a story")});
+            return run(arguments + words("--max-tokens 1 --compute f32 --temperature 50 --top-k 0 --top-p 1") +
+                       words(options))
                 .json();
         };
         const auto tokensOf = [](const QJsonObject& json) {
@@ -336,11 +292,9 @@ class TestCli : public QObject {
 
     void repeatWindow_zero_looksBackAtAllTokens() {
         const auto outcome = [](const char* window) {
-            return run({QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
-                        QStringLiteral("Tell me a story"), QStringLiteral("--json"), QStringLiteral("--temperature"),
-                        QStringLiteral("0"), QStringLiteral("--max-tokens"), QStringLiteral("40"),
-                        QStringLiteral("--repeat-penalty"), QStringLiteral("100"), QStringLiteral("--repeat-window"),
-                        QString::fromLatin1(window)})
+            return run(words("generate --model %1 --prompt %2 --json --temperature 0 --max-tokens 40 --repeat-penalty "
+                             "100 --repeat-window %3",
+                             {kDemo, QStringLiteral("Tell me a story"), QString::fromLatin1(window)}))
                 .json();
         };
         const auto repeats = [](const QJsonObject& json) {
@@ -360,10 +314,9 @@ class TestCli : public QObject {
 
     void quant_thatDoesNotSuitTheModel_saysWhy() {
         const auto logits = [](const char* model, const char* quant) {
-            return run({QStringLiteral("logits"), QStringLiteral("--model"),
-                        QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/") + QLatin1String(model),
-                        QStringLiteral("--tokens"), QStringLiteral("1"), QStringLiteral("--quant"),
-                        QString::fromLatin1(quant)});
+            return run(words("logits --model %1 --tokens 1 --quant %2",
+                             {QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/") + QLatin1String(model),
+                              QString::fromLatin1(quant)}));
         };
         const Outcome dense = logits("grouped_f32", "dense=8");
         QCOMPARE(dense.status, 0);
@@ -383,9 +336,7 @@ class TestCli : public QObject {
 
     void absurdBudgets_areRefusedInASentence() {
         const auto refusal = [](const QString& options) {
-            const Outcome outcome = run(QStringList{QStringLiteral("generate"), QStringLiteral("--model"), kDemo,
-                                                    QStringLiteral("--prompt"), QStringLiteral("x")} +
-                                        options.split(QLatin1Char(' ')));
+            const Outcome outcome = run(words("generate --model %1 --prompt x", {kDemo}) + words(options));
             return QString::fromUtf8(outcome.err);
         };
         QCOMPARE(
@@ -397,17 +348,10 @@ class TestCli : public QObject {
     }
 
     void generate_text_isWhatJsonSays() {
-        const QStringList base = {QStringLiteral("generate"),
-                                  QStringLiteral("--model"),
-                                  kDemo,
-                                  QStringLiteral("--prompt"),
-                                  QStringLiteral("What is an expert?"),
-                                  QStringLiteral("--temperature"),
-                                  QStringLiteral("0"),
-                                  QStringLiteral("--max-tokens"),
-                                  QStringLiteral("40")};
+        const QStringList base = words("generate --model %1 --prompt %2 --temperature 0 --max-tokens 40",
+                                       {kDemo, QStringLiteral("What is an expert?")});
         const Outcome plain = run(base);
-        const Outcome json = run(base + QStringList{QStringLiteral("--json")});
+        const Outcome json = run(base + words("--json"));
         QCOMPARE(plain.status, 0);
         QCOMPARE(plain.err, QByteArray());
         QCOMPARE(QString::fromUtf8(plain.out), json.json()[QLatin1String("text")].toString() + QLatin1Char('\n'));
@@ -415,10 +359,8 @@ class TestCli : public QObject {
 
     void chat_answersEachLine_andGoesOnAfterAFailure() {
         const QByteArray tooLong = QByteArray("word ").repeated(3000) + '\n';
-        const Outcome outcome =
-            run({QStringLiteral("chat"), QStringLiteral("--model"), kDemo, QStringLiteral("--max-tokens"),
-                 QStringLiteral("8"), QStringLiteral("--temperature"), QStringLiteral("0")},
-                "Hello\n" + tooLong + "\n/new\nHello\n/quit\nnever read\n");
+        const Outcome outcome = run(words("chat --model %1 --max-tokens 8 --temperature 0", {kDemo}),
+                                    "Hello\n" + tooLong + "\n/new\nHello\n/quit\nnever read\n");
         QCOMPARE(outcome.status, 0);
         QVERIFY2(outcome.err.count('\n') == 1 && outcome.err.contains("context"), outcome.err.constData());
         QCOMPARE(outcome.out.count("tokens, first after"), 2);

@@ -13,16 +13,12 @@
 namespace {
 
 using Outcome = offstage::test::CliOutcome;
+using offstage::test::words;
 
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 const QString kText = kDemo + QStringLiteral("/README.md");
-const QStringList kEmulated = {QStringLiteral("--device"), QStringLiteral("emulated:rtx-3060"),
-                               QStringLiteral("--vram"), QStringLiteral("14MiB")};
+const QStringList kEmulated = words("--device emulated:rtx-3060 --vram 14MiB");
 constexpr double kMiB = 1024 * 1024;
-
-QStringList words(const char* text) {
-    return QString::fromLatin1(text).split(QLatin1Char(' '), Qt::SkipEmptyParts);
-}
 
 }  // namespace
 
@@ -33,20 +29,19 @@ class TestCliDevices : public QObject {
 
     Outcome run(const QStringList& arguments) const { return offstage::test::runCli(arguments, {}, home_.path()); }
     QJsonObject json(const QStringList& arguments) const {
-        const Outcome outcome = run(arguments + QStringList{QStringLiteral("--json")});
+        const Outcome outcome = run(arguments + words("--json"));
         if (outcome.status != 0) qWarning("%s", outcome.err.constData());
         return outcome.json();
     }
     QStringList generate(const QStringList& more = {}, const char* temperature = "--temperature 0") const {
-        return words("generate --max-tokens 24 --context 256 --compute f32 --threads 2 --prompt") +
-               QStringList{QStringLiteral("What is an expert?"), QStringLiteral("--model"), kDemo} +
+        return words("generate --max-tokens 24 --context 256 --compute f32 --threads 2 --prompt %1 --model %2",
+                     {QStringLiteral("What is an expert?"), kDemo}) +
                words(temperature) + more;
     }
     QString profile() const {
         const QString path = home_.filePath(QStringLiteral("profile.json"));
         if (!QFile::exists(path)) {
-            run(words("profile --model") +
-                QStringList{kDemo, QStringLiteral("--text"), kText, QStringLiteral("--out"), path});
+            run(words("profile --model %1 --text %2 --out %3", {kDemo, kText, path}));
         }
         return path;
     }
@@ -101,18 +96,15 @@ class TestCliDevices : public QObject {
         QTest::newRow("profile that is none")
             << generate(kEmulated + QStringList{QStringLiteral("--profile"), kDemo + QStringLiteral("/config.json")})
             << QStringLiteral("config.json");
-        QTest::newRow("missing text") << words("profile --text /no/such.txt --out /dev/null --model") +
-                                             QStringList{kDemo}
+        QTest::newRow("missing text") << words("profile --text /no/such.txt --out /dev/null --model %1", {kDemo})
                                       << QStringLiteral("/no/such.txt");
-        QTest::newRow("text of nothing") << words("profile --text /dev/null --out /dev/null --model") +
-                                                QStringList{kDemo}
+        QTest::newRow("text of nothing") << words("profile --text /dev/null --out /dev/null --model %1", {kDemo})
                                          << QStringLiteral("no token");
-        QTest::newRow("text that is no text")
-            << words("profile --out /dev/null --model") +
-                   QStringList{kDemo, QStringLiteral("--text"), kDemo + QStringLiteral("/model.safetensors")}
-            << QStringLiteral("UTF-8");
+        QTest::newRow("text that is no text") << words("profile --out /dev/null --model %1 --text %2",
+                                                       {kDemo, kDemo + QStringLiteral("/model.safetensors")})
+                                              << QStringLiteral("UTF-8");
         QTest::newRow("scenario beyond the context")
-            << words("bench --scenario prefill --in 4096 --model") + QStringList{kDemo} << QStringLiteral("2048");
+            << words("bench --scenario prefill --in 4096 --model %1", {kDemo}) << QStringLiteral("2048");
     }
     void failure_isOneLine() {
         QFETCH(QStringList, arguments);
@@ -192,9 +184,9 @@ class TestCliDevices : public QObject {
     void emulatedRun_saysSo_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::newRow("generate") << generate(kEmulated);
-        QTest::newRow("plan") << words("plan --context 256 --model") + QStringList{kDemo} + kEmulated;
-        QTest::newRow("calibrate") << words("calibrate --model") + QStringList{kDemo} + kEmulated;
-        QTest::newRow("scenario") << words("bench --scenario prefill --in 16 --repeat 1 --model") + QStringList{kDemo} +
+        QTest::newRow("plan") << words("plan --context 256 --model %1", {kDemo}) + kEmulated;
+        QTest::newRow("calibrate") << words("calibrate --model %1", {kDemo}) + kEmulated;
+        QTest::newRow("scenario") << words("bench --scenario prefill --in 16 --repeat 1 --model %1", {kDemo}) +
                                          kEmulated;
     }
     void emulatedRun_saysSo() {
@@ -248,14 +240,12 @@ class TestCliDevices : public QObject {
         }
         // The device and its budget do not change what is counted.
         const QString other = home_.filePath(QStringLiteral("emulated.json"));
-        const QJsonObject report =
-            json(words("profile --model") +
-                 QStringList{kDemo, QStringLiteral("--text"), kText, QStringLiteral("--out"), other} +
-                 words("--device emulated:rtx-3060 --vram 24MiB"));
+        const QJsonObject report = json(words("profile --model %1 --text %2 --out %3", {kDemo, kText, other}) +
+                                        words("--device emulated:rtx-3060 --vram 24MiB"));
         QCOMPARE(report[QLatin1String("n_tokens")].toDouble(), tokens);
 
-        const QStringList plan = words("plan --context 256 --model") + QStringList{kDemo} + kEmulated;
-        const QJsonObject known = json(plan + QStringList{QStringLiteral("--profile"), profile()});
+        const QStringList plan = words("plan --context 256 --model %1", {kDemo}) + kEmulated;
+        const QJsonObject known = json(plan + words("--profile %1", {profile()}));
         QCOMPARE(known[QLatin1String("popularity")].toString(), QStringLiteral("README.md"));
         const double share = known[QLatin1String("resident_experts")].toDouble() / 64;
         QVERIFY(known[QLatin1String("expected_hit_rate")].toDouble() > share);
@@ -270,9 +260,8 @@ class TestCliDevices : public QObject {
         file.close();
         const auto count = [&](const char* context) {
             const QString out = home_.filePath(QStringLiteral("short.json"));
-            const Outcome outcome = run(words("profile --context") +
-                                        QStringList{QString::fromLatin1(context), QStringLiteral("--model"), kDemo,
-                                                    QStringLiteral("--text"), text, QStringLiteral("--out"), out});
+            const Outcome outcome = run(words("profile --context %1 --model %2 --text %3 --out %4",
+                                              {QString::fromLatin1(context), kDemo, text, out}));
             QFile written(out);
             return outcome.status == 0 && written.open(QIODevice::ReadOnly)
                        ? QJsonDocument::fromJson(written.readAll()).object()
@@ -287,7 +276,7 @@ class TestCliDevices : public QObject {
 
     void plan_isWhatALoadDoes() {
         const QJsonObject plan =
-            json(words("plan --context 256 --compute f32 --threads 2 --model") + QStringList{kDemo} + kEmulated);
+            json(words("plan --context 256 --compute f32 --threads 2 --model %1", {kDemo}) + kEmulated);
         const double parts =
             plan[QLatin1String("dense_bytes")].toDouble() + plan[QLatin1String("kv_bytes")].toDouble() +
             plan[QLatin1String("expert_bytes")].toDouble() + plan[QLatin1String("staging_bytes")].toDouble() +
@@ -320,8 +309,8 @@ class TestCliDevices : public QObject {
         QTemporaryDir folder;
         QVERIFY(QFile::copy(kDemo + QStringLiteral("/config.json"), folder.filePath(QStringLiteral("config.json"))));
         const QStringList options = words("--context 256 --device emulated:rtx-3060 --vram 14MiB");
-        const QJsonObject bare = json(words("plan --model") + QStringList{folder.path()} + options);
-        const QJsonObject whole = json(words("plan --model") + QStringList{kDemo} + options);
+        const QJsonObject bare = json(words("plan --model %1", {folder.path()}) + options);
+        const QJsonObject whole = json(words("plan --model %1", {kDemo}) + options);
         QCOMPARE(bare[QLatin1String("resident_experts")], whole[QLatin1String("resident_experts")]);
         QCOMPARE(bare[QLatin1String("vram_bytes")], whole[QLatin1String("vram_bytes")]);
 
@@ -333,7 +322,7 @@ class TestCliDevices : public QObject {
     }
 
     void calibrate_json_isFiguresOfBothSides() {
-        const QJsonObject table = json(words("calibrate --model") + QStringList{kDemo} + kEmulated);
+        const QJsonObject table = json(words("calibrate --model %1", {kDemo}) + kEmulated);
         QVERIFY(table[QLatin1String("emulated")].toBool());
         QVERIFY(table[QLatin1String("weight_copy_us")].toDouble() > 0);
         QCOMPARE(table[QLatin1String("expert_bytes")].toDouble(), 3.0 * 192 * 256 * 2);
@@ -386,7 +375,7 @@ class TestCliDevices : public QObject {
 
     void logits_areTheCpusBitByBit() {
         const QStringList base =
-            words("logits --tokens 5,6,7,300,301 --all --compute f32 --threads 2 --json --model") + QStringList{kDemo};
+            words("logits --tokens 5,6,7,300,301 --all --compute f32 --threads 2 --json --model %1", {kDemo});
         const Outcome cpu = run(base);
         const Outcome emulated = run(base + kEmulated + words("--policy transfer"));
         QCOMPARE(cpu.status, 0);

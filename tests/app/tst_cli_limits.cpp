@@ -20,20 +20,8 @@ class Limited {
   public:
     // `ulimit`: what the shell's command takes, in KiB: "-v 300000".
     CliOutcome run(const QString& ulimit, const QStringList& arguments) const {
-        QProcess process;
-        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-        environment.insert(QStringLiteral("XDG_CACHE_HOME"), m_cache.path());
-        environment.insert(QStringLiteral("OMP_NUM_THREADS"), QStringLiteral("1"));
-        process.setProcessEnvironment(environment);
-        process.start(
-            QStringLiteral("/bin/sh"),
-            QStringList{QStringLiteral("-c"), QStringLiteral("ulimit ") + ulimit + QStringLiteral("; exec \"$@\""),
-                        QStringLiteral("sh"), QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli")} +
-                arguments);
-        process.closeWriteChannel();
-        if (!process.waitForFinished(240'000)) return {};
-        return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
-                process.readAllStandardError()};
+        return runInShell(QStringLiteral("export OMP_NUM_THREADS=1; ulimit %1; exec \"$0\" \"$@\"").arg(ulimit),
+                          arguments, {}, m_cache.path());
     }
 
   private:
@@ -63,9 +51,7 @@ class TestCliLimits : public QObject {
         QFETCH(QString, ulimit);
         QFETCH(QString, name);
         QFETCH(double, limit_kib);
-        const CliOutcome outcome =
-            m_limited.run(ulimit, {QStringLiteral("plan"), QStringLiteral("--model"), kDemo,
-                                   QStringLiteral("--threads"), QStringLiteral("2"), QStringLiteral("--json")});
+        const CliOutcome outcome = m_limited.run(ulimit, words("plan --model %1 --threads 2 --json", {kDemo}));
         QVERIFY2(outcome.status == 0, outcome.err.constData());
         const QJsonObject plan = outcome.json();
         QCOMPARE(plan[QStringLiteral("ram_limit")].toString(), name);
@@ -85,20 +71,8 @@ class TestCliLimits : public QObject {
     void generate_nearTheLimit_saysSo() {
         // Context and experts take what is left of a budget that a longer context would exceed.
         const auto arguments = [](const char* context) {
-            return QStringList{QStringLiteral("generate"),
-                               QStringLiteral("--model"),
-                               kDemo,
-                               QStringLiteral("--threads"),
-                               QStringLiteral("2"),
-                               QStringLiteral("--context"),
-                               QString::fromLatin1(context),
-                               QStringLiteral("--prompt"),
-                               QStringLiteral("Hi"),
-                               QStringLiteral("--max-tokens"),
-                               QStringLiteral("2"),
-                               QStringLiteral("--seed"),
-                               QStringLiteral("1"),
-                               QStringLiteral("--json")};
+            return words("generate --model %1 --threads 2 --context %2 --prompt Hi --max-tokens 2 --seed 1 --json",
+                         {kDemo, QString::fromLatin1(context)});
         };
         const CliOutcome roomy = m_limited.run(QStringLiteral("-d 2000000"), arguments("512"));
         QVERIFY2(roomy.status == 0, roomy.err.constData());
@@ -129,9 +103,7 @@ class TestCliLimits : public QObject {
 
     void budgetBeyondTheLimit_isRefused_withItsName() {
         const CliOutcome outcome =
-            m_limited.run(QStringLiteral("-d 500000"),
-                          {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--ram"),
-                           QStringLiteral("1GiB"), QStringLiteral("--prompt"), QStringLiteral("Hi")});
+            m_limited.run(QStringLiteral("-d 500000"), words("generate --model %1 --ram 1GiB --prompt Hi", {kDemo}));
         QCOMPARE(outcome.status, 1);
         QVERIFY2(outcome.err.contains("The RAM budget is 1.0 GiB, but only ") &&
                      outcome.err.contains(" (RLIMIT_DATA: 488.3 MiB) are free; lower it."),
@@ -144,8 +116,8 @@ class TestCliLimits : public QObject {
         QFile weights(model.filePath(QStringLiteral("model.safetensors")));
         QVERIFY(weights.open(QIODevice::WriteOnly) && weights.resize(qint64{8} << 30));  // a hole: takes no room
         weights.close();
-        const CliOutcome outcome = m_limited.run(QStringLiteral("-v 2000000"),
-                                                 {QStringLiteral("plan"), QStringLiteral("--model"), model.path()});
+        const CliOutcome outcome =
+            m_limited.run(QStringLiteral("-v 2000000"), words("plan --model %1", {model.path()}));
         QCOMPARE(outcome.status, 1);
         QVERIFY2(outcome.err.contains("model.safetensors: cannot be mapped: ") &&
                      outcome.err.contains("(RLIMIT_AS: 2048000000 bytes)"),

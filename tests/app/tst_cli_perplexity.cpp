@@ -12,6 +12,7 @@
 
 using offstage::test::CliOutcome;
 using offstage::test::runCli;
+using offstage::test::words;
 
 namespace {
 
@@ -46,9 +47,7 @@ bool writeOneLayer(const QString& folder) {
 
 // One thread: with many small products, threads that wait for a busy machine would be most of the time.
 QStringList command(const char* name, const QString& model, const QString& text, const char* more = "") {
-    return QStringList{QString::fromLatin1(name),   QStringLiteral("--model"), model, QStringLiteral("--text"), text,
-                       QStringLiteral("--threads"), QStringLiteral("1")} +
-           QString::fromLatin1(more).split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return words("%1 --model %2 --text %3 --threads 1", {QString::fromLatin1(name), model, text}) + words(more);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 using offstage::test::CliOutcome;
 using offstage::test::runCli;
+using offstage::test::words;
 
 namespace {
 
@@ -35,8 +36,7 @@ class TestCliRecall : public QObject {
         write(text, R"({"messages":[{"role":"user","content":"What is an expert?"},)"
                     R"({"role":"assistant","content":"An expert is one of several small networks."}]})");
         const CliOutcome recall =
-            runCli({QStringLiteral("recall"), QStringLiteral("--model"), kDemo, QStringLiteral("--text"), text,
-                    QStringLiteral("--trace-out"), trace, QStringLiteral("--out"), picture, QStringLiteral("--json")},
+            runCli(words("recall --model %1 --text %2 --trace-out %3 --out %4 --json", {kDemo, text, trace, picture}),
                    {}, folder.path());
         QVERIFY2(recall.status == 0, recall.err.constData());
         const QJsonObject measured = recall.json();
@@ -49,10 +49,9 @@ class TestCliRecall : public QObject {
 
         const QString profile = kDemo + QStringLiteral("/expert_popularity.json");
         const CliOutcome replay =
-            runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--policy"),
-                    QStringLiteral("lru-layer,static"), QStringLiteral("--slots"), QStringLiteral("32,64"),
-                    QStringLiteral("--profile"), profile, QStringLiteral("--expert-bytes"), QStringLiteral("1MiB"),
-                    QStringLiteral("--ahead"), QStringLiteral("1"), QStringLiteral("--json")});
+            runCli(words("replay --trace %1 --policy lru-layer,static --slots 32,64 --profile %2 --expert-bytes 1MiB "
+                         "--ahead 1 --json",
+                         {trace, profile}));
         QVERIFY2(replay.status == 0, replay.err.constData());
         QCOMPARE(replay.json()[QLatin1String("n_tokens")].toInt(), n_tokens);
         const QJsonArray results = replay.json()[QLatin1String("results")].toArray();
@@ -63,7 +62,7 @@ class TestCliRecall : public QObject {
         QCOMPARE(results[3][QLatin1String("hit_rate")].toDouble(), 1.0);
         QCOMPARE(results[3][QLatin1String("bytes_per_token")].toDouble(), 0.0);
 
-        const CliOutcome table = runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace});
+        const CliOutcome table = runCli(words("replay --trace %1", {trace}));
         QCOMPARE(table.status, 0);
         QVERIFY2(table.out.contains("slru") && table.out.contains("oracle") && table.out.contains("59.4 %"),
                  table.out.constData());
@@ -73,9 +72,8 @@ class TestCliRecall : public QObject {
         QTemporaryDir folder;
         const QString text = folder.filePath(QStringLiteral("text.txt"));
         write(text, "Once upon a time there was a fox who lived in a forest.");
-        const QStringList command = {QStringLiteral("activations"), QStringLiteral("--model"), kDemo,
-                                     QStringLiteral("--text"), text};
-        const CliOutcome json = runCli(command + QStringList{QStringLiteral("--json")}, {}, folder.path());
+        const QStringList command = words("activations --model %1 --text %2", {kDemo, text});
+        const CliOutcome json = runCli(command + words("--json"), {}, folder.path());
         QVERIFY2(json.status == 0, json.err.constData());
         const QJsonObject report = json.json();
         const int n_tokens = report[QLatin1String("n_tokens")].toInt();
@@ -90,26 +88,21 @@ class TestCliRecall : public QObject {
             QVERIFY(below[3].toDouble() > 0.5 && below[3].toDouble() <= 1);
             QCOMPARE(layer[QLatin1String("n_values")].toInt() % (2 * n_tokens), 0);  // of two experts
         }
-        const CliOutcome table =
-            runCli(command + QStringList{QStringLiteral("--below"), QStringLiteral("0.25,0.5")}, {}, folder.path());
+        const CliOutcome table = runCli(command + words("--below 0.25,0.5"), {}, folder.path());
         QVERIFY2(table.out.contains("    < 0.25     < 0.5\n      0 ") && table.out.contains("\n    all "),
                  table.out.constData());
     }
 
     void cluster_hasARowForEachNumberOfMachines() {
-        const QStringList command = {QStringLiteral("cluster"), QStringLiteral("--model"),
-                                     QStringLiteral("synthetic:dbrx"), QStringLiteral("--machines"),
-                                     QStringLiteral("5")};
-        const CliOutcome paper = runCli(command + QStringList{QStringLiteral("--json")});
+        const QStringList command = words("cluster --model synthetic:dbrx --machines 5");
+        const CliOutcome paper = runCli(command + words("--json"));
         QVERIFY2(paper.status == 0, paper.err.constData());
         const QJsonArray rows = paper.json()[QLatin1String("rows")].toArray();
         QCOMPARE(rows.size(), 5);
         QVERIFY(rows[0].toObject().contains(QLatin1String("failure")));
         QCOMPARE(qRound(10 * rows[1][QLatin1String("tokens_per_s")].toDouble()), 97);
         const CliOutcome others =
-            runCli(command + QString::fromLatin1("--network infiniband --node-memory 300GiB --node-gbps 1600 "
-                                                 "--node-tflops 100")
-                                 .split(QLatin1Char(' ')));
+            runCli(command + words("--network infiniband --node-memory 300GiB --node-gbps 1600 --node-tflops 100"));
         QVERIFY2(others.out.contains("1600 GB/s, 100 TFLOP/s; InfiniBand") && others.out.contains("       1       16"),
                  others.out.constData());
     }
@@ -135,7 +128,7 @@ class TestCliRecall : public QObject {
         QFETCH(QString, arguments);
         QFETCH(int, status);
         QFETCH(QByteArray, says);
-        const CliOutcome outcome = runCli(arguments.split(QLatin1Char(' ')));
+        const CliOutcome outcome = runCli(words(arguments));
         QCOMPARE(outcome.status, status);
         QVERIFY2(outcome.err.contains(says), outcome.err.constData());
     }
@@ -148,8 +141,7 @@ class TestCliRecall : public QObject {
               "active\":1}\n"
               "{\"step\":0,\"position\":0,\"kind\":\"decode\",\"experts\":[1]}\n");
         const auto replay = [&](const char* n_slots) {
-            return runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--slots"),
-                           QString::fromLatin1(n_slots)});
+            return runCli(words("replay --trace %1 --slots %2", {trace, QString::fromLatin1(n_slots)}));
         };
         QCOMPARE(replay("2").status, 0);
         const CliOutcome outcome = replay("3");

@@ -18,17 +18,14 @@ using Outcome = offstage::test::CliOutcome;
 using offstage::test::cliProgram;
 using offstage::test::runCli;
 using offstage::test::runInShell;
+using offstage::test::words;
 
 const QString kTiny = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/grouped_f32");
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 const QString kLicense = QStringLiteral(OFFSTAGE_SOURCE_DIR "/LICENSE");
 
-QStringList words(const QString& text) {
-    return text.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-}
-
 QStringList generate(const QString& options) {
-    return QStringList{QStringLiteral("generate"), QStringLiteral("--model"), kDemo} + words(options);
+    return words("generate --model %1", {kDemo}) + words(options);
 }
 
 qint64 linesOf(const QString& path) {
@@ -123,7 +120,7 @@ class TestCliStreams : public QObject {
 
     // Otherwise descriptor 0 is the first file of the model that stays open.
     void chat_closedInput_isAnEndOfInput() {
-        const QStringList chat{QStringLiteral("chat"), QStringLiteral("--model"), kDemo};
+        const QStringList chat = words("chat --model %1", {kDemo});
         const Outcome empty = runCli(chat);
         const Outcome closed = runInShell(QStringLiteral("exec \"$0\" \"$@\" <&-"), chat);
         QCOMPARE(closed.status, 0);
@@ -149,9 +146,7 @@ class TestCliStreams : public QObject {
     void bothPrograms_openClosedStreams_andIgnoreTheSignalsOfWrites_data() {
         QTest::addColumn<QString>("program");
         QTest::addColumn<QStringList>("arguments");
-        QTest::newRow("offstage-cli") << cliProgram()
-                                      << QStringList{QStringLiteral("bench"), QStringLiteral("--repeat"),
-                                                     QStringLiteral("1000"), QStringLiteral("--model"), kDemo};
+        QTest::newRow("offstage-cli") << cliProgram() << words("bench --repeat 1000 --model %1", {kDemo});
         QTest::newRow("offstage") << QStringLiteral(OFFSTAGE_BIN_DIR "/offstage") << QStringList{};
     }
     void bothPrograms_openClosedStreams_andIgnoreTheSignalsOfWrites() {
@@ -284,8 +279,7 @@ class TestCliStreams : public QObject {
                  err.constData());
         if (json) QVERIFY(QJsonDocument::fromJson(process.readAllStandardOutput()).isObject());
         if (json && n_traced == 0) return;  // stopped within the prompt
-        const Outcome replayed =
-            runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--json")});
+        const Outcome replayed = runCli(words("replay --trace %1 --json", {trace}));
         QCOMPARE(replayed.status, 0);
     }
 };

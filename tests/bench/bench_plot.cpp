@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -81,6 +82,12 @@ std::vector<double> walk(size_t points, double start) {
     return y;
 }
 
+std::vector<double> upTo(size_t points) {
+    std::vector<double> x(points);
+    std::iota(x.begin(), x.end(), 0.0);
+    return x;
+}
+
 Subject lines(const QString& name, size_t points, int series) {
     auto* plot = new LinePlot;
     plot->setCapacity(points);
@@ -88,10 +95,9 @@ Subject lines(const QString& name, size_t points, int series) {
     plot->setYAxis({{}, Unit::TokensPerSecond});
     for (int i = 0; i < series; ++i) {
         plot->addSeries(i % 2 == 0 ? s("measured %1").arg(i / 2 + 1) : s("predicted %1").arg(i / 2 + 1),
-                        i % 2 == 0 ? LinePlot::Line::Solid : LinePlot::Line::Dashed, i / 2);
-        plot->setValues(i, walk(points, 30.0 * i));
+                        i % 2 == 0 ? LinePlot::Line::Solid : LinePlot::Line::Dashed);
+        plot->setPoints(i, upTo(points), walk(points, 30.0 * i));
     }
-    plot->setLevels({{40, s("budget before")}});
     plot->setEvents({{0.6 * static_cast<double>(points), s("new plan")}});
     return {name, plot, [plot, points] {
                 static double x = static_cast<double>(points);
@@ -109,7 +115,7 @@ Subject percents() {
         for (int t = 0; t < 300; ++t) {
             y.push_back(0.2 * i + 0.2 + 0.15 * std::sin(t / 30.0 + i) + 0.03 * uniform());
         }
-        plot->setValues(i, y);
+        plot->setPoints(i, upTo(y.size()), y);
     }
     return {s("LinePlot 4 x 300, percent"), plot, [plot] { plot->append(0, 1e6, 0.5); }};
 }
@@ -133,20 +139,17 @@ Subject memory() {
             }};
 }
 
-Subject bars(Qt::Orientation orientation) {
+Subject bars() {
     auto* plot = new BarPlot;
-    plot->setOrientation(orientation);
     plot->setValueAxis({{}, Unit::TokensPerSecond});
     const QStringList groups{s("this machine"), s("RTX 3060 12 GB"), s("RTX 4070 Ti Super"), s("RTX 4090"),
                              s("2 x RTX 3060")};
     const auto fill = [plot, groups](double first) {
-        plot->setGroups(groups, {{s("measured"), {first, 19.4, std::nan(""), 61, 33}},
-                                 {s("predicted"), {12, 21, 37.5, 64.2, 35}, true}});
+        plot->setBars({s("predicted"), groups, {first, 21, 37.5, 64.2, 35}, true});
     };
     fill(11.8);
     plot->setEmphasised(0);
-    return {orientation == Qt::Vertical ? s("BarPlot standing") : s("BarPlot lying"), plot,
-            [fill] { fill(10 + uniform()); }};
+    return {s("BarPlot lying"), plot, [fill] { fill(10 + uniform()); }};
 }
 
 Subject histogram() {
@@ -247,8 +250,7 @@ int main(int argc, char** argv) {
         lines(s("LinePlot 2 x 400"), 400, 2),
         percents(),
         memory(),
-        bars(Qt::Vertical),
-        bars(Qt::Horizontal),
+        bars(),
         histogram(),
         timeline(s("TimelinePlot 48 layers"), 48),
         timeline(s("TimelinePlot 12,000 spans"), 2000),

@@ -1,18 +1,16 @@
 #pragma once
-// Files for the tests of engine/model: a small safetensors writer, and what an Error must say.
+// Files for the tests of engine/model: a small safetensors writer.
 
 #include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <QByteArray>
 #include <QFile>
 #include <QString>
-#include <QStringList>
 #include <QtTest>
 
-#include "engine/error.h"
+#include "tests/engine/errors.h"
 
 namespace offstage::tests {
 
@@ -60,29 +58,4 @@ inline bool write_file(const QString& path, const QByteArray& bytes) {
     return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
 }
 
-// What `action` throws, or nothing. Another exception than Error ends the test as a failure.
-template <typename Action>
-std::optional<engine::Error> error_of(Action action) {
-    try {
-        action();
-    } catch (const engine::Error& error) {
-        return error;
-    }
-    return {};
-}
-
-// "" when there is an error of this kind whose sentence holds all `words`, separated by '|'; else what is wrong.
-inline QString mismatch(const std::optional<engine::Error>& error, engine::ErrorKind kind, const QString& words) {
-    if (!error) return "no error";
-    const QString sentence = QString::fromUtf8(error->what());
-    if (error->kind() != kind)
-        return "another kind: " + QString::number(static_cast<int>(error->kind())) + ": " + sentence;
-    for (const QString& word : words.split('|')) {
-        if (!sentence.contains(word)) return "no '" + word + "' in: " + sentence;
-    }
-    return {};
-}
-
 }  // namespace offstage::tests
-
-Q_DECLARE_METATYPE(offstage::engine::ErrorKind)

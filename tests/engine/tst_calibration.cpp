@@ -17,10 +17,12 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/dispatch_policy.h"
 #include "kernels/thread_pool.h"
+#include "tests/engine/errors.h"
 #include "tests/fuzz/plan_files.h"
 
 using namespace offstage;
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -376,12 +378,7 @@ class TestCalibration : public QObject {
         QCOMPARE(t.gpu_expert.back().n_tokens, 16);
         QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{slot});  // all given back
         Fixture full(slot + 256);
-        try {
-            full.run();
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
-        }
+        QCOMPARE(mismatch(error_of([&] { full.run(); }), ErrorKind::kOutOfMemory), QString());
     }
 
     void copies_thatFail_endInAnErrorAndTheNextCalibrationWorks() {
@@ -416,17 +413,16 @@ class TestCalibration : public QObject {
         QCOMPARE(seen.back(), 1.0);
         std::stop_source stop;
         std::size_t n = 0;
-        try {
-            calibrate(
-                f.device, f.operations, f.request,
-                [&](double) {
-                    if (++n == 2) stop.request_stop();
-                },
-                stop.get_token());
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kCancelled);
-        }
+        QCOMPARE(mismatch(error_of([&] {
+                              calibrate(
+                                  f.device, f.operations, f.request,
+                                  [&](double) {
+                                      if (++n == 2) stop.request_stop();
+                                  },
+                                  stop.get_token());
+                          }),
+                          ErrorKind::kCancelled),
+                 QString());
         QCOMPARE(n, std::size_t{2});
     }
 

@@ -67,8 +67,6 @@ class TestCostModel : public QObject {
         QCOMPARE(model.cpu_us(1), 50.0);
         QCOMPARE(model.cpu_us(9), 200.0);
         QCOMPARE(model.gpu_us(3), 14.0);
-        model.forget_corrections();
-        QCOMPARE(model.cpu_us(3), 80.0);
     }
 
     void correction_ofOneOutlier_movesLittle() {

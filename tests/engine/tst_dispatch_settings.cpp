@@ -2,8 +2,10 @@
 
 #include "engine/error.h"
 #include "engine/run/session.h"
+#include "tests/engine/errors.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 class TestDispatchSettings : public QObject {
     Q_OBJECT
@@ -45,12 +47,7 @@ class TestDispatchSettings : public QObject {
     }
     void text_thatIsNoPolicy_isRefused() {
         QFETCH(QString, text);
-        try {
-            parse_dispatch(text.toStdString());
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-        }
+        QCOMPARE(mismatch(error_of([&] { parse_dispatch(text.toStdString()); }), ErrorKind::kInvalidInput), QString());
     }
 };
 

@@ -5,8 +5,10 @@
 #include "engine/error.h"
 #include "engine/eval/expert_profile.h"
 #include "test_models.h"
+#include "tests/engine/errors.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -119,25 +121,19 @@ class TestExpertProfile : public QObject {
         QFETCH(QByteArray, text);
         QFETCH(QString, says);
         ScriptedModel model(64);
-        try {
-            count_experts(model, grid(), *tokenizer_, text.toStdString(), {}, {});
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-            QVERIFY2(QString::fromUtf8(error.what()).contains(says), error.what());
-        }
+        QCOMPARE(mismatch(error_of([&] { count_experts(model, grid(), *tokenizer_, text.toStdString(), {}, {}); }),
+                          ErrorKind::kInvalidInput, says),
+                 QString());
     }
 
     void stop_endsInCancelled() {
         ScriptedModel model(64);
         std::stop_source stop;
         stop.request_stop();
-        try {
-            count_experts(model, grid(), *tokenizer_, "An expert.", {}, stop.get_token());
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kCancelled);
-        }
+        QCOMPARE(
+            mismatch(error_of([&] { count_experts(model, grid(), *tokenizer_, "An expert.", {}, stop.get_token()); }),
+                     ErrorKind::kCancelled),
+            QString());
     }
 };
 

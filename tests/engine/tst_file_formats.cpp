@@ -22,9 +22,11 @@
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "kernels/blocks.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 namespace kernels = offstage::kernels;
 using kernels::WeightType;
 
@@ -366,13 +368,9 @@ class TestFileFormats : public QObject {
         ModelSpec spec = plain;
         spec.family = &kApart;
         kernels::ThreadPool pool(1);
-        try {
-            open_weights(std::move(checkpoint), spec, false, pool);
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kUnsupported);
-            QVERIFY2(QString(error.what()).contains(QStringLiteral("Q4_K and Q5_K")), error.what());
-        }
+        QCOMPARE(mismatch(error_of([&] { open_weights(std::move(checkpoint), spec, false, pool); }),
+                          ErrorKind::kUnsupported, "Q4_K and Q5_K"),
+                 QString());
     }
 };
 

@@ -11,8 +11,10 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_report.h"
 #include "test_models.h"
+#include "tests/engine/errors.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -185,22 +187,13 @@ class TestPlanReport : public QObject {
     void budgetTooSmall_saysByHowMuch() {
         LoadRequest load = request();
         load.vram_bytes = std::uint64_t{4} << 20;
-        try {
-            plan_model(load, 64, {}, {});
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
-            QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("bytes more")), error.what());
-        }
+        QCOMPARE(mismatch(error_of([&] { plan_model(load, 64, {}, {}); }), ErrorKind::kOutOfMemory, "bytes more"),
+                 QString());
     }
 
     void vramOfTheCpu_isRefused() {
-        try {
-            plan_model(request("cpu"), 64, {}, {});
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-        }
+        QCOMPARE(mismatch(error_of([&] { plan_model(request("cpu"), 64, {}, {}); }), ErrorKind::kInvalidInput),
+                 QString());
     }
 
     void profileOfAnotherModel_isRefused() {

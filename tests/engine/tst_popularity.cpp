@@ -8,9 +8,11 @@
 
 #include "engine/error.h"
 #include "engine/plan/popularity.h"
+#include "tests/engine/errors.h"
 #include "tests/fuzz/plan_files.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -162,12 +164,7 @@ class TestPopularity : public QObject {
     }
 
     void reading_aMissingFile_isNotFound() {
-        try {
-            read_popularity("/nowhere/p.json");
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kNotFound);
-        }
+        QCOMPARE(mismatch(error_of([&] { read_popularity("/nowhere/p.json"); }), ErrorKind::kNotFound), QString());
     }
 
     void parse_wellFormed_isRead() {

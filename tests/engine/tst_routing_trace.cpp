@@ -7,9 +7,11 @@
 
 #include "engine/error.h"
 #include "engine/telemetry/routing_trace.h"
+#include "tests/engine/errors.h"
 #include "tests/fuzz/trace_files.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -136,34 +138,20 @@ class TestRoutingTrace : public QObject {
     }
 
     void missingFile_isNamed() {
-        try {
-            read_trace("/no/such/trace");
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kNotFound);
-            QVERIFY(QString::fromUtf8(error.what()).contains(QStringLiteral("/no/such/trace")));
-        }
+        QCOMPARE(mismatch(error_of([&] { read_trace("/no/such/trace"); }), ErrorKind::kNotFound, "/no/such/trace"),
+                 QString());
     }
 
     void fileThatCannotBeWritten_isTold() {
         const TraceHeader header{"m", 1, 2, 1, {}, 0};
-        try {
-            TraceWriter writer("/no/such/folder/trace", header);
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-        }
+        QCOMPARE(
+            mismatch(error_of([&] { TraceWriter writer("/no/such/folder/trace", header); }), ErrorKind::kInvalidInput),
+            QString());
         if (!QFile::exists(QStringLiteral("/dev/full"))) QSKIP("no /dev/full on this system");
         TraceWriter writer("/dev/full", header);
         const std::vector<std::int32_t> experts = {1};
         for (int i = 0; i < 10000; ++i) writer.add_step(experts, 1, i, TokenKind::kDecode);
-        try {
-            writer.finish();
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-            QVERIFY(QString::fromUtf8(error.what()).contains(QStringLiteral("/dev/full")));
-        }
+        QCOMPARE(mismatch(error_of([&] { writer.finish(); }), ErrorKind::kInvalidInput, "/dev/full"), QString());
     }
 
     void storedInputs_keepThePromises() {

@@ -9,8 +9,10 @@
 #include "engine/eval/scenario_report.h"
 #include "engine/eval/scenarios.h"
 #include "test_models.h"
+#include "tests/engine/errors.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -206,12 +208,9 @@ class TestScenarios : public QObject {
         const auto log = [&](const std::string&) {
             if (++lines == 2) stop.request_stop();
         };
-        try {
-            run_scenarios(model, small_request(), log, stop.get_token());
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kCancelled);
-        }
+        QCOMPARE(mismatch(error_of([&] { run_scenarios(model, small_request(), log, stop.get_token()); }),
+                          ErrorKind::kCancelled),
+                 QString());
         QCOMPARE(lines, 2);
     }
 
@@ -241,13 +240,7 @@ class TestScenarios : public QObject {
         if (what == QLatin1String("zero")) request.decode_in = {32, 0};
         if (what == QLatin1String("wide")) request.beam_widths = {4, 17};
         if (what == QLatin1String("repeats")) request.repeats = 0;
-        try {
-            validate(request);
-            QFAIL("no error");
-        } catch (const Error& error) {
-            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
-            QVERIFY2(QString::fromStdString(error.what()).contains(says), error.what());
-        }
+        QCOMPARE(mismatch(error_of([&] { validate(request); }), ErrorKind::kInvalidInput, says), QString());
     }
 
     void lengthsBeyondTheContext_areLeftOut_andSaid() {

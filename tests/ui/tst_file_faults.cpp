@@ -252,12 +252,9 @@ int writeTrace(const QString& path, std::int64_t n_tokens) {
     return 0;
 }
 
-int savePlot(const std::function<void(StackedBar&)>& save) {
+int savePlot(const std::function<bool(StackedBar&)>& save) {
     StackedBar plot;
-    QString why;
-    QObject::connect(&plot, &PlotWidget::exportFailed, [&why](const QString& sentence) { why = sentence; });
-    save(plot);
-    return outcome(why);
+    return outcome(save(plot) ? QString() : plot.notice());
 }
 
 FaultProcess::Write cli(const QStringList& arguments, const QString& cache = {}) {
@@ -543,10 +540,10 @@ class TestFileFaults : public QObject {
             }
         }
         addFile("plot as a picture", "plot.png", [](const QString& folder) {
-            return savePlot([&](StackedBar& plot) { plot.savePicture(at(folder, "plot.png")); });
+            return savePlot([&](StackedBar& plot) { return plot.savePicture(at(folder, "plot.png")); });
         });
         addFile("plot's numbers", "plot.csv", [](const QString& folder) {
-            return savePlot([&](StackedBar& plot) { plot.saveCsv(at(folder, "plot.csv")); });
+            return savePlot([&](StackedBar& plot) { return plot.saveCsv(at(folder, "plot.csv")); });
         });
         add({.name = QStringLiteral("hardware profile"),
              .prepare = [](const QString& folder) { put(at(folder, "unrelated"), "x"); },

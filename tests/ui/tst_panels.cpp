@@ -543,7 +543,7 @@ class TestPanels : public QObject {
         engine::CacheCalls calls = cacheCallsOf(*b.log, 8, 8);
         QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
         QVERIFY(b.cache->comparisonText().contains(QStringLiteral("20 of 64")));
-        QCOMPARE(b.cache->policies().groupCount(), 6);
+        QCOMPARE(b.cache->policies().barCount(), 6);
         b.cache->slotsBox().setValue(64);
         b.cache->compareButton().click();
         QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);

@@ -19,6 +19,7 @@
 #include <QTemporaryDir>
 
 #include "kernels/formats.h"
+#include "tests/ui/pictures.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/format.h"
@@ -33,7 +34,6 @@
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/plot_colors.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/theme.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
@@ -63,22 +63,16 @@ struct Bench {
     ~Bench() { engine.shutdown(); }
 };
 
-// For a person's eyes: OFFSTAGE_PICTURES names a folder.
-void picture(QWidget& widget, const QString& name) {
-    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-    if (folder.isEmpty()) {
-        return;
+// With the budget's panel, shown for a model of 6 GiB of VRAM.
+struct BudgetBench : Bench {
+    BudgetPanel panel{engine};
+
+    void show() {
+        open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
     }
-    for (const Theme theme : {Theme::Light, Theme::Dark}) {
-        applyTheme(*qApp, theme);
-        for (const int width : {360, 900}) {
-            widget.resize(width, 640);
-            QCoreApplication::processEvents();
-            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
-        }
-    }
-    applyTheme(*qApp, Theme::Light);
-}
+};
 
 // Every control a person can reach has a name for screen readers.
 QStringList namelessControls(const QWidget& root) {
@@ -161,11 +155,9 @@ class TestPanels2 : public QObject {
     }
 
     void budget_previewsOnceWhenTheSliderRests_thenAppliesAndUndoes() {
-        Bench bench;
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         QVERIFY(!panel.applyButton().isEnabled());
         for (int i = 0; i < 4; ++i) {
             panel.form().vram().spin().stepUp();  // without a rest between them
@@ -197,11 +189,9 @@ class TestPanels2 : public QObject {
     }
 
     void budget_previewSaysWhatWasMeasured() {
-        Bench bench;
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         panel.form().vram().spin().stepUp();
         QTRY_VERIFY(!panel.previewText().isEmpty());
         QVERIFY2(panel.previewText().contains(QStringLiteral("“now” is a forecast too")),
@@ -242,12 +232,10 @@ class TestPanels2 : public QObject {
     }
 
     void budget_problemStandsInline() {
-        Bench bench;
+        BudgetBench bench;
         bench.with([](ReplanStage& s) { s.previewProblem = "The model does not fit in 1.0 MiB of VRAM."; });
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         panel.form().vram().spin().setValue(0.25);
         QTRY_VERIFY(panel.problem().contains(QStringLiteral("does not fit")));
         QVERIFY(!panel.applyButton().isEnabled());
@@ -259,12 +247,10 @@ class TestPanels2 : public QObject {
     }
 
     void budget_failureKeepsWhatWas() {
-        Bench bench;
+        BudgetBench bench;
         bench.with([](ReplanStage& s) { s.failure = "RAM had no room."; });
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         panel.form().vram().spin().setValue(8);
         QTRY_VERIFY(panel.applyButton().isEnabled());
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
@@ -273,11 +259,9 @@ class TestPanels2 : public QObject {
     }
 
     void quality_isAskedForAsChosen() {
-        Bench bench;
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         const BudgetSetting before = panel.form().setting();
         const auto choose = [&](int index) {
             panel.form().quality().choice().setCurrentIndex(index);
@@ -298,11 +282,9 @@ class TestPanels2 : public QObject {
     }
 
     void kvFormat_isPreviewedAndAskedFor() {
-        Bench bench;
-        BudgetPanel panel(bench.engine);
-        bench.open();
-        panel.show();
-        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
         const BudgetSetting before = panel.form().setting();
         QVERIFY(before.kv == engine::KvType::kBf16);
         QVERIFY(!changeBetween(before, before).kv.has_value());
@@ -663,7 +645,7 @@ class TestPanels2 : public QObject {
         QCOMPARE(run.itlSeconds.size(), std::size_t{10});
         QVERIFY(std::abs(run.itl(0.5) - 0.015) < 1.5e-3);
         QVERIFY(run.itl(0.99) >= run.itl(0.95) && run.itl(0.95) > run.itl(0.5));
-        QVERIFY(panel.histogram().groupCount() > 0);
+        QVERIFY(panel.histogram().barCount() > 0);
         const QAbstractItemModelTester tester(&panel.answers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
         QCOMPARE(namelessControls(panel).join(u'|'), QString());
         picture(panel, QStringLiteral("benchmark-answers"));

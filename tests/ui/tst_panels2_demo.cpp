@@ -10,6 +10,7 @@
 #include <QTabWidget>
 #include <QTableWidget>
 
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/format.h"
 #include "ui/load/fit_view.h"
@@ -21,31 +22,15 @@
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/theme.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
 using namespace offstage::ui;
+using test::picture;
 
 namespace {
 
 constexpr quint64 kMiB = quint64{1} << 20;
-
-void picture(QWidget& widget, const QString& name) {
-    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-    if (folder.isEmpty()) {
-        return;
-    }
-    for (const Theme theme : {Theme::Light, Theme::Dark}) {
-        applyTheme(*qApp, theme);
-        for (const int width : {360, 900}) {
-            widget.resize(width, 760);
-            QCoreApplication::processEvents();
-            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
-        }
-    }
-    applyTheme(*qApp, Theme::Light);
-}
 
 }  // namespace
 
@@ -342,7 +327,7 @@ class TestPanels2Demo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000);
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
-        QVERIFY(panel.bars().groupCount() > 5);
+        QVERIFY(panel.bars().barCount() > 5);
         QVERIFY(panel.gainText().contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);
         QCOMPARE(panel.machineTable().rowCount(), 16);
@@ -467,7 +452,7 @@ class TestPanels2Demo : public QObject {
         QCOMPARE(panel.table().item(0, 2)->text(), QStringLiteral("not possible"));
         QVERIFY(panel.table().item(0, 2)->toolTip().contains(QStringLiteral("9 machines")));
         QVERIFY(panel.gainText().contains(QStringLiteral("9 machines")));
-        QCOMPARE(panel.bars().groupCount(), 0);
+        QCOMPARE(panel.bars().barCount(), 0);
         QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
         QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);
         QCOMPARE(panel.table().columnSpan(0, 2), panel.table().columnCount() - 2);  // the words have room
@@ -475,7 +460,7 @@ class TestPanels2Demo : public QObject {
         picture(panel, QStringLiteral("what-if-nine"));
         panel.machines().setValue(8);
         finish(panel);
-        QVERIFY(panel.bars().groupCount() > 5);
+        QVERIFY(panel.bars().barCount() > 5);
         QCOMPARE(panel.table().columnSpan(0, 2), 1);
     }
 

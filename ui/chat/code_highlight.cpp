@@ -34,8 +34,8 @@ const Words& wordsOf(const CodeLanguage& language) {
             const QStringList keywords = wordsOf(one.keywords);
             const QStringList types = wordsOf(one.types);
             out.append({QSet<QString>(keywords.begin(), keywords.end()), QSet<QString>(types.begin(), types.end()),
-                        wordsOf(one.lineComments), QString::fromUtf16(one.commentOpen),
-                        QString::fromUtf16(one.commentClose)});
+                        wordsOf(one.comments.line), QString::fromUtf16(one.comments.open),
+                        QString::fromUtf16(one.comments.close)});
         }
         return out;
     }();

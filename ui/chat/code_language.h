@@ -12,6 +12,12 @@ struct StringRule {
     bool severalLines = false;
 };
 
+struct CommentRule {
+    const char16_t* line = u"";  // marks, to the end of the line
+    const char16_t* open = u"";
+    const char16_t* close = u"";
+};
+
 enum class CodeFamily { Words, Markup, Style, Data, Diff };
 
 struct CodeLanguage {
@@ -20,9 +26,7 @@ struct CodeLanguage {
     CodeFamily family = CodeFamily::Words;
     const char16_t* keywords = u"";
     const char16_t* types = u"";  // and values such as true
-    const char16_t* lineComments = u"";
-    const char16_t* commentOpen = u"";
-    const char16_t* commentClose = u"";
+    CommentRule comments = {};
     std::span<const StringRule> strings = {};
     bool nestedComments = false;
     bool anyCase = false;       // SQL

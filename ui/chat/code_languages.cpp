@@ -22,6 +22,15 @@ constexpr StringRule kTomlStrings[] = {
     {u"\"\"\"", u"\"\"\"", true, true}, {u"'''", u"'''", false, true}, {u"\"", u"\""}, {u"'", u"'", false}};
 constexpr StringRule kLuaStrings[] = {{u"[[", u"]]", false, true}, {u"\"", u"\""}, {u"'", u"'"}};
 
+constexpr CommentRule kCComments{u"//", u"/*", u"*/"};
+constexpr CommentRule kPhpComments{u"// #", u"/*", u"*/"};
+constexpr CommentRule kSqlComments{u"--", u"/*", u"*/"};
+constexpr CommentRule kLuaComments{u"--", u"--[[", u"]]"};
+constexpr CommentRule kHashComments{u"#"};
+constexpr CommentRule kTomlComments{u"# ;"};
+constexpr CommentRule kMarkupComments{u"", u"<!--", u"-->"};
+constexpr CommentRule kStyleComments{u"", u"/*", u"*/"};
+
 constexpr CodeLanguage kLanguages[] = {
     {.label = u"C",
      .names = u"c h",
@@ -30,9 +39,7 @@ constexpr CodeLanguage kLanguages[] = {
                  u"_Static_assert",
      .types = u"void char short int long float double signed unsigned bool size_t ssize_t int8_t int16_t int32_t "
               u"int64_t uint8_t uint16_t uint32_t uint64_t ptrdiff_t FILE NULL true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kCStrings,
      .preprocessor = true},
     {.label = u"C++",
@@ -48,9 +55,7 @@ constexpr CodeLanguage kLanguages[] = {
      .types = u"void bool char char8_t char16_t char32_t wchar_t short int long float double signed unsigned size_t "
               u"int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ptrdiff_t string string_view vector "
               u"map set unordered_map unique_ptr shared_ptr optional span nullptr true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kCStrings,
      .preprocessor = true},
     {.label = u"C#",
@@ -63,9 +68,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"using value var virtual volatile when where while with yield",
      .types = u"bool byte char decimal double dynamic float int long object sbyte short string uint ulong ushort void "
               u"null true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kSharpStrings,
      .capitalTypes = true,
      .preprocessor = true},
@@ -75,18 +78,14 @@ constexpr CodeLanguage kLanguages[] = {
                  u"map package range return select struct switch type var",
      .types = u"any bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint "
               u"uint8 uint16 uint32 uint64 uintptr nil true false iota",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kGoStrings},
     {.label = u"Rust",
      .names = u"rust rs",
      .keywords = u"as async await break const continue crate dyn else enum extern fn for if impl in let loop match mod "
                  u"move mut pub ref return self static struct super trait type unsafe use where while",
      .types = u"bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kRustStrings,
      .nestedComments = true,
      .capitalTypes = true,
@@ -100,9 +99,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"return sealed static super switch synchronized this throw throws transient try var volatile while "
          u"yield",
      .types = u"boolean byte char double float int long short void null true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kBlockStrings,
      .capitalTypes = true,
      .attributes = true},
@@ -114,9 +111,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"internal is lateinit object open operator out override package private protected public reified "
          u"return sealed set super suspend tailrec this throw try typealias val var vararg when where while",
      .types = u"null true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kBlockStrings,
      .nestedComments = true,
      .capitalTypes = true,
@@ -130,9 +125,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"protocol public repeat required rethrows return self set some static struct subscript super switch "
          u"throw throws try typealias unowned var weak where while",
      .types = u"nil true false",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kBlockStrings,
      .nestedComments = true,
      .capitalTypes = true,
@@ -145,9 +138,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"finally for from function get if import in instanceof let new of return set static super switch this "
          u"throw try typeof var void while with yield",
      .types = u"null undefined true false NaN Infinity",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kScriptStrings,
      .capitalTypes = true,
      .attributes = true},
@@ -159,9 +150,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"interface is keyof let namespace new of override private protected public readonly return satisfies "
          u"set static super switch this throw try type typeof var void while with yield",
      .types = u"any bigint boolean never null number object string symbol undefined unknown true false NaN Infinity",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kScriptStrings,
      .capitalTypes = true,
      .attributes = true},
@@ -171,7 +160,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"and as assert async await break case class continue def del elif else except finally for from global "
          u"if import in is lambda match nonlocal not or pass raise return try while with yield",
      .types = u"None True False self cls int float str bytes bool list dict set tuple object",
-     .lineComments = u"#",
+     .comments = kHashComments,
      .strings = kPythonStrings,
      .capitalTypes = true,
      .attributes = true},
@@ -182,7 +171,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"next not or private protected public raise redo require require_relative rescue retry return super "
          u"then undef unless until when while yield attr_accessor attr_reader",
      .types = u"nil true false self",
-     .lineComments = u"#",
+     .comments = kHashComments,
      .strings = kQuotes,
      .capitalTypes = true,
      .attributes = true,
@@ -195,9 +184,7 @@ constexpr CodeLanguage kLanguages[] = {
          u"match namespace new or print private protected public readonly require require_once return static "
          u"switch throw trait try use var while yield",
      .types = u"array bool callable float int iterable mixed null object string void true false self parent",
-     .lineComments = u"// #",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kPhpComments,
      .strings = kPhpStrings,
      .capitalTypes = true,
      .dollarNames = true},
@@ -209,7 +196,7 @@ constexpr CodeLanguage kLanguages[] = {
      .types =
          u"alias awk cat cd chmod cp curl cut docker echo find git grep head kubectl ls make mkdir mv npm pip printf "
          u"pwd python read rm sed sort ssh sudo tail tar test touch tr wc wget xargs true false",
-     .lineComments = u"#",
+     .comments = kHashComments,
      .strings = kShellStrings,
      .dollarNames = true},
     {.label = u"SQL",
@@ -222,56 +209,47 @@ constexpr CodeLanguage kLanguages[] = {
          u"transaction trigger union unique update using values view when where window with",
      .types = u"bigint blob boolean char date datetime decimal double float int integer interval json numeric real "
               u"serial smallint text time timestamp uuid varchar true false avg coalesce count max min sum",
-     .lineComments = u"--",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kSqlComments,
      .strings = kSqlStrings,
      .anyCase = true},
     {.label = u"Lua",
      .names = u"lua",
      .keywords = u"and break do else elseif end for function goto if in local not or repeat return then until while",
      .types = u"nil true false self",
-     .lineComments = u"--",
-     .commentOpen = u"--[[",
-     .commentClose = u"]]",
+     .comments = kLuaComments,
      .strings = kLuaStrings},
     {.label = u"JSON",
      .names = u"json json5 jsonc jsonl",
      .family = CodeFamily::Data,
      .types = u"true false null",
-     .lineComments = u"//",
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kCComments,
      .strings = kQuotes},
     {.label = u"YAML",
      .names = u"yaml yml",
      .family = CodeFamily::Data,
      .types = u"true false null yes no on off True False",
-     .lineComments = u"#",
+     .comments = kHashComments,
      .strings = kQuotes},
     {.label = u"TOML",
      .names = u"toml ini cfg conf properties",
      .family = CodeFamily::Data,
      .types = u"true false",
-     .lineComments = u"# ;",
+     .comments = kTomlComments,
      .strings = kTomlStrings},
     {.label = u"HTML",
      .names = u"html htm xhtml vue svelte",
      .family = CodeFamily::Markup,
-     .commentOpen = u"<!--",
-     .commentClose = u"-->",
+     .comments = kMarkupComments,
      .strings = kQuotes},
     {.label = u"XML",
      .names = u"xml svg xsd xsl rss qrc",
      .family = CodeFamily::Markup,
-     .commentOpen = u"<!--",
-     .commentClose = u"-->",
+     .comments = kMarkupComments,
      .strings = kQuotes},
     {.label = u"CSS",
      .names = u"css scss less",
      .family = CodeFamily::Style,
-     .commentOpen = u"/*",
-     .commentClose = u"*/",
+     .comments = kStyleComments,
      .strings = kQuotes},
     {.label = u"Diff", .names = u"diff patch", .family = CodeFamily::Diff},
 };

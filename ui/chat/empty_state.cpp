@@ -13,6 +13,7 @@
 #include "ui/icons.h"
 #include "ui/load/local_model_view.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -95,11 +96,11 @@ QList<SuggestedPrompt> variedPrompts(const QList<SuggestedPrompt>& all, qsizetyp
 EmptyState::EmptyState(QWidget* parent)
     : QScrollArea(parent),
       m_logo(new QLabel),
-      m_heading(new QLabel),
-      m_explanation(new QLabel),
+      m_heading(textLabel()),
+      m_explanation(mutedLabel()),
       m_open(nullptr),
       m_chips(new QWidget),
-      m_hardware(new QLabel),
+      m_hardware(mutedLabel()),
       m_emulated(nullptr),
       m_column(new QVBoxLayout) {
     setWidgetResizable(true);
@@ -108,19 +109,13 @@ EmptyState::EmptyState(QWidget* parent)
     m_logo->setPixmap(programIcon().pixmap(64, 64));
     m_logo->setAlignment(Qt::AlignHCenter);
     m_heading->setAlignment(Qt::AlignHCenter);
-    m_heading->setTextFormat(Qt::PlainText);
-    m_heading->setWordWrap(true);
     m_explanation->setAlignment(Qt::AlignHCenter);
-    m_explanation->setTextFormat(Qt::PlainText);
-    m_explanation->setWordWrap(true);
     auto* open = new QPushButton(tr("Open model…"));
     open->setAccessibleName(tr("Open a model"));
     connect(open, &QPushButton::clicked, this, &EmptyState::openRequested);
     m_open = open;
 
     m_hardware->setAlignment(Qt::AlignHCenter);
-    m_hardware->setTextFormat(Qt::PlainText);
-    m_hardware->setWordWrap(true);
     auto* emulated = new QPushButton(tr("Try a small emulated GPU"));
     emulated->setToolTip(tr("Opens the model again on an emulated GPU whose memory is too small for it"));
     connect(emulated, &QPushButton::clicked, this, &EmptyState::emulatedRequested);
@@ -233,8 +228,6 @@ void EmptyState::restyle() {
     large.setPointSizeF(large.pointSizeF() * 1.6);
     large.setWeight(QFont::DemiBold);
     m_heading->setFont(large);
-    m_explanation->setForegroundRole(QPalette::PlaceholderText);
-    m_hardware->setForegroundRole(QPalette::PlaceholderText);
 }
 
 }  // namespace offstage::ui

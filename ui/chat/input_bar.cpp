@@ -5,7 +5,6 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QMimeData>
 #include <QPainter>
 #include <QScrollBar>
@@ -16,6 +15,7 @@
 #include "ui/chat/conversation_view.h"
 #include "ui/icons.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -84,11 +84,9 @@ void PromptEdit::insertFromMimeData(const QMimeData* source) {
 }
 
 InputBar::InputBar(QWidget* parent)
-    : QFrame(parent), m_edit(new PromptEdit), m_button(new QToolButton), m_hint(new QLabel), m_box(new QWidget) {
+    : QFrame(parent), m_edit(new PromptEdit), m_button(new QToolButton), m_hint(mutedLabel()), m_box(new QWidget) {
     m_button->setFixedSize(36, 36);
     m_button->setIconSize({20, 20});
-    m_hint->setTextFormat(Qt::PlainText);
-    m_hint->setWordWrap(true);
 
     auto* inside = new QHBoxLayout(m_box);
     inside->setContentsMargins(14, 8, 8, 8);
@@ -164,7 +162,6 @@ void InputBar::refresh() {
             break;
     }
     m_hint->setText(hint);
-    m_hint->setForegroundRole(QPalette::PlaceholderText);
     const QString name = m_mode == Mode::Queued ? tr("Take the message back") : stops ? tr("Stop") : tr("Send");
     m_button->setAccessibleName(name);
     m_button->setToolTip(m_mode == Mode::NoModel ? hint

@@ -7,214 +7,34 @@ namespace offstage::ui {
 
 namespace {
 
-struct Named {
-    const char* name;
-    const char16_t* symbol;
-};
+// A name and what it stands for, in turn.
+constexpr char16_t kSigns[] =
+    u"alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι "
+    u"kappa κ lambda λ mu μ nu ν xi ξ pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ "
+    u"phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ "
+    u"Phi Φ Psi Ψ Omega Ω ast ∗ star ⋆ circ ∘ bullet • lnot ¬ neg ¬ sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ "
+    u"iiint ∭ oint ∮ bigcup ⋃ bigcap ⋂ bigoplus ⨁ bigotimes ⨂ bigvee ⋁ bigwedge ⋀ uparrow ↑ downarrow ↓ "
+    u"nearrow ↗ searrow ↘ infty ∞ partial ∂ nabla ∇ forall ∀ exists ∃ nexists ∄ emptyset ∅ varnothing ∅ "
+    u"ell ℓ hbar ℏ Re ℜ Im ℑ aleph ℵ wp ℘ angle ∠ triangle △ square □ blacksquare ■ therefore ∴ "
+    u"because ∵ degree ° prime ′ dagger † checkmark ✓ top ⊤ bot ⊥ imath ı jmath ȷ surd √ ldots … dots … "
+    u"dotsc … dotsb ⋯ cdots ⋯ vdots ⋮ ddots ⋱ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ langle ⟨ rangle ⟩ "
+    u"lvert | rvert | vert | lVert ‖ rVert ‖ Vert ‖ lbrace { rbrace } lbrack [ rbrack ] backslash \\";
+// The same, with a blank on each side: relations, operators, arrows.
+constexpr char16_t kSpacedSigns[] =
+    u"le ≤ leq ≤ leqslant ≤ ge ≥ geq ≥ geqslant ≥ ne ≠ neq ≠ ll ≪ gg ≫ lt < gt > approx ≈ equiv ≡ sim ∼ "
+    u"simeq ≃ cong ≅ propto ∝ in ∈ notin ∉ ni ∋ subset ⊂ subseteq ⊆ supset ⊃ supseteq ⊇ mid ∣ parallel ∥ "
+    u"perp ⊥ coloneqq ≔ models ⊨ vdash ⊢ prec ≺ succ ≻ asymp ≍ doteq ≐ pm ± mp ∓ times × div ÷ cdot · "
+    u"cup ∪ cap ∩ setminus ∖ land ∧ wedge ∧ lor ∨ vee ∨ oplus ⊕ ominus ⊖ otimes ⊗ odot ⊙ bmod mod "
+    u"mod mod to → rightarrow → longrightarrow ⟶ leftarrow ← gets ← longleftarrow ⟵ leftrightarrow ↔ "
+    u"Rightarrow ⇒ Longrightarrow ⟹ implies ⟹ Leftarrow ⇐ impliedby ⟸ Leftrightarrow ⇔ iff ⟺ mapsto ↦ "
+    u"hookrightarrow ↪ rightharpoonup ⇀ rightleftharpoons ⇌";
 
-constexpr Named kSymbols[] = {
-    // Greek
-    {"alpha", u"α"},
-    {"beta", u"β"},
-    {"gamma", u"γ"},
-    {"delta", u"δ"},
-    {"epsilon", u"ϵ"},
-    {"varepsilon", u"ε"},
-    {"zeta", u"ζ"},
-    {"eta", u"η"},
-    {"theta", u"θ"},
-    {"vartheta", u"ϑ"},
-    {"iota", u"ι"},
-    {"kappa", u"κ"},
-    {"lambda", u"λ"},
-    {"mu", u"μ"},
-    {"nu", u"ν"},
-    {"xi", u"ξ"},
-    {"pi", u"π"},
-    {"varpi", u"ϖ"},
-    {"rho", u"ρ"},
-    {"varrho", u"ϱ"},
-    {"sigma", u"σ"},
-    {"varsigma", u"ς"},
-    {"tau", u"τ"},
-    {"upsilon", u"υ"},
-    {"phi", u"ϕ"},
-    {"varphi", u"φ"},
-    {"chi", u"χ"},
-    {"psi", u"ψ"},
-    {"omega", u"ω"},
-    {"Gamma", u"Γ"},
-    {"Delta", u"Δ"},
-    {"Theta", u"Θ"},
-    {"Lambda", u"Λ"},
-    {"Xi", u"Ξ"},
-    {"Pi", u"Π"},
-    {"Sigma", u"Σ"},
-    {"Upsilon", u"Υ"},
-    {"Phi", u"Φ"},
-    {"Psi", u"Ψ"},
-    {"Omega", u"Ω"},
-    // Relations
-    {"le", u" ≤ "},
-    {"leq", u" ≤ "},
-    {"leqslant", u" ≤ "},
-    {"ge", u" ≥ "},
-    {"geq", u" ≥ "},
-    {"geqslant", u" ≥ "},
-    {"ne", u" ≠ "},
-    {"neq", u" ≠ "},
-    {"ll", u" ≪ "},
-    {"gg", u" ≫ "},
-    {"lt", u" < "},
-    {"gt", u" > "},
-    {"approx", u" ≈ "},
-    {"equiv", u" ≡ "},
-    {"sim", u" ∼ "},
-    {"simeq", u" ≃ "},
-    {"cong", u" ≅ "},
-    {"propto", u" ∝ "},
-    {"in", u" ∈ "},
-    {"notin", u" ∉ "},
-    {"ni", u" ∋ "},
-    {"subset", u" ⊂ "},
-    {"subseteq", u" ⊆ "},
-    {"supset", u" ⊃ "},
-    {"supseteq", u" ⊇ "},
-    {"mid", u" ∣ "},
-    {"parallel", u" ∥ "},
-    {"perp", u" ⊥ "},
-    {"coloneqq", u" ≔ "},
-    {"models", u" ⊨ "},
-    {"vdash", u" ⊢ "},
-    {"prec", u" ≺ "},
-    {"succ", u" ≻ "},
-    {"asymp", u" ≍ "},
-    {"doteq", u" ≐ "},
-    // Operators
-    {"pm", u" ± "},
-    {"mp", u" ∓ "},
-    {"times", u" × "},
-    {"div", u" ÷ "},
-    {"cdot", u" · "},
-    {"ast", u"∗"},
-    {"star", u"⋆"},
-    {"circ", u"∘"},
-    {"bullet", u"•"},
-    {"cup", u" ∪ "},
-    {"cap", u" ∩ "},
-    {"setminus", u" ∖ "},
-    {"land", u" ∧ "},
-    {"wedge", u" ∧ "},
-    {"lor", u" ∨ "},
-    {"vee", u" ∨ "},
-    {"lnot", u"¬"},
-    {"neg", u"¬"},
-    {"oplus", u" ⊕ "},
-    {"ominus", u" ⊖ "},
-    {"otimes", u" ⊗ "},
-    {"odot", u" ⊙ "},
-    {"bmod", u" mod "},
-    {"mod", u" mod "},
-    // Large operators
-    {"sum", u"∑"},
-    {"prod", u"∏"},
-    {"coprod", u"∐"},
-    {"int", u"∫"},
-    {"iint", u"∬"},
-    {"iiint", u"∭"},
-    {"oint", u"∮"},
-    {"bigcup", u"⋃"},
-    {"bigcap", u"⋂"},
-    {"bigoplus", u"⨁"},
-    {"bigotimes", u"⨂"},
-    {"bigvee", u"⋁"},
-    {"bigwedge", u"⋀"},
-    // Arrows
-    {"to", u" → "},
-    {"rightarrow", u" → "},
-    {"longrightarrow", u" ⟶ "},
-    {"leftarrow", u" ← "},
-    {"gets", u" ← "},
-    {"longleftarrow", u" ⟵ "},
-    {"leftrightarrow", u" ↔ "},
-    {"Rightarrow", u" ⇒ "},
-    {"Longrightarrow", u" ⟹ "},
-    {"implies", u" ⟹ "},
-    {"Leftarrow", u" ⇐ "},
-    {"impliedby", u" ⟸ "},
-    {"Leftrightarrow", u" ⇔ "},
-    {"iff", u" ⟺ "},
-    {"mapsto", u" ↦ "},
-    {"hookrightarrow", u" ↪ "},
-    {"uparrow", u"↑"},
-    {"downarrow", u"↓"},
-    {"nearrow", u"↗"},
-    {"searrow", u"↘"},
-    {"rightharpoonup", u" ⇀ "},
-    {"rightleftharpoons", u" ⇌ "},
-    // Letters and signs
-    {"infty", u"∞"},
-    {"partial", u"∂"},
-    {"nabla", u"∇"},
-    {"forall", u"∀"},
-    {"exists", u"∃"},
-    {"nexists", u"∄"},
-    {"emptyset", u"∅"},
-    {"varnothing", u"∅"},
-    {"ell", u"ℓ"},
-    {"hbar", u"ℏ"},
-    {"Re", u"ℜ"},
-    {"Im", u"ℑ"},
-    {"aleph", u"ℵ"},
-    {"wp", u"℘"},
-    {"angle", u"∠"},
-    {"triangle", u"△"},
-    {"square", u"□"},
-    {"blacksquare", u"■"},
-    {"therefore", u"∴"},
-    {"because", u"∵"},
-    {"degree", u"°"},
-    {"prime", u"′"},
-    {"dagger", u"†"},
-    {"checkmark", u"✓"},
-    {"top", u"⊤"},
-    {"bot", u"⊥"},
-    {"imath", u"ı"},
-    {"jmath", u"ȷ"},
-    {"surd", u"√"},
-    // Dots
-    {"ldots", u"…"},
-    {"dots", u"…"},
-    {"dotsc", u"…"},
-    {"dotsb", u"⋯"},
-    {"cdots", u"⋯"},
-    {"vdots", u"⋮"},
-    {"ddots", u"⋱"},
-    {"colon", u": "},
-    // Brackets
-    {"lfloor", u"⌊"},
-    {"rfloor", u"⌋"},
-    {"lceil", u"⌈"},
-    {"rceil", u"⌉"},
-    {"langle", u"⟨"},
-    {"rangle", u"⟩"},
-    {"lvert", u"|"},
-    {"rvert", u"|"},
-    {"vert", u"|"},
-    {"lVert", u"‖"},
-    {"rVert", u"‖"},
-    {"Vert", u"‖"},
-    {"lbrace", u"{"},
-    {"rbrace", u"}"},
-    {"lbrack", u"["},
-    {"rbrack", u"]"},
-    {"backslash", u"\\"},
-    // Blanks
-    {"quad", u"\u2003"},
-    {"qquad", u"\u2003\u2003"},
-    {"enspace", u" "},
-    {"space", u" "},
-};
+void addSigns(const char16_t* list, const QString& around, QHash<QString, QString>& signs) {
+    const QStringList words = QString::fromUtf16(list).split(u' ');
+    for (qsizetype i = 0; i + 1 < words.size(); i += 2) {
+        signs.insert(words[i], around + words[i + 1] + around);
+    }
+}
 
 constexpr char16_t kPlain[] = u"0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθϕφχ′∗⊤";
 constexpr char16_t kAbove[] = u"⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵠᵡ′*ᵀ";
@@ -222,6 +42,11 @@ static_assert(sizeof(kPlain) == sizeof(kAbove));
 constexpr char16_t kPlainLow[] = u"0123456789+-−=()aehijklmnoprstuvxβγρϕφχ";
 constexpr char16_t kBelow[] = u"₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ";
 static_assert(sizeof(kPlainLow) == sizeof(kBelow));
+
+QSet<QString> setOf(const char16_t* list) {
+    const QStringList words = QString::fromUtf16(list).split(u' ');
+    return {words.begin(), words.end()};
+}
 
 QChar mapped(QChar c, const char16_t* from, const char16_t* to) {
     for (; *from; ++from, ++to) {
@@ -250,40 +75,29 @@ char32_t oldLetter(QChar c, MathAlphabet alphabet) {
 
 QString mathSymbol(const QString& name) {
     static const QHash<QString, QString> all = [] {
-        QHash<QString, QString> out;
-        for (const Named& named : kSymbols) {
-            out.insert(QString::fromLatin1(named.name), QString::fromUtf16(named.symbol));
-        }
+        QHash<QString, QString> out{{QStringLiteral("colon"), QStringLiteral(": ")},
+                                    {QStringLiteral("quad"), QStringLiteral("\u2003")},
+                                    {QStringLiteral("qquad"), QStringLiteral("\u2003\u2003")},
+                                    {QStringLiteral("enspace"), QStringLiteral(" ")},
+                                    {QStringLiteral("space"), QStringLiteral(" ")}};
+        addSigns(kSigns, {}, out);
+        addSigns(kSpacedSigns, QStringLiteral(" "), out);
         return out;
     }();
     return all.value(name);
 }
 
 bool isMathFunction(const QString& name) {
-    static const QSet<QString> all = [] {
-        QSet<QString> out;
-        for (const char* function : {"log", "ln",   "lg",     "exp",    "sin",     "cos",    "tan",    "cot", "sec",
-                                     "csc", "sinh", "cosh",   "tanh",   "arcsin",  "arccos", "arctan", "min", "max",
-                                     "sup", "inf",  "lim",    "det",    "dim",     "ker",    "deg",    "gcd", "arg",
-                                     "Pr",  "hom",  "argmax", "argmin", "softmax", "limsup", "liminf"}) {
-            out.insert(QString::fromLatin1(function));
-        }
-        return out;
-    }();
+    static const QSet<QString> all = setOf(
+        u"log ln lg exp sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan min max sup inf lim det dim "
+        u"ker deg gcd arg Pr hom argmax argmin softmax limsup liminf");
     return all.contains(name);
 }
 
 bool isMathStyle(const QString& name) {
-    static const QSet<QString> all = [] {
-        QSet<QString> out;
-        for (const char* style :
-             {"displaystyle", "textstyle", "scriptstyle", "limits", "nolimits", "big",   "Big",      "bigg",  "Bigg",
-              "bigl",         "bigr",      "Bigl",        "Bigr",   "biggl",    "biggr", "Biggl",    "Biggr", "bigm",
-              "hline",        "nonumber",  "notag",       "rm",     "bf",       "it",    "mathstrut"}) {
-            out.insert(QString::fromLatin1(style));
-        }
-        return out;
-    }();
+    static const QSet<QString> all = setOf(
+        u"displaystyle textstyle scriptstyle limits nolimits big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl "
+        u"Biggr bigm hline nonumber notag rm bf it mathstrut");
     return all.contains(name);
 }
 

@@ -25,7 +25,6 @@ struct LayoutWindow {
     LayoutWindow below(int y) const {
         return {top - y, bottom == std::numeric_limits<int>::max() ? bottom : bottom - y};
     }
-    bool isAll() const { return top <= 0 && bottom == std::numeric_limits<int>::max(); }
 };
 
 // What is drawn over the text, by places in its source.

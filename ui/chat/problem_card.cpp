@@ -13,6 +13,7 @@
 
 #include "ui/icons.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -35,24 +36,18 @@ QString textOf(ProblemAction action) {
 }
 
 ProblemCard::ProblemCard(const Message& message, QWidget* parent)
-    : QFrame(parent),
-      m_id(message.id),
-      m_icon(new QLabel(this)),
-      m_title(new QLabel(this)),
-      m_sentence(new QLabel(this)) {
+    : QFrame(parent), m_id(message.id), m_icon(new QLabel(this)), m_title(textLabel()), m_sentence(textLabel()) {
     const Problem& problem = message.problem;
+    m_title->setParent(this);
+    m_sentence->setParent(this);  // before the buttons: the keyboard comes to it first
     setAccessibleName(problem.title);
     setAccessibleDescription(problem.sentence);
 
-    m_title->setTextFormat(Qt::PlainText);
     m_title->setText(problem.title);
-    m_title->setWordWrap(true);
     QFont bold = font();
     bold.setWeight(QFont::DemiBold);
     m_title->setFont(bold);
-    m_sentence->setTextFormat(Qt::PlainText);
     m_sentence->setText(problem.sentence);
-    m_sentence->setWordWrap(true);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 
     auto* texts = new QVBoxLayout;

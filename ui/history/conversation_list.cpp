@@ -17,6 +17,8 @@
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
+#include "ui/save_file.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -35,7 +37,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
       m_view(new QListView),
       m_empty(new QLabel),
       m_bar(new QWidget),
-      m_notice(new QLabel),
+      m_notice(textLabel()),
       m_undo(new QToolButton) {
     m_search->setPlaceholderText(tr("Search all conversations"));
     m_search->setAccessibleName(m_search->placeholderText());
@@ -72,8 +74,6 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     over->addWidget(m_empty);
     over->addStretch();
 
-    m_notice->setWordWrap(true);
-    m_notice->setTextFormat(Qt::PlainText);
     m_undo->setText(tr("Undo"));
     auto* close = new QToolButton;
     close->setText(QStringLiteral("✕"));
@@ -243,26 +243,17 @@ void ConversationList::undoRemove() {
 }
 
 void ConversationList::chooseExport(ConversationId id) {
-    auto* dialog = new QFileDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters(
-        id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
-                : QStringList{tr("JSON: whole conversations (*.json)")});
-    dialog->setDefaultSuffix(QStringLiteral("json"));
-    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
-        dialog->setDefaultSuffix(filter.contains(QStringLiteral("*.md")) ? QStringLiteral("md")
-                                                                         : QStringLiteral("json"));
-    });
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
     static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+"));
     const QString title = id != 0 ? m_chat.conversations().info(id).title : tr("Conversations");
-    dialog->selectFile(title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed());
-    connect(dialog, &QFileDialog::fileSelected, this, [this, id](const QString& file) {
-        QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
-        exportTo(file, id);
-    });
-    dialog->open();
+    const QStringList filters =
+        id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
+                : QStringList{tr("JSON: whole conversations (*.json)")};
+    openSaveDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"), filters,
+                   QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString(),
+                   title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(), [this, id](const QString& file) {
+                       QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+                       exportTo(file, id);
+                   });
 }
 
 void ConversationList::chooseImport() {

@@ -12,7 +12,6 @@
 #include <QHash>
 #include <QJsonDocument>
 #include <QSqlError>
-#include <QVariant>
 
 #include "ui/history/history_error.h"
 #include "ui/history/history_json.h"
@@ -38,10 +37,10 @@ bool isText(const QVariant& column) {
     return column.metaType().id() == QMetaType::QString;
 }
 
-Message damagedMessage(MessageId id, const QVariant& parent) {
+Message damagedMessage(MessageId id, MessageId parent) {
     Message message;
     message.id = id;
-    message.parent = parent.toULongLong();
+    message.parent = parent;
     message.kind = Message::Kind::Problem;
     message.state = Message::State::Failed;
     message.problem.title = HistoryText::tr("One message is damaged");
@@ -86,6 +85,39 @@ bool isIncomplete(Message::State state) {
 }
 
 }  // namespace
+
+ConversationInfo conversationOf(const QSqlQuery& row) {
+    ConversationInfo info;
+    info.id = row.value(0).toULongLong();
+    info.title = row.value(1).toString();
+    info.titleByPerson = row.value(2).toBool();
+    info.pinned = row.value(3).toBool();
+    info.archived = row.value(4).toBool();
+    info.createdMs = row.value(5).toLongLong();
+    info.changedMs = row.value(6).toLongLong();
+    info.model = row.value(7).toString();
+    info.systemPrompt = row.value(8).toString();
+    info.sampling = samplingFrom(objectFrom(row.value(9)));
+    info.activeLeaf = row.value(10).toULongLong();
+    info.draft = row.value(11).toString();
+    return info;
+}
+
+Message messageOf(const QSqlQuery& row) {
+    Message message;
+    message.id = row.value(0).toULongLong();
+    message.parent = row.value(1).toULongLong();
+    message.kind = messageKind(row.value(2).toString()).value_or(Message::Kind::Answer);
+    message.state = messageState(row.value(3).toString()).value_or(Message::State::Stopped);
+    message.text = row.value(4).toString();
+    message.author = row.value(5).toString();
+    message.note = row.value(6).toString();
+    if (const QVariant figures = row.value(7); isText(figures) && !figures.toString().isEmpty()) {
+        message.figures = figuresFrom(objectFrom(figures));
+    }
+    message.createdMs = row.value(8).toLongLong();
+    return message;
+}
 
 void refuseSpecialFile(const QString& path) {
     const QFileInfo info(path);
@@ -164,7 +196,7 @@ void ConversationStore::setBusyTimeout(std::chrono::milliseconds timeout) {
     execute(m_database, QStringLiteral("PRAGMA busy_timeout = %1").arg(timeout.count()));
 }
 
-QSqlQuery& ConversationStore::prepared(const char* statement) {
+QSqlQuery& ConversationStore::prepared(const char* statement, const QVariantList& values) {
     std::shared_ptr<QSqlQuery>& query = m_prepared[statement];
     if (!query) {
         query = std::make_shared<QSqlQuery>(m_database);
@@ -173,43 +205,38 @@ QSqlQuery& ConversationStore::prepared(const char* statement) {
             throwHistoryError(query->lastError(), m_file);
         }
     }
+    for (int i = 0; i < values.size(); ++i) {
+        query->bindValue(i, values[i]);
+    }
+    if (!query->exec()) {
+        throwHistoryError(query->lastError(), m_file);
+    }
     return *query;
 }
 
-void ConversationStore::run(QSqlQuery& query) {
-    if (!query.exec()) {
-        throwHistoryError(query.lastError(), m_file);
-    }
+void ConversationStore::run(const char* statement, const QVariantList& values) {
+    prepared(statement, values).finish();
 }
 
-QList<ConversationInfo> ConversationStore::conversations() {
-    static constexpr char kStatement[] =
-        "SELECT id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, system_prompt, sampler, "
-        "active_leaf, draft FROM conversations WHERE deleted_by IS NULL ORDER BY changed_ms DESC, id DESC";
-    QSqlQuery& query = prepared(kStatement);
-    run(query);
-    QList<ConversationInfo> out;
+template <typename Take>
+void ConversationStore::forEach(const char* statement, const QVariantList& values, Take take) {
+    QSqlQuery& query = prepared(statement, values);
     while (query.next()) {
-        ConversationInfo info;
-        info.id = query.value(0).toULongLong();
-        info.title = query.value(1).toString();
-        info.titleByPerson = query.value(2).toBool();
-        info.pinned = query.value(3).toBool();
-        info.archived = query.value(4).toBool();
-        info.createdMs = query.value(5).toLongLong();
-        info.changedMs = query.value(6).toLongLong();
-        info.model = query.value(7).toString();
-        info.systemPrompt = query.value(8).toString();
-        info.sampling = samplingFrom(objectFrom(query.value(9)));
-        info.activeLeaf = query.value(10).toULongLong();
-        info.draft = query.value(11).toString();
-        out.append(info);
+        take(query);
     }
     const QSqlError error = query.lastError();
     query.finish();
     if (error.isValid()) {
         throwHistoryError(error, m_file);
     }
+}
+
+QList<ConversationInfo> ConversationStore::conversations() {
+    static const QByteArray statement =
+        QByteArray("SELECT ") + kConversationColumns +
+        " FROM conversations WHERE deleted_by IS NULL ORDER BY changed_ms DESC, id DESC";
+    QList<ConversationInfo> out;
+    forEach(statement.constData(), {}, [&out](const QSqlQuery& row) { out.append(conversationOf(row)); });
     return out;
 }
 
@@ -228,50 +255,20 @@ StoredConversation ConversationStore::load(ConversationId id) {
     static constexpr char kJournal[] =
         "SELECT message, journal.text FROM journal JOIN messages ON messages.id = message "
         "WHERE conversation = ? ORDER BY message, piece";
-    QSqlQuery& pieces = prepared(kJournal);
-    pieces.bindValue(0, number(id));
-    run(pieces);
-    while (pieces.next()) {
-        journal[pieces.value(0).toULongLong()] += pieces.value(1).toString();
-    }
-    pieces.finish();
-
-    static constexpr char kMessages[] =
-        "SELECT id, parent, kind, state, text, author, note, figures, created_ms FROM messages "
-        "WHERE conversation = ? ORDER BY id";
-    QSqlQuery& query = prepared(kMessages);
-    query.bindValue(0, number(id));
-    run(query);
-    while (query.next()) {
-        const MessageId messageId = query.value(0).toULongLong();
-        const auto kind = messageKind(query.value(2).toString());
-        const auto state = messageState(query.value(3).toString());
-        const QVariant body = query.value(4);
-        if (!kind || !state || !isText(body)) {
-            out.messages.append(damagedMessage(messageId, query.value(1)));
+    forEach(kJournal, {number(id)},
+            [&](const QSqlQuery& row) { journal[row.value(0).toULongLong()] += row.value(1).toString(); });
+    static const QByteArray messages =
+        QByteArray("SELECT ") + kMessageColumns + " FROM messages WHERE conversation = ? ORDER BY id";
+    forEach(messages.constData(), {number(id)}, [&](const QSqlQuery& row) {
+        Message message = messageOf(row);
+        message.text += journal.value(message.id);
+        const bool whole = messageKind(row.value(2).toString()) && messageState(row.value(3).toString());
+        if (!whole || !isText(row.value(4))) {
+            message = damagedMessage(message.id, message.parent);
             ++out.nDamaged;
-            continue;
         }
-        Message message;
-        message.id = messageId;
-        message.parent = query.value(1).toULongLong();
-        message.kind = *kind;
-        message.state = *state;
-        message.text = body.toString() + journal.value(messageId);
-        message.author = query.value(5).toString();
-        message.note = query.value(6).toString();
-        const QVariant figures = query.value(7);
-        if (isText(figures) && !figures.toString().isEmpty()) {
-            message.figures = figuresFrom(objectFrom(figures));
-        }
-        message.createdMs = query.value(8).toLongLong();
         out.messages.append(std::move(message));
-    }
-    const QSqlError error = query.lastError();
-    query.finish();
-    if (error.isValid()) {
-        throwHistoryError(error, m_file);
-    }
+    });
     return out;
 }
 
@@ -289,34 +286,27 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
         "FROM messages JOIN conversations ON conversations.id = conversation "
         "WHERE instr(messages.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
     const QString literal = typed.trimmed();
+    QList<SearchHit> hits;
     if (literal.isEmpty()) {
-        return {};
+        return hits;
     }
     const QString words = fullTextQuery(typed);
-    QSqlQuery& query = prepared(words.isEmpty() ? kLiteral : kWords);
-    query.bindValue(0, words.isEmpty() ? literal : words);
-    query.bindValue(1, words.isEmpty() ? QVariant(literal) : QVariant(limit));
-    if (words.isEmpty()) {
-        query.bindValue(2, limit);
-    }
-    run(query);
-    QList<SearchHit> hits;
-    while (query.next()) {
+    const auto take = [&](const QSqlQuery& row) {
         SearchHit hit;
-        hit.message = query.value(0).toULongLong();
-        hit.conversation = query.value(1).toULongLong();
-        hit.kind = messageKind(query.value(2).toString()).value_or(Message::Kind::Answer);
-        hit.createdMs = query.value(3).toLongLong();
-        readSnippet(query.value(4).toString(), hit);
+        hit.message = row.value(0).toULongLong();
+        hit.conversation = row.value(1).toULongLong();
+        hit.kind = messageKind(row.value(2).toString()).value_or(Message::Kind::Answer);
+        hit.createdMs = row.value(3).toLongLong();
+        readSnippet(row.value(4).toString(), hit);
         if (words.isEmpty()) {
             hit.marks.append({std::max<qsizetype>(0, hit.snippet.indexOf(literal)), literal.size()});
         }
         hits.append(hit);
-    }
-    const QSqlError error = query.lastError();
-    query.finish();
-    if (error.isValid()) {
-        throwHistoryError(error, m_file);
+    };
+    if (words.isEmpty()) {
+        forEach(kLiteral, {literal, literal, limit}, take);
+    } else {
+        forEach(kWords, {words, limit}, take);
     }
     return hits;
 }
@@ -324,33 +314,25 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
 MessageId ConversationStore::largestId() {
     static constexpr char kStatement[] =
         "SELECT max(coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM conversations), 0))";
-    QSqlQuery& query = prepared(kStatement);
-    run(query);
-    const MessageId largest = query.next() ? query.value(0).toULongLong() : 0;
-    query.finish();
+    MessageId largest = 0;
+    forEach(kStatement, {}, [&largest](const QSqlQuery& row) { largest = row.value(0).toULongLong(); });
     return largest;
 }
 
 QString ConversationStore::faults() {
     static constexpr char kStatement[] = "PRAGMA quick_check(1)";
-    QSqlQuery& query = prepared(kStatement);
-    run(query);
+    QSqlQuery& query = prepared(kStatement, {});
     const QString first = query.next() ? query.value(0).toString() : query.lastError().text();
     query.finish();
     return first == QLatin1String("ok") ? QString() : first;
 }
 
 void ConversationStore::commit(const QList<Change>& changes, quint64 session) {
-    execute(m_database, QStringLiteral("BEGIN IMMEDIATE"));
-    try {
+    inTransaction(m_database, [&] {
         for (const Change& change : changes) {
             apply(change, session);
         }
-        execute(m_database, QStringLiteral("COMMIT"));
-    } catch (...) {
-        QSqlQuery(m_database).exec(QStringLiteral("ROLLBACK"));
-        throw;
-    }
+    });
     checkIsThere();
 }
 
@@ -365,14 +347,6 @@ void ConversationStore::checkIsThere() const {
 }
 
 void ConversationStore::apply(const Change& change, quint64 session) {
-    const auto bindAndRun = [this](const char* statement, const QVariantList& values) {
-        QSqlQuery& query = prepared(statement);
-        for (int i = 0; i < values.size(); ++i) {
-            query.bindValue(i, values[i]);
-        }
-        run(query);
-        query.finish();
-    };
     // A null QString would be stored as NULL.
     const auto full = [](const QString& value) { return value.isNull() ? QStringLiteral("") : value; };
     const auto put = [&](const change::PutConversation& c) {
@@ -383,10 +357,9 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "pinned = excluded.pinned, archived = excluded.archived, changed_ms = excluded.changed_ms, "
             "model = excluded.model, system_prompt = excluded.system_prompt, sampler = excluded.sampler, "
             "active_leaf = excluded.active_leaf, draft = excluded.draft";
-        bindAndRun(kStatement,
-                   {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
-                    c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
-                    compact(toJson(c.info.sampling)), number(c.info.activeLeaf), full(c.info.draft)});
+        run(kStatement, {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
+                         c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
+                         compact(toJson(c.info.sampling)), number(c.info.activeLeaf), full(c.info.draft)});
     };
     const auto putMessage = [&](const change::PutMessage& c) {
         static constexpr char kStatement[] =
@@ -400,18 +373,18 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "UPDATE conversations SET deleted_by = NULL WHERE id = ? AND deleted_by IS NOT NULL AND deleted_by <> ? "
             "AND NOT EXISTS (SELECT 1 FROM messages WHERE id = ?)";
         const Message& m = c.message;
-        bindAndRun(kBringBack, {number(c.conversation), number(session), number(m.id)});
-        bindAndRun(kStatement, {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state),
-                                full(m.text), full(m.author), full(m.note),
-                                m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
-                                isIncomplete(m.state) ? number(session) : QVariant()});
-        bindAndRun(kFold, {number(m.id)});
+        run(kBringBack, {number(c.conversation), number(session), number(m.id)});
+        run(kStatement,
+            {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state), full(m.text),
+             full(m.author), full(m.note), m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
+             isIncomplete(m.state) ? number(session) : QVariant()});
+        run(kFold, {number(m.id)});
     };
     const auto appendText = [&](const change::AppendText& c) {
         static constexpr char kStatement[] =
             "INSERT INTO journal (message, piece, text) "
             "SELECT ?, coalesce((SELECT max(piece) FROM journal WHERE message = ?), 0) + 1, ?";
-        bindAndRun(kStatement, {number(c.message), number(c.message), full(c.text)});
+        run(kStatement, {number(c.message), number(c.message), full(c.text)});
     };
     if (const auto* c = std::get_if<change::PutConversation>(&change)) {
         put(*c);
@@ -421,22 +394,17 @@ void ConversationStore::apply(const Change& change, quint64 session) {
         appendText(*a);
     } else if (const auto* r = std::get_if<change::RemoveMessage>(&change)) {
         static constexpr char kStatement[] = "DELETE FROM messages WHERE id = ?";
-        bindAndRun(kStatement, {number(r->message)});
+        run(kStatement, {number(r->message)});
     } else if (const auto* d = std::get_if<change::SetDeleted>(&change)) {
         static constexpr char kStatement[] = "UPDATE conversations SET deleted_by = ? WHERE id = ?";
-        bindAndRun(kStatement, {d->deleted ? number(session) : QVariant(), number(d->conversation)});
+        run(kStatement, {d->deleted ? number(session) : QVariant(), number(d->conversation)});
     }
 }
 
 QList<quint64> ConversationStore::sessions() {
     static constexpr char kStatement[] = "SELECT id FROM sessions";
-    QSqlQuery& query = prepared(kStatement);
-    run(query);
     QList<quint64> out;
-    while (query.next()) {
-        out.append(query.value(0).toULongLong());
-    }
-    query.finish();
+    forEach(kStatement, {}, [&out](const QSqlQuery& row) { out.append(row.value(0).toULongLong()); });
     return out;
 }
 
@@ -444,10 +412,6 @@ void ConversationStore::addSession(quint64 session) {
     execute(m_database, QStringLiteral("INSERT INTO sessions (id, started_ms) VALUES (%1, %2)")
                             .arg(session)
                             .arg(QDateTime::currentMSecsSinceEpoch()));
-}
-
-void ConversationStore::removeSession(quint64 session) {
-    execute(m_database, QStringLiteral("DELETE FROM sessions WHERE id = %1").arg(session));
 }
 
 void ConversationStore::removeDeleted() {
@@ -460,46 +424,24 @@ void ConversationStore::removeDeleted() {
 }
 
 int ConversationStore::settle(quint64 deadSession, const QString& note) {
-    int completed = 0;
-    execute(m_database, QStringLiteral("BEGIN IMMEDIATE"));
-    try {
-        QSqlQuery answers(m_database);
-        if (!answers.exec(QStringLiteral("SELECT id FROM messages WHERE session = %1").arg(deadSession))) {
-            throwHistoryError(answers.lastError(), m_file);
-        }
-        QList<MessageId> ids;
-        while (answers.next()) {
-            ids.append(answers.value(0).toULongLong());
-        }
-        answers.finish();
-        for (const MessageId id : ids) {
-            static constexpr char kPieces[] = "SELECT text FROM journal WHERE message = ? ORDER BY piece";
-            QSqlQuery& pieces = prepared(kPieces);
-            pieces.bindValue(0, number(id));
-            run(pieces);
+    static constexpr char kAnswers[] = "SELECT id FROM messages WHERE session = ?";
+    static constexpr char kPieces[] = "SELECT text FROM journal WHERE message = ? ORDER BY piece";
+    static constexpr char kComplete[] =
+        "UPDATE messages SET text = text || ?, state = 'stopped', note = ?, session = NULL WHERE id = ?";
+    static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
+    static constexpr char kForget[] = "DELETE FROM sessions WHERE id = ?";
+    QVariantList answers;
+    inTransaction(m_database, [&] {
+        forEach(kAnswers, {number(deadSession)}, [&answers](const QSqlQuery& row) { answers.append(row.value(0)); });
+        for (const QVariant& answer : std::as_const(answers)) {
             QString journaled = QStringLiteral("");
-            while (pieces.next()) {
-                journaled += pieces.value(0).toString();
-            }
-            pieces.finish();
-            static constexpr char kComplete[] =
-                "UPDATE messages SET text = text || ?, state = 'stopped', note = ?, session = NULL WHERE id = ?";
-            QSqlQuery& complete = prepared(kComplete);
-            complete.bindValue(0, journaled);
-            complete.bindValue(1, note);
-            complete.bindValue(2, number(id));
-            run(complete);
-            complete.finish();
-            execute(m_database, QStringLiteral("DELETE FROM journal WHERE message = %1").arg(id));
-            ++completed;
+            forEach(kPieces, {answer}, [&journaled](const QSqlQuery& row) { journaled += row.value(0).toString(); });
+            run(kComplete, {journaled, note, answer});
+            run(kFold, {answer});
         }
-        execute(m_database, QStringLiteral("DELETE FROM sessions WHERE id = %1").arg(deadSession));
-        execute(m_database, QStringLiteral("COMMIT"));
-    } catch (...) {
-        QSqlQuery(m_database).exec(QStringLiteral("ROLLBACK"));
-        throw;
-    }
-    return completed;
+        run(kForget, {number(deadSession)});
+    });
+    return static_cast<int>(answers.size());
 }
 
 }  // namespace offstage::ui

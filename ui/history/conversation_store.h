@@ -7,6 +7,7 @@
 #include <QHash>
 #include <QSqlDatabase>
 #include <QSqlQuery>
+#include <QVariant>
 
 #include "ui/history/history_values.h"
 
@@ -51,15 +52,16 @@ class ConversationStore {
     void removeDeleted();
     QList<quint64> sessions();
     void addSession(quint64 session);
-    void removeSession(quint64 session);
 
     const QString& file() const { return m_file; }
     void setBusyTimeout(std::chrono::milliseconds timeout);
 
   private:
     void apply(const Change& change, quint64 session);
-    QSqlQuery& prepared(const char* statement);
-    void run(QSqlQuery& query);
+    QSqlQuery& prepared(const char* statement, const QVariantList& values);
+    void run(const char* statement, const QVariantList& values);
+    template <typename Take>
+    void forEach(const char* statement, const QVariantList& values, Take take);
     void checkIsThere() const;
 
     QString m_file;
@@ -68,6 +70,15 @@ class ConversationStore {
     QSqlDatabase m_database;
     QHash<const char*, std::shared_ptr<QSqlQuery>> m_prepared;  // by the literal's address
 };
+
+// What is read of a row of `conversations`, and of a row of `messages`: these columns, in this order. A kind or a state
+// that is not known becomes an answer's, or Stopped.
+inline constexpr char kConversationColumns[] =
+    "id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, system_prompt, sampler, active_leaf, "
+    "draft";
+ConversationInfo conversationOf(const QSqlQuery& row);
+inline constexpr char kMessageColumns[] = "id, parent, kind, state, text, author, note, figures, created_ms";
+Message messageOf(const QSqlQuery& row);
 
 // Throws HistoryError where something else stands there: reading a pipe could wait for ever. A link counts as what it
 // points to.

@@ -334,8 +334,6 @@ void History::undoRemove(ConversationId id) {
     e->deleted = false;
     if (e->listed) {
         write(id, change::SetDeleted{id, false});
-    }
-    if (e->listed) {
         Q_EMIT added(id);
     }
 }

@@ -7,7 +7,6 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QHash>
-#include <QJsonDocument>
 #include <QMap>
 #include <QSet>
 #include <QSqlDatabase>
@@ -124,66 +123,38 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
             QSet<ConversationId> deleted;
             const qint64 now = QDateTime::currentMSecsSinceEpoch();
             const QStringList id = {QStringLiteral("id")};
-            readFromBothEnds(database, id,
-                             QStringLiteral("id, title, title_by_person, pinned, archived, created_ms, changed_ms, "
-                                            "model, system_prompt, sampler, active_leaf, draft, deleted_by"),
+            readFromBothEnds(database, id, QLatin1String(kConversationColumns) + QStringLiteral(", deleted_by"),
                              QStringLiteral("conversations"), [&](const QSqlQuery& row) {
-                                 ConversationInfo info;
-                                 info.id = row.value(0).toULongLong();
+                                 const ConversationInfo info = conversationOf(row);
                                  if (!row.value(12).isNull()) {
                                      deleted.insert(info.id);
                                      return;
                                  }
-                                 info.title = row.value(1).toString();
-                                 info.titleByPerson = row.value(2).toBool();
-                                 info.pinned = row.value(3).toBool();
-                                 info.archived = row.value(4).toBool();
-                                 info.createdMs = row.value(5).toLongLong();
-                                 info.changedMs = row.value(6).toLongLong();
-                                 info.model = row.value(7).toString();
-                                 info.systemPrompt = row.value(8).toString();
-                                 info.sampling =
-                                     samplingFrom(QJsonDocument::fromJson(row.value(9).toString().toUtf8()).object());
-                                 info.activeLeaf = row.value(10).toULongLong();
-                                 info.draft = row.value(11).toString();
                                  conversations.append(change::PutConversation{info});
                                  known.insert(info.id);
                              });
             const QHash<MessageId, QString> journal = readJournal(database);
             QList<Change> messages;
             readFromBothEnds(
-                database, id,
-                QStringLiteral("id, conversation, parent, kind, state, text, author, note, figures, created_ms"),
+                database, id, QLatin1String(kMessageColumns) + QStringLiteral(", conversation"),
                 QStringLiteral("messages"), [&](const QSqlQuery& row) {
-                    const auto kind = messageKind(row.value(3).toString());
-                    const ConversationId conversation = row.value(1).toULongLong();
-                    if (!kind || conversation == 0 || deleted.contains(conversation)) {
+                    const ConversationId conversation = row.value(9).toULongLong();
+                    if (!messageKind(row.value(2).toString()) || conversation == 0 || deleted.contains(conversation)) {
                         return;
                     }
+                    Message message = messageOf(row);
                     if (!known.contains(conversation)) {
                         // Its own row is lost, its messages are not.
                         ConversationInfo info;
                         info.id = conversation;
-                        info.title = row.value(5).toString().simplified().left(40);
+                        info.title = message.text.simplified().left(40);
                         info.createdMs = info.changedMs = now;
                         conversations.append(change::PutConversation{info});
                         known.insert(conversation);
                     }
-                    Message message;
-                    message.id = row.value(0).toULongLong();
-                    message.parent = row.value(2).toULongLong();
-                    message.kind = *kind;
-                    const auto state = messageState(row.value(4).toString()).value_or(Message::State::Stopped);
-                    const bool done = state == Message::State::Done || state == Message::State::Failed;
-                    message.state = done ? state : Message::State::Stopped;
-                    message.text = row.value(5).toString() + journal.value(message.id);
-                    message.author = row.value(6).toString();
-                    message.note = row.value(7).toString();
-                    if (!row.value(8).isNull()) {
-                        message.figures =
-                            figuresFrom(QJsonDocument::fromJson(row.value(8).toString().toUtf8()).object());
-                    }
-                    message.createdMs = row.value(9).toLongLong();
+                    const bool done = message.state == Message::State::Done || message.state == Message::State::Failed;
+                    message.state = done ? message.state : Message::State::Stopped;
+                    message.text += journal.value(message.id);
                     messages.append(change::PutMessage{conversation, message});
                 });
             result.nConversations = commitAll(into, conversations);

@@ -107,6 +107,17 @@ void throwHistoryError(const QSqlError& error, const QString& file) {
     }
 }
 
+void inTransaction(QSqlDatabase& database, const std::function<void()>& work) {
+    execute(database, QStringLiteral("BEGIN IMMEDIATE"));
+    try {
+        work();
+        execute(database, QStringLiteral("COMMIT"));
+    } catch (...) {
+        QSqlQuery(database).exec(QStringLiteral("ROLLBACK"));
+        throw;
+    }
+}
+
 void execute(QSqlDatabase& database, const QString& statement) {
     QSqlQuery query(database);
     if (!query.exec(statement)) {
@@ -137,8 +148,7 @@ int readVersion(QSqlDatabase& database, std::span<const Migration> steps) {
 
 void migrate(QSqlDatabase& database, std::span<const Migration> steps) {
     // One program at a time: the version is read inside the transaction that changes it.
-    execute(database, QStringLiteral("BEGIN IMMEDIATE"));
-    try {
+    inTransaction(database, [&] {
         const int version = readVersion(database, steps);
         for (const Migration& step : steps) {
             if (step.to <= version) {
@@ -150,11 +160,7 @@ void migrate(QSqlDatabase& database, std::span<const Migration> steps) {
             execute(database, QStringLiteral("PRAGMA user_version = %1").arg(step.to));
         }
         execute(database, QStringLiteral("PRAGMA application_id = %1").arg(kHistoryApplicationId));
-        execute(database, QStringLiteral("COMMIT"));
-    } catch (...) {
-        QSqlQuery(database).exec(QStringLiteral("ROLLBACK"));
-        throw;
-    }
+    });
 }
 
 }  // namespace offstage::ui

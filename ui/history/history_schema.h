@@ -1,6 +1,7 @@
 #pragma once
 // The tables of the history's database, and how an older file becomes one of this version.
 
+#include <functional>
 #include <span>
 
 #include <QCoreApplication>
@@ -41,6 +42,8 @@ int readVersion(QSqlDatabase& database, std::span<const Migration> steps);
 // All steps are one transaction. Throws HistoryError, as readVersion() and where a step fails.
 void migrate(QSqlDatabase& database, std::span<const Migration> steps);
 
+// Runs `work` as one transaction; where that throws, nothing of it has happened. Throws HistoryError too.
+void inTransaction(QSqlDatabase& database, const std::function<void()>& work);
 // Runs one statement; throws HistoryError.
 void execute(QSqlDatabase& database, const QString& statement);
 // The kind of error that SQLite's code stands for, with a sentence. Never returns.

@@ -60,11 +60,6 @@ void HistoryWriter::write(Change change) {
     m_work.notify_one();
 }
 
-quint64 HistoryWriter::changesGiven() const {
-    const std::lock_guard lock(m_mutex);
-    return m_given;
-}
-
 // With m_mutex held. What only adds to, or replaces, a change that still waits becomes one with it.
 void HistoryWriter::gather(Change change) {
     if (auto* more = std::get_if<change::AppendText>(&change); more && !m_waiting.isEmpty()) {

@@ -27,7 +27,6 @@ class HistoryWriter : public QThread {
     void setBusyTimeout(std::chrono::milliseconds timeout);
     // Any thread; returns at once.
     void write(Change change);
-    quint64 changesGiven() const;  // to write() so far
     // Waits until all that was given so far is committed. False: it is not, after this time.
     bool flush(std::chrono::milliseconds timeout);
     // The same, but does not wait for a second try where the first that begins now meets trouble.

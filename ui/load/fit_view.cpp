@@ -21,6 +21,7 @@
 #include "ui/panels/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
@@ -46,9 +47,9 @@ FitView::FitView(QWidget* parent)
       m_quality(new QualityEdit),
       m_cache(new QComboBox),
       m_bars(new StackedBar),
-      m_verdict(new QLabel),
-      m_detail(new QLabel),
-      m_speed(new QLabel),
+      m_verdict(textLabel(tr("Whether the model fits"))),
+      m_detail(mutedLabel()),
+      m_speed(textLabel(tr("Expected speed"))),
       m_measure(new QPushButton),
       m_changes(new QVBoxLayout),
       m_worker(new FitWorker(this)) {
@@ -83,17 +84,8 @@ void FitView::build() {
     m_bars->setAccessibleName(tr("What the model would take of each memory"));
     m_bars->setEmptyText(tr("Choose a model to see what it would take."));
     m_bars->setFileName(QStringLiteral("fit"));
-    m_verdict->setWordWrap(true);
-    m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setContentsMargins(10, 6, 10, 6);
-    m_verdict->setAccessibleName(tr("Whether the model fits"));
-    m_detail->setWordWrap(true);
-    m_detail->setTextFormat(Qt::PlainText);
-    m_detail->setForegroundRole(QPalette::PlaceholderText);
     m_changes->setSpacing(4);
-    m_speed->setWordWrap(true);
-    m_speed->setTextFormat(Qt::PlainText);
-    m_speed->setAccessibleName(tr("Expected speed"));
     m_measure->setAutoDefault(false);
 
     m_device->setAccessibleName(tr("Device"));

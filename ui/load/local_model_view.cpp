@@ -18,6 +18,7 @@
 
 #include "ui/load/local_models.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -125,7 +126,7 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
       m_extent(extent),
       m_heading(new QLabel(tr("On this computer"))),
       m_list(new QListView),
-      m_status(new QLabel),
+      m_status(mutedLabel()),
       m_button(new QPushButton(extent == Extent::All ? tr("&Add folder…") : tr("All models…"))),
       m_rows(extent == Extent::Few ? new FirstModels(kFew, this) : new QSortFilterProxyModel(this)) {
     m_rows->setSourceModel(&models);
@@ -141,9 +142,6 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
     m_list->viewport()->setAttribute(Qt::WA_Hover);
     m_heading->setForegroundRole(QPalette::PlaceholderText);
     m_heading->setBuddy(m_list);
-    m_status->setWordWrap(true);
-    m_status->setTextFormat(Qt::PlainText);
-    m_status->setForegroundRole(QPalette::PlaceholderText);
     m_button->setAutoDefault(false);
     m_button->setToolTip(extent == Extent::All ? tr("Look for models in a folder of your own too")
                                                : tr("All models that were found, and how to load them"));

@@ -271,11 +271,6 @@ void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEs
     Q_EMIT dataChanged(index(row), index(row));
 }
 
-int LocalModels::usableCount() const {
-    return static_cast<int>(std::count_if(m_models.begin(), m_models.end(),
-                                          [](const LocalModel& model) { return model.found.supported(); }));
-}
-
 QString LocalModels::summary() const {
     if (!m_searched) {
         return m_searching ? tr("Looking for models on this computer…") : QString();

@@ -55,7 +55,6 @@ class LocalModels : public QAbstractListModel {
     // The models opened lately, the latest first.
     void setRecent(const QStringList& recent);
 
-    int usableCount() const;  // models that can be opened
     QString summary() const;  // a sentence about what the rows do not say; where there are none: where was looked
 
     // Kept in the settings.

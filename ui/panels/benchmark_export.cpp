@@ -15,6 +15,7 @@
 #include "engine/device/hardware.h"
 #include "engine/statistics.h"
 #include "ui/format.h"
+#include "ui/plot/csv.h"
 #include "ui/save_file.h"
 
 namespace offstage::ui {
@@ -27,14 +28,6 @@ struct Export {
 
 QString numberText(double value, int decimals) {
     return QString::number(value, 'f', decimals);
-}
-
-QString quoted(QString text) {
-    static const QRegularExpression special(QStringLiteral("[\",\r\n]"));
-    if (!text.contains(special)) {
-        return text;
-    }
-    return u'"' + text.replace(u'"', QStringLiteral("\"\"")) + u'"';
 }
 
 // A cell of a Markdown table: nothing in it may end it.
@@ -103,10 +96,10 @@ QJsonArray runsJson(const std::vector<BenchmarkRun>& runs) {
     return array;
 }
 
-QString csvLine(const QString& kind, const BenchmarkReport& report, const BenchmarkRun& run) {
-    const QStringList cells = {
+QString runLine(const QString& kind, const BenchmarkReport& report, const BenchmarkRun& run) {
+    return csvLine({
         kind,
-        quoted(run.label),
+        run.label,
         run.time.toString(Qt::ISODateWithMs),
         QString::number(run.tokensIn),
         QString::number(run.tokensReused),
@@ -119,19 +112,18 @@ QString csvLine(const QString& kind, const BenchmarkReport& report, const Benchm
         numberText(run.hitRate, 4),
         QString::number(run.bytesCopied),
         numberText(run.meanBits, 3),
-        quoted(run.policy),
+        run.policy,
         run.finish,
         QString::number(run.seed),
         QString::number(run.setting.vramBytes),
         QString::number(run.setting.ramBytes),
         QString::number(run.setting.context),
-        quoted(QString::fromStdString(report.model.name)),
+        QString::fromStdString(report.model.name),
         report.fingerprint,
-        quoted(QString::fromStdString(report.model.device)),
+        QString::fromStdString(report.model.device),
         report.model.emulated ? QStringLiteral("1") : QStringLiteral("0"),
         report.programVersion,
-    };
-    return cells.join(u',') + QStringLiteral("\r\n");
+    });
 }
 
 QString tableHead() {
@@ -177,14 +169,14 @@ QByteArray benchmarkCsv(const BenchmarkReport& report) {
         "hit_rate,bytes_copied,mean_bits,policy,finish,seed,vram_bytes,ram_bytes,context,model,fingerprint,device,"
         "emulated,program\r\n");
     for (const BenchmarkRun& run : report.answers) {
-        text += csvLine(QStringLiteral("answer"), report, run);
+        text += runLine(QStringLiteral("answer"), report, run);
     }
     for (const BenchmarkRun& run : report.scenarios) {
-        text += csvLine(QStringLiteral("scenario"), report, run);
+        text += runLine(QStringLiteral("scenario"), report, run);
     }
     for (const BenchmarkComparison& pair : report.comparisons) {
-        text += csvLine(QStringLiteral("plan A"), report, pair.a);
-        text += csvLine(QStringLiteral("plan B"), report, pair.b);
+        text += runLine(QStringLiteral("plan A"), report, pair.a);
+        text += runLine(QStringLiteral("plan B"), report, pair.b);
     }
     return text.toUtf8();
 }

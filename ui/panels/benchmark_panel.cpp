@@ -26,7 +26,9 @@
 #include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/save_file.h"
 #include "ui/widgets/head_room.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -46,13 +48,6 @@ QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int v
     return box;
 }
 
-QLabel* plainLabel() {
-    auto* label = new QLabel;
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    return label;
-}
-
 }  // namespace
 
 BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
@@ -62,7 +57,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
       m_runner(new BenchmarkRunner(engine, this)),
       m_tabs(new QTabWidget),
       m_histogram(new BarPlot),
-      m_summary(plainLabel()),
+      m_summary(mutedLabel()),
       m_progress(new QProgressBar),
       m_cancel(new QPushButton(tr("&Cancel"))),
       m_export(new QPushButton(tr("&Export…"))),
@@ -180,7 +175,6 @@ QWidget* BenchmarkPanel::buildAnswers() {
     m_histogram->setEmptyText(tr("Ask something: each answer is measured, and this shows how evenly its tokens came."));
     m_histogram->setFileName(QStringLiteral("itl"));
     m_histogram->setMinimumHeight(150);
-    m_summary->setForegroundRole(QPalette::PlaceholderText);
     auto* tiles = new Tiles(kNarrowestTile);
     tiles->add(m_answersView);
     tiles->add(m_histogram);
@@ -370,7 +364,7 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
     const auto add = [&](const QString& name, const QString& a, const QString& b, bool bold = false) {
         int column = 0;
         for (const QString& text : {name, a, b}) {
-            QLabel* label = plainLabel();
+            QLabel* label = textLabel();
             label->setText(text);
             label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
             if (column > 0) {
@@ -429,24 +423,15 @@ BenchmarkReport BenchmarkPanel::report() const {
 }
 
 void BenchmarkPanel::askWhereToSave() {
-    auto* dialog = new QFileDialog(this, tr("Save the results"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters({tr("JSON (*.json)"), tr("CSV (*.csv)"), tr("Markdown (*.md)")});
-    dialog->setDefaultSuffix(QStringLiteral("json"));
-    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
-        dialog->setDefaultSuffix(filter.section(QStringLiteral("*."), 1).chopped(1));
-    });
-    dialog->selectFile(QStringLiteral("offstage-benchmark"));
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QString why;
-        if (saveBenchmark(report(), path, &why)) {
-            say(tr("Saved as %1.").arg(QDir::toNativeSeparators(path)));
-        } else {
-            say(why, Notice::Problem);
-        }
-    });
-    dialog->open();
+    openSaveDialog(this, tr("Save the results"), {tr("JSON (*.json)"), tr("CSV (*.csv)"), tr("Markdown (*.md)")}, {},
+                   QStringLiteral("offstage-benchmark"), [this](const QString& path) {
+                       QString why;
+                       if (saveBenchmark(report(), path, &why)) {
+                           say(tr("Saved as %1.").arg(QDir::toNativeSeparators(path)));
+                       } else {
+                           say(why, Notice::Problem);
+                       }
+                   });
 }
 
 void BenchmarkPanel::askWherePicturesGo() {

@@ -66,8 +66,6 @@ class BenchmarkPanel : public Panel {
     QPushButton& runButton() const { return *m_run; }
     QPushButton& compareButton() const { return *m_compare; }
     QPushButton& cancelButton() const { return *m_cancel; }
-    QPushButton& exportButton() const { return *m_export; }
-    QPushButton& picturesButton() const { return *m_pictures; }
     void showPage(Page page);
 
     BenchmarkReport report() const;

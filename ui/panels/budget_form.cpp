@@ -12,6 +12,7 @@
 #include "ui/engine_controller.h"
 #include "ui/format.h"
 #include "ui/panels/precision_fields.h"
+#include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
@@ -135,7 +136,7 @@ BudgetForm::BudgetForm(QWidget* parent)
       m_context(new ValueSlider(tr("Context in tokens"))),
       m_kv(newKvBox()),
       m_quality(new QualityEdit),
-      m_vramReason(new QLabel) {
+      m_vramReason(mutedLabel()) {
     m_vram->setToolTip(
         tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
            "KV cache and workspace"));
@@ -144,9 +145,6 @@ BudgetForm::BudgetForm(QWidget* parent)
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
-    m_vramReason->setWordWrap(true);
-    m_vramReason->setTextFormat(Qt::PlainText);
-    m_vramReason->setForegroundRole(QPalette::PlaceholderText);
 
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);

@@ -15,6 +15,7 @@
 #include "ui/format.h"
 #include "ui/panels/memory_rows.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -35,10 +36,10 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_form(new BudgetForm),
       m_bars(new StackedBar),
       m_preview(new QWidget),
-      m_problem(new QLabel),
-      m_move(new QLabel),
-      m_basis(new QLabel),
-      m_hint(new QLabel),
+      m_problem(textLabel(tr("Why this cannot be applied"))),
+      m_move(textLabel(tr("What has to be moved"))),
+      m_basis(mutedLabel(tr("What the figures rest on"))),
+      m_hint(mutedLabel()),
       m_apply(new QPushButton(tr("&Apply"))),
       m_undo(new QPushButton(tr("&Undo"))),
       m_reset(new QPushButton(tr("Re&set"))),
@@ -55,13 +56,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     body().addWidget(m_form);
 
     buildPreview();
-    m_problem->setWordWrap(true);
-    m_problem->setTextFormat(Qt::PlainText);
-    m_problem->setAccessibleName(tr("Why this cannot be applied"));
     m_problem->hide();
-    m_hint->setWordWrap(true);
-    m_hint->setTextFormat(Qt::PlainText);
-    m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
 
     m_apply->setToolTip(tr("Carry this out in the background; the conversation goes on meanwhile"));
@@ -159,13 +154,6 @@ void BudgetPanel::buildPreview() {
     m_loss = addFigure(*grid, tr("Predicted loss"),
                        tr("Squared relative error of the experts' weights, weighed by how often each is used"));
     m_resident = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
-    m_move->setTextFormat(Qt::PlainText);
-    m_move->setWordWrap(true);
-    m_move->setAccessibleName(tr("What has to be moved"));
-    m_basis->setTextFormat(Qt::PlainText);
-    m_basis->setWordWrap(true);
-    m_basis->setForegroundRole(QPalette::PlaceholderText);
-    m_basis->setAccessibleName(tr("What the figures rest on"));
     column->addLayout(grid);
     column->addWidget(m_basis);
     column->addWidget(m_move);

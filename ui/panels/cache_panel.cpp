@@ -20,6 +20,7 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -101,11 +102,11 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
       m_prefetch(new LinePlot),
       m_bytes(new LinePlot),
       m_exchanges(new LinePlot),
-      m_sums(new QLabel),
+      m_sums(textLabel(tr("Sums since the model was loaded"))),
       m_slots(new QSpinBox),
       m_compare(new QPushButton),
       m_progress(new QProgressBar),
-      m_comparison(new QLabel),
+      m_comparison(mutedLabel(tr("What was compared"))),
       m_policies(new BarPlot),
       m_table(new QTableWidget),
       m_replays(new CacheComparison(this)) {
@@ -133,16 +134,16 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
            "brought in time.\nPrecision: of the experts copied on a guess, those that were "
            "called."));
     m_bytes->addSeries(tr("copied per token"));
-    m_bytes->setYAxis({tr("copied per token"), Unit::Bytes, false});
+    m_bytes->setYAxis({tr("copied per token"), Unit::Bytes});
     m_bytes->setAccessibleName(tr("Bytes moved per token"));
     m_bytes->setToolTip(tr("Bytes of weights that were copied to the device, by each token"));
     m_exchanges->addSeries(tr("exchanged per token"));
-    m_exchanges->setYAxis({tr("experts exchanged per token"), Unit::Plain, false});
+    m_exchanges->setYAxis({tr("experts exchanged per token"), Unit::Plain});
     m_exchanges->setAccessibleName(tr("Experts exchanged per token"));
     m_exchanges->setToolTip(tr("Experts that were admitted to the device, each in the place of one that was evicted"));
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plot->setCapacity(kPoints);
-        plot->setXAxis({tr("step"), Unit::Count, false});
+        plot->setXAxis({tr("step"), Unit::Count});
         plot->setMinimumHeight(130);
         plot->setMaximumHeight(kTallestPlot);
         plot->setFileName(plot->accessibleName());
@@ -151,9 +152,6 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     m_prefetch->setEmptyText(tr("Write a prompt to see how good the guesses are."));
     m_bytes->setEmptyText(tr("Write a prompt to see how much is copied."));
     m_exchanges->setEmptyText(tr("Write a prompt to see how many experts are exchanged."));
-    m_sums->setTextFormat(Qt::PlainText);
-    m_sums->setWordWrap(true);
-    m_sums->setAccessibleName(tr("Sums since the model was loaded"));
 
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_layer, 1);
@@ -215,12 +213,7 @@ QWidget* CachePanel::makeComparison() {
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Progress of the comparison"));
     m_progress->hide();
-    m_comparison->setTextFormat(Qt::PlainText);
-    m_comparison->setWordWrap(true);
-    m_comparison->setForegroundRole(QPalette::PlaceholderText);
-    m_comparison->setAccessibleName(tr("What was compared"));
-    m_policies->setOrientation(Qt::Horizontal);
-    m_policies->setValueAxis({tr("hit rate"), Unit::Share, false});
+    m_policies->setValueAxis({tr("hit rate"), Unit::Share});
     m_policies->setAccessibleName(tr("Hit rate by cache policy"));
     m_policies->setFileName(m_policies->accessibleName());
     m_policies->hide();
@@ -476,7 +469,7 @@ void CachePanel::showResults(const std::vector<PolicyResult>& results) {
                 m_table->setItem(row, column, item);
             }
         }
-        m_policies->setGroups(names, {{tr("hit rate"), rates, false}});
+        m_policies->setBars({tr("hit rate"), names, rates});
         m_table->resizeRowsToContents();
         m_table->setFixedHeight(m_table->horizontalHeader()->height() + m_table->verticalHeader()->length() +
                                 2 * m_table->frameWidth());

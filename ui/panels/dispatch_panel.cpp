@@ -4,13 +4,13 @@
 
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QLocale>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/engine_controller.h"
 #include "ui/panels/selection.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -19,12 +19,12 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
       m_selection(selection),
       m_previous(new QToolButton),
       m_next(new QToolButton),
-      m_token(new QLabel),
+      m_token(lineLabel(tr("The token that is shown"))),
       m_which(new QComboBox),
       m_amount(new QComboBox),
       m_bars(new StackedBar),
       m_timeline(new TimelinePlot),
-      m_why(new QLabel) {
+      m_why(textLabel(tr("Why experts ran where they ran"))) {
     m_previous->setArrowType(Qt::LeftArrow);
     m_previous->setToolTip(tr("Previous token of the answer"));
     m_previous->setAccessibleName(m_previous->toolTip());
@@ -35,8 +35,6 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
         button->setFocusPolicy(Qt::StrongFocus);
         button->setAutoRepeat(true);
     }
-    m_token->setTextFormat(Qt::PlainText);
-    m_token->setAccessibleName(tr("The token that is shown"));
     m_token->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
 
     m_which->addItem(tr("This token"), 0);
@@ -62,12 +60,9 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setToolTip(
         tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
            "was predicted. Ctrl and the wheel or + and - zoom, a click says why."));
-    m_why->setTextFormat(Qt::PlainText);
-    m_why->setWordWrap(true);
     m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_why->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_why->setMinimumHeight(3 * fontMetrics().lineSpacing());
-    m_why->setAccessibleName(tr("Why experts ran where they ran"));
 
     auto* tokenRow = new QHBoxLayout;
     tokenRow->addWidget(m_previous);

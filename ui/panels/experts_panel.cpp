@@ -15,6 +15,7 @@
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -32,7 +33,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
       m_fading(new QCheckBox(tr("&Fade the idle"))),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
-      m_readout(new QLabel),
+      m_readout(textLabel(tr("Numbers of the chosen expert"))),
       m_change(new QToolButton),
       m_actions(new ExpertActions(engine, this)) {
     for (int i = 0; i < kExpertChannels; ++i) {
@@ -54,11 +55,8 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_map->setAccessibleDescription(
         tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes "
            "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
-    m_readout->setTextFormat(Qt::PlainText);
-    m_readout->setWordWrap(true);
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_readout->setMinimumHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
-    m_readout->setAccessibleName(tr("Numbers of the chosen expert"));
     m_change->setText(tr("C&hange"));
     m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
     m_change->setAccessibleName(tr("Change the selected experts"));
@@ -130,10 +128,6 @@ ExpertChannel ExpertsPanel::channel() const {
 
 void ExpertsPanel::setChannel(ExpertChannel channel) {
     m_channel->setCurrentIndex(static_cast<int>(channel));
-}
-
-void ExpertsPanel::setFading(bool on) {
-    m_fading->setChecked(on);
 }
 
 bool ExpertsPanel::hasOwnMemory() const {

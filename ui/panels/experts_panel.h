@@ -34,8 +34,6 @@ class ExpertsPanel : public Panel {
 
     ExpertChannel channel() const;
     void setChannel(ExpertChannel channel);
-    // Whether experts that were not called lately are shown faint, where colours stand for categories.
-    void setFading(bool on);
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;

@@ -6,10 +6,8 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
@@ -17,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include "ui/save_file.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -27,8 +26,8 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
       m_kind(new QComboBox),
       m_search(new QLineEdit),
       m_table(new QTableView),
-      m_detail(new QLabel),
-      m_summary(new QLabel),
+      m_detail(textLabel(tr("The chosen event"))),
+      m_summary(mutedLabel()),
       m_save(new QPushButton(tr("&Save…"))) {
     m_filter->setSourceModel(&m_log);
     m_kind->setAccessibleName(tr("Kind of events"));
@@ -66,14 +65,8 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     copy->setShortcutContext(Qt::WidgetShortcut);
     m_table->addAction(copy);
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_detail->setWordWrap(true);
-    m_detail->setTextFormat(Qt::PlainText);
     m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    m_detail->setAccessibleName(tr("The chosen event"));
     m_detail->hide();
-    m_summary->setTextFormat(Qt::PlainText);
-    m_summary->setForegroundRole(QPalette::PlaceholderText);
-    m_summary->setWordWrap(true);
 
     auto* top = new QHBoxLayout;
     top->addWidget(m_kind);
@@ -163,23 +156,13 @@ bool LogPanel::save(const QString& path, QString* why) const {
 }
 
 void LogPanel::askWhereToSave() {
-    auto* dialog = new QFileDialog(this, tr("Save the log"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters({tr("Text (*.txt)"), tr("JSON (*.json)")});
-    dialog->setDefaultSuffix(QStringLiteral("txt"));
-    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
-        dialog->setDefaultSuffix(filter.contains(QStringLiteral("json")) ? QStringLiteral("json")
-                                                                         : QStringLiteral("txt"));
-    });
-    dialog->selectFile(QStringLiteral("offstage-log.txt"));
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QString why;
-        if (!save(path, &why)) {
-            m_summary->setText(why);
-        }
-    });
-    dialog->open();
+    openSaveDialog(this, tr("Save the log"), {tr("Text (*.txt)"), tr("JSON (*.json)")}, {},
+                   QStringLiteral("offstage-log.txt"), [this](const QString& path) {
+                       QString why;
+                       if (!save(path, &why)) {
+                           m_summary->setText(why);
+                       }
+                   });
 }
 
 }  // namespace offstage::ui

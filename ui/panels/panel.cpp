@@ -14,6 +14,7 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/theme.h"
+#include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
@@ -43,37 +44,27 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     : QWidget(parent),
       m_engine(engine),
       m_stack(new QStackedWidget),
-      m_empty(new QLabel),
+      m_empty(mutedLabel()),
       m_body(nullptr),
-      m_notice(new QLabel),
-      m_badge(new QLabel),
-      m_cost(new QLabel),
+      m_notice(textLabel(tr("What happened"))),
+      m_badge(lineLabel(tr("Emulated device"))),
+      m_cost(lineLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
     auto* content = new BodyContent;
     m_body = new QVBoxLayout(content);
     m_body->setContentsMargins(kPanelMargin, 10, kPanelMargin, 6);
     m_body->setSpacing(8);
     m_empty->setAlignment(Qt::AlignCenter);
-    m_empty->setWordWrap(true);
-    m_empty->setTextFormat(Qt::PlainText);
     m_empty->setMargin(2 * kPanelMargin);
-    m_empty->setForegroundRole(QPalette::PlaceholderText);
     m_stack->addWidget(new PanelArea(content));
     m_stack->addWidget(new PanelArea(m_empty));
 
-    m_notice->setTextFormat(Qt::PlainText);
-    m_notice->setWordWrap(true);
     m_notice->setContentsMargins(kPanelMargin, 5, kPanelMargin, 5);
-    m_notice->setAccessibleName(tr("What happened"));
     m_notice->hide();
 
-    m_badge->setTextFormat(Qt::PlainText);
-    m_badge->setAccessibleName(tr("Emulated device"));
     m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
     m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
-    m_cost->setTextFormat(Qt::PlainText);
     m_cost->setForegroundRole(QPalette::PlaceholderText);
-    m_cost->setAccessibleName(tr("What the panels cost"));
     auto* footer = new QHBoxLayout;
     footer->setContentsMargins(kPanelMargin, 2, kPanelMargin, 6);
     footer->addWidget(m_badge);

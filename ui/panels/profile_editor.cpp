@@ -4,7 +4,6 @@
 #include <QDir>
 #include <QDoubleSpinBox>
 #include <QFormLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -15,6 +14,7 @@
 #include "engine/error.h"
 #include "ui/engine_text.h"
 #include "ui/save_file.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -38,7 +38,10 @@ QDoubleSpinBox* numberBox(double value, double lo, double hi, int decimals, cons
 }  // namespace
 
 ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* parent)
-    : QDialog(parent), m_base(profile), m_name(new QLineEdit), m_problem(new QLabel) {
+    : QDialog(parent),
+      m_base(profile),
+      m_name(new QLineEdit),
+      m_problem(textLabel(tr("What is wrong with the profile"))) {
     setWindowTitle(tr("Hardware profile"));
     m_name->setText(tr("%1, changed").arg(QString::fromStdString(profile.name)));
     m_name->setAccessibleName(tr("Name of the profile"));
@@ -54,9 +57,6 @@ ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* pa
     m_launch = numberBox(profile.launch_us, 0, 1e6, 2, tr(" µs"), tr("Launch"), tr("Per operation of the GPU"));
     m_sync = numberBox(profile.sync_us, 0, 1e6, 2, tr(" µs"), tr("Synchronisation"),
                        tr("Each time host and GPU wait for each other"));
-    m_problem->setWordWrap(true);
-    m_problem->setTextFormat(Qt::PlainText);
-    m_problem->setAccessibleName(tr("What is wrong with the profile"));
     m_problem->hide();
 
     auto* form = new QFormLayout;

@@ -24,6 +24,7 @@
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -76,14 +77,6 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     return table;
 }
 
-QLabel* sentence(const QString& name) {
-    auto* label = new QLabel;
-    label->setWordWrap(true);
-    label->setTextFormat(Qt::PlainText);
-    label->setAccessibleName(name);
-    return label;
-}
-
 // Where the dock is wide enough; else one below the other.
 Tiles* sideBySide(QWidget* table, QWidget* plot) {
     auto* tiles = new Tiles(kNarrowestForecast);
@@ -113,14 +106,11 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_tabs(new QTabWidget),
       m_bars(new BarPlot),
       m_curve(new LinePlot),
-      m_claim(new QLabel),
+      m_claim(mutedLabel()),
       m_machineCurve(new LinePlot),
       m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     showClaim(0);
-    m_claim->setWordWrap(true);
-    m_claim->setTextFormat(Qt::PlainText);
-    m_claim->setForegroundRole(QPalette::PlaceholderText);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(buildGpus(), tr("&GPUs"));
     m_tabs->addTab(buildVram(), tr("&VRAM"));
@@ -211,7 +201,6 @@ QWidget* WhatIfPanel::buildGpus() {
     new FirstColumn(*m_table, 18 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
-    m_bars->setOrientation(Qt::Horizontal);
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
@@ -222,7 +211,7 @@ QWidget* WhatIfPanel::buildGpus() {
 }
 
 QWidget* WhatIfPanel::buildVram() {
-    m_gain = sentence(tr("What more VRAM would bring"));
+    m_gain = textLabel(tr("What more VRAM would bring"));
     m_curve->setAccessibleName(tr("Forecast tokens per second over VRAM"));
     m_curve->setXAxis({tr("VRAM"), Unit::Bytes});
     m_curve->setYAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -237,7 +226,7 @@ QWidget* WhatIfPanel::buildVram() {
 }
 
 QWidget* WhatIfPanel::buildMachines() {
-    m_machinesText = sentence(tr("What more machines would bring"));
+    m_machinesText = textLabel(tr("What more machines would bring"));
     m_machineTable =
         forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network")},
                       tr("Forecasts by number of machines"));
@@ -441,7 +430,7 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
         }
         ++row;
     }
-    m_bars->setGroups(names, {{tr("forecast tokens/s"), speeds, true}});
+    m_bars->setBars({tr("forecast tokens/s"), names, speeds, true});
     m_bars->setEmphasised(emphasised);
     m_bars->setMinimumHeight(static_cast<int>(names.size()) * (fontMetrics().lineSpacing() + 4) + 50);
 }

@@ -39,7 +39,6 @@ class WhatIfPanel : public Panel {
     QComboBox& network() const { return *m_network; }
     QPushButton& runButton() const { return *m_run; }
     QPushButton& cancelButton() const { return *m_cancel; }
-    QPushButton& editButton() const { return *m_edit; }
     // At work, or about to be.
     bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
     int measurements() const { return m_worker->measurements(); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QCoreApplication>
 #include <QLocale>
@@ -125,56 +124,24 @@ Axis::Axis(AxisSpec spec, double lo, double hi, double fromPixel, double toPixel
         m_lo = 0;
         m_hi = 1;
     }
-    if (m_spec.logarithmic) {
-        m_hi = m_hi > 0 ? m_hi : 1;
-        m_lo = m_lo > 0 && m_lo < m_hi ? m_lo : m_hi / 1000;
-        m_perUnit = (m_to - m_from) / std::log(m_hi / m_lo);
-    } else {
-        if (m_hi <= m_lo) {
-            m_hi = m_lo + std::max(1.0, std::abs(m_lo) * 1e-9);
-        }
-        m_perUnit = (m_to - m_from) / (m_hi - m_lo);
+    if (m_hi <= m_lo) {
+        m_hi = m_lo + std::max(1.0, std::abs(m_lo) * 1e-9);
     }
+    m_perUnit = (m_to - m_from) / (m_hi - m_lo);
 }
 
 double Axis::pixelOf(double value) const {
-    if (m_spec.logarithmic) {
-        return value > 0 ? m_from + std::log(value / m_lo) * m_perUnit : m_from;
-    }
     return m_from + (value - m_lo) * m_perUnit;
 }
 
 double Axis::valueAt(double pixel) const {
-    if (m_perUnit == 0) {
-        return m_lo;
-    }
-    const double along = (pixel - m_from) / m_perUnit;
-    return m_spec.logarithmic ? m_lo * std::exp(along) : m_lo + along;
+    return m_perUnit == 0 ? m_lo : m_lo + (pixel - m_from) / m_perUnit;
 }
 
 std::vector<Tick> Axis::ticks(int most) const {
     most = std::clamp(most, 1, 200);
     const UnitScale scale = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi)));
     std::vector<Tick> ticks;
-    if (m_spec.logarithmic) {
-        const int first = static_cast<int>(std::floor(std::log10(m_lo) + 1e-9));
-        const int last = static_cast<int>(std::floor(std::log10(m_hi) + 1e-9));
-        const int stride = std::max(1, (last - first + most) / most);
-        const bool labelsBetween = 3 * (last - first + 1) <= most;
-        for (int decade = first; decade <= last; ++decade) {
-            for (int digit = 1; digit <= 9; ++digit) {
-                const double value = digit * std::pow(10.0, decade);
-                const bool whole = digit == 1 && (decade - first) % stride == 0;
-                const bool labelled = whole || (labelsBetween && (digit == 2 || digit == 5));
-                if (value < m_lo * (1 - 1e-9) || value > m_hi * (1 + 1e-9) || (stride > 1 && !whole)) {
-                    continue;
-                }
-                const double shown = value / scale.divisor;
-                ticks.push_back({value, labelled ? number(shown, decimalsFor(shown)) : QString()});
-            }
-        }
-        return ticks;
-    }
     // Bytes go by powers of 1024: what is nice is nice in the unit that is shown.
     const double unit = m_spec.unit == Unit::Bytes ? scale.divisor : 1;
     double step = unit * niceStep((m_hi - m_lo) / unit, most);
@@ -200,7 +167,7 @@ QString Axis::textAt(double value) const {
         return QStringLiteral("–");
     }
     const UnitScale scale = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi)));
-    const double pixel = m_spec.logarithmic ? std::abs(value) / 100 : std::abs(1 / m_perUnit);
+    const double pixel = std::abs(1 / m_perUnit);
     const int decimals =
         m_spec.unit == Unit::Count && value == std::floor(value) ? 0 : decimalsFor(pixel / scale.divisor);
     return withUnit(QLocale().toString(value / scale.divisor, 'f', decimals), scale.name);

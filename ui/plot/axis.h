@@ -28,18 +28,17 @@ QString valueText(Unit unit, double value);
 
 struct Tick {
     double value = 0;
-    QString label;  // in the axis' UnitScale, without its name; empty: a line of the grid without a number
+    QString label;  // in the axis' UnitScale, without its name
 };
 
-// What an axis measures. Logarithmic axes show positive values only.
+// What an axis measures.
 struct AxisSpec {
     QString title;
     Unit unit = Unit::Plain;
-    bool logarithmic = false;
     bool operator==(const AxisSpec&) const = default;
 };
 
-// One axis: a range of values upon a range of pixels. lo < hi; on a logarithmic axis 0 < lo.
+// One axis: a range of values upon a range of pixels. lo < hi.
 class Axis {
   public:
     Axis() = default;
@@ -50,8 +49,7 @@ class Axis {
     double hi() const { return m_hi; }
     double pixelOf(double value) const;
     double valueAt(double pixel) const;
-    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; on a logarithmic axis powers of
-    // ten, and lines between them where there is room.
+    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`.
     std::vector<Tick> ticks(int most) const;
     // A value of this axis, with its unit, as exact as one pixel is.
     QString textAt(double value) const;
@@ -62,7 +60,7 @@ class Axis {
     AxisSpec m_spec;
     double m_lo = 0, m_hi = 1;
     double m_from = 0, m_to = 1;
-    double m_perUnit = 1;  // pixels per unit, or per natural logarithm of it
+    double m_perUnit = 1;  // pixels
 };
 
 // The step of 1, 2 or 5 times a power of ten that cuts `span` into at most `most` pieces.

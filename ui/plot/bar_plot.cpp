@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <QPainter>
 
@@ -12,8 +13,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kSideRoom = 6;
-constexpr double kGroupShare = 0.78;  // of a group's room that is bars
+constexpr double kBarShare = 0.78;  // of a bar's room, except in a histogram
 
 }  // namespace
 
@@ -50,19 +50,12 @@ BarPlot::BarPlot(QWidget* parent) : PlotWidget(parent) {}
 
 // ---------------------------------------------------------------- data
 
-void BarPlot::setOrientation(Qt::Orientation orientation) {
-    m_orientation = orientation;
-    updateGeometry();
-    markStale(Layer::Frame);
-}
-
-void BarPlot::setGroups(const QStringList& groups, std::vector<Series> series) {
-    if (!m_isHistogram && groups == m_groups && series == m_series) {
+void BarPlot::setBars(Bars bars) {
+    if (!m_isHistogram && bars == m_bars) {
         return;
     }
     m_isHistogram = false;
-    m_groups = groups;
-    m_series = std::move(series);
+    m_bars = std::move(bars);
     m_marks.clear();
     changed();
 }
@@ -75,13 +68,12 @@ void BarPlot::setHistogram(const Histogram& histogram, const AxisSpec& bins, con
     m_histogram = histogram;
     m_binSpec = bins;
     m_marks = marks;
-    m_groups.clear();
-    m_series.clear();
+    m_bars = {};
     changed();
 }
 
 void BarPlot::changed() {
-    if (m_current && (m_current->group >= groupCount() || m_current->series >= seriesCount())) {
+    if (m_current && *m_current >= barCount()) {
         m_current.reset();
     }
     setReading(m_current ? textOf(*m_current) : QString());
@@ -90,7 +82,7 @@ void BarPlot::changed() {
 }
 
 void BarPlot::clear() {
-    setGroups({}, {});
+    setBars({});
 }
 
 void BarPlot::setValueAxis(const AxisSpec& spec) {
@@ -98,36 +90,27 @@ void BarPlot::setValueAxis(const AxisSpec& spec) {
     markStale(Layer::Frame);
 }
 
-void BarPlot::setEmphasised(int group) {
-    if (group != m_emphasised) {
-        m_emphasised = group;
+void BarPlot::setEmphasised(int bar) {
+    if (bar != m_emphasised) {
+        m_emphasised = bar;
         markStale(Layer::Frame);
     }
 }
 
-int BarPlot::groupCount() const {
-    return static_cast<int>(m_isHistogram ? std::ssize(m_histogram.counts) : std::ssize(m_groups));
+int BarPlot::barCount() const {
+    return static_cast<int>(m_isHistogram ? std::ssize(m_histogram.counts) : std::ssize(m_bars.values));
 }
 
-int BarPlot::seriesCount() const {
-    return m_isHistogram ? 1 : static_cast<int>(m_series.size());
+double BarPlot::valueOf(int bar) const {
+    return (m_isHistogram ? m_histogram.counts : m_bars.values)[static_cast<size_t>(bar)];
 }
 
-double BarPlot::valueOf(BarIndex bar) const {
-    const auto group = static_cast<size_t>(bar.group);
-    if (m_isHistogram) {
-        return m_histogram.counts[group];
-    }
-    const auto& values = m_series[static_cast<size_t>(bar.series)].values;
-    return group < values.size() ? values[group] : std::nan("");
-}
-
-QString BarPlot::groupText(int group) const {
+QString BarPlot::nameOf(int bar) const {
     if (!m_isHistogram) {
-        return m_groups[group];
+        return m_bars.names[bar];
     }
-    const double from = m_histogram.lo + group * m_histogram.width;
-    if (m_histogram.openEnd && group == groupCount() - 1) {
+    const double from = m_histogram.lo + bar * m_histogram.width;
+    if (m_histogram.openEnd && bar == barCount() - 1) {
         return tr("from %1").arg(m_bins.textAt(from));
     }
     return tr("%1 to %2").arg(m_bins.textAt(from), m_bins.textAt(from + m_histogram.width));
@@ -136,155 +119,85 @@ QString BarPlot::groupText(int group) const {
 // ---------------------------------------------------------------- places
 
 QSize BarPlot::sizeHint() const {
-    if (m_orientation == Qt::Horizontal && !m_isHistogram) {
-        const int thick = std::max(1, seriesCount()) * (fontMetrics().height() + 2) + 8;
-        return {360, std::max(120, groupCount() * thick + 3 * fontMetrics().height())};
-    }
-    return {360, 200};
-}
-
-QSize BarPlot::minimumSizeHint() const {
-    return {180, 110};
+    const int line = fontMetrics().height();
+    return m_isHistogram ? PlotWidget::sizeHint() : QSize(360, std::max(120, barCount() * (line + 10) + 3 * line));
 }
 
 void BarPlot::layOut() {
     const QFontMetrics metrics = fontMetrics();
     double highest = 0;
-    double lowest = 1e300;
     m_widestValue = 0;
-    for (int group = 0; group < groupCount(); ++group) {
-        for (int series = 0; series < seriesCount(); ++series) {
-            const double value = valueOf({group, series});
-            if (std::isfinite(value)) {
-                highest = std::max(highest, value);
-                lowest = value > 0 ? std::min(lowest, value) : lowest;
-                m_widestValue = std::max(m_widestValue, metrics.horizontalAdvance(valueText(m_valueSpec.unit, value)));
-            }
-        }
+    for (int bar = 0; bar < barCount(); ++bar) {
+        highest = std::max(highest, valueOf(bar));
+        m_widestValue = std::max(m_widestValue, metrics.horizontalAdvance(valueText(m_valueSpec.unit, valueOf(bar))));
     }
-    Range range = niceRange(0, highest, 5);
-    if (m_valueSpec.logarithmic && highest > 0) {
-        range = {std::pow(10, std::floor(std::log10(lowest) - 1e-9)), std::pow(10, std::ceil(std::log10(highest)))};
-    }
-    const int legendHigh = seriesCount() > 1 ? legendHeight(metrics, legend(), width() - 2 * kSideRoom) : 0;
-    const int bottom = height() - kSideRoom - metrics.height() - 4;
-    if (lies()) {
+    const Range range = niceRange(0, highest, 5);
+    const int bottom = height() - kEdge - metrics.height() - 4;
+    if (!m_isHistogram) {
         int widest = 0;
-        for (const QString& group : m_groups) {
-            widest = std::max(widest, metrics.horizontalAdvance(group));
+        for (const QString& name : m_bars.names) {
+            widest = std::max(widest, metrics.horizontalAdvance(name));
         }
-        const int left = kSideRoom + std::min(widest + 2, width() * 2 / 5) + 8;
-        const int right = width() - kSideRoom - m_widestValue - 8;
-        m_area = QRect(QPoint(left, kSideRoom + legendHigh), QPoint(std::max(left + 10, right), std::max(20, bottom)));
+        const int left = kEdge + std::min(widest + 2, width() * 2 / 5) + 8;
+        const int right = width() - kEdge - m_widestValue - 8;
+        m_area = QRect(QPoint(left, kEdge), QPoint(std::max(left + 10, right), std::max(20, bottom)));
         m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.left(), m_area.right() + 1);
         return;
     }
-    const bool captioned = m_valueSpec.unit == Unit::Share
-                               ? !m_valueSpec.title.isEmpty()
-                               : !Axis(m_valueSpec, range.lo, range.hi, 0, 1).caption().isEmpty();
-    const int top = kSideRoom + legendHigh + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2;
-    m_ticks = Axis(m_valueSpec, range.lo, range.hi, bottom, top)
-                  .ticks(std::max(2, (bottom - top) / (2 * metrics.height() + 6)));
-    int widest = 0;
-    for (const Tick& tick : m_ticks) {
-        widest = std::max(widest, metrics.horizontalAdvance(tick.label));
-    }
-    const int left = kSideRoom + widest + 7;
-    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kSideRoom - 8), std::max(top + 10, bottom)));
+    const bool captioned = !Axis(m_valueSpec, range.lo, range.hi, 0, 1).caption().isEmpty();
+    const int top = kEdge + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2;
+    m_ticks = leftTicks(m_valueSpec, range, top, bottom);
+    m_area = areaBeside(m_ticks, top, bottom);
     m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.bottom() + 1, m_area.top());
-    m_bins = Axis(m_binSpec, m_histogram.lo, m_histogram.lo + m_histogram.width * groupCount(), m_area.left(),
+    m_bins = Axis(m_binSpec, m_histogram.lo, m_histogram.lo + m_histogram.width * barCount(), m_area.left(),
                   m_area.right() + 1);
 }
 
-QRectF BarPlot::rectOf(BarIndex bar) {
-    ensureLaidOut();
-    const double value = valueOf(bar);
-    if (!std::isfinite(value)) {
-        return {};
-    }
-    const double share = m_isHistogram ? 1 : kGroupShare;
-    const double room = static_cast<double>(lies() ? m_area.height() : m_area.width()) / groupCount();
-    const double thick = room * share / seriesCount();
-    const double from = bar.group * room + room * (1 - share) / 2 + bar.series * thick;
-    const double end = m_values.pixelOf(value);
-    const double gap = thick > 4 ? 1 : 0;
-    return lies() ? QRectF(m_area.left(), m_area.top() + from, std::max(1.0, end - m_area.left()), thick - gap)
-                  : QRectF(m_area.left() + from, std::min(end, m_area.bottom() + 0.0), thick - gap,
-                           std::max(1.0, m_area.bottom() + 1 - end));
+double BarPlot::room() const {
+    return static_cast<double>(m_isHistogram ? m_area.width() : m_area.height()) / barCount();
 }
 
-std::optional<BarPlot::BarIndex> BarPlot::barAt(QPoint at) {
+QRectF BarPlot::rectOf(int bar) {
+    ensureLaidOut();
+    const double share = m_isHistogram ? 1 : kBarShare;
+    const double thick = room() * share;
+    const double from = bar * room() + room() * (1 - share) / 2;
+    const double end = m_values.pixelOf(valueOf(bar));
+    const double gap = thick > 4 ? 1 : 0;
+    return m_isHistogram ? QRectF(m_area.left() + from, std::min(end, m_area.bottom() + 0.0), thick - gap,
+                                  std::max(1.0, m_area.bottom() + 1 - end))
+                         : QRectF(m_area.left(), m_area.top() + from, std::max(1.0, end - m_area.left()), thick - gap);
+}
+
+std::optional<int> BarPlot::barAt(QPoint at) {
     ensureLaidOut();
     if (!m_area.contains(at)) {
         return std::nullopt;
     }
     // All of a bar's room counts, also above a low one: a bar of one pixel can be met.
-    const double room = static_cast<double>(lies() ? m_area.height() : m_area.width()) / groupCount();
-    const double along = lies() ? at.y() - m_area.top() : at.x() - m_area.left();
-    const int group = std::clamp(static_cast<int>(along / room), 0, groupCount() - 1);
-    const double share = m_isHistogram ? 1 : kGroupShare;
-    const double inside = along - group * room - room * (1 - share) / 2;
-    const int series =
-        std::clamp(static_cast<int>(inside / (room * share / seriesCount())), 0, std::max(0, seriesCount() - 1));
-    return seriesCount() > 0 && std::isfinite(valueOf({group, series})) ? std::optional(BarIndex{group, series})
-                                                                        : std::nullopt;
+    const double along = m_isHistogram ? at.x() - m_area.left() : at.y() - m_area.top();
+    return std::clamp(static_cast<int>(along / room()), 0, barCount() - 1);
 }
 
 // ---------------------------------------------------------------- painting
 
-std::vector<LegendEntry> BarPlot::legend() const {
-    std::vector<LegendEntry> entries;
-    for (int i = 0; i < seriesCount() && !m_isHistogram; ++i) {
-        LegendEntry entry;
-        entry.text = m_series[static_cast<size_t>(i)].name;
-        entry.kind = m_series[static_cast<size_t>(i)].predicted ? LegendEntry::Kind::Outline : LegendEntry::Kind::Area;
-        entry.colour = seriesColour(i, palette());
-        entry.pattern = patternOf(i);
-        entries.push_back(std::move(entry));
-    }
-    return entries;
-}
-
 void BarPlot::paintFrame(QPainter& painter) {
-    const Colours colours = Colours::of(palette());
-    const QFontMetrics metrics = fontMetrics();
-    const int line = metrics.height();
-    if (seriesCount() > 1) {
-        paintLegend(painter, QRect(kSideRoom, 2, width() - 2 * kSideRoom, m_area.top()), legend(), palette());
-    }
-    const double room = static_cast<double>(lies() ? m_area.height() : m_area.width()) / groupCount();
-    if (lies()) {
-        paintBottomAxis(painter, m_values, m_area);
-    } else {
-        painter.setPen(colours.muted);
-        painter.drawText(QRect(kSideRoom, m_area.top() - line - line / 2 - 3, width() - 2 * kSideRoom, line),
-                         Qt::AlignLeft | Qt::AlignVCenter,
-                         m_valueSpec.unit == Unit::Share ? m_valueSpec.title : m_values.caption());
-        for (const Tick& tick : m_ticks) {
-            const int y = static_cast<int>(std::lround(m_values.pixelOf(tick.value)));
-            painter.setPen(colours.line);
-            painter.drawLine(m_area.left(), y, m_area.right(), y);
-            painter.setPen(colours.muted);
-            painter.drawText(QRect(0, y - line / 2, m_area.left() - 6, line), Qt::AlignRight | Qt::AlignVCenter,
-                             tick.label);
-        }
-    }
     if (m_isHistogram) {
+        paintLeftAxis(painter, m_values, m_ticks, m_area, m_area.top() - fontMetrics().height() * 3 / 2 - 3);
         paintBottomAxis(painter, m_bins, m_area);
         return;
     }
-    const int every = lies() ? 1 : std::max(1, static_cast<int>(std::ceil(24 / room)));
-    for (int group = 0; group < groupCount(); group += every) {
-        const double from = group * room;
-        const QRectF box = lies() ? QRectF(kSideRoom, m_area.top() + from, m_area.left() - kSideRoom - 6, room)
-                                  : QRectF(m_area.left() + from - 2, m_area.bottom() + 4, room * every - 2, line);
+    const Colours colours = Colours::of(palette());
+    paintBottomAxis(painter, m_values, m_area);
+    for (int bar = 0; bar < barCount(); ++bar) {
+        const QRectF box(kEdge, m_area.top() + bar * room(), m_area.left() - kEdge - 6, room());
         QFont named = font();
-        named.setBold(group == m_emphasised);
+        named.setBold(bar == m_emphasised);
         painter.setFont(named);
-        painter.setPen(group == m_emphasised ? colours.text : colours.muted);
+        painter.setPen(bar == m_emphasised ? colours.text : colours.muted);
         painter.drawText(
-            box, lies() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignHCenter | Qt::AlignVCenter,
-            QFontMetrics(named).elidedText(m_groups[group], Qt::ElideRight, static_cast<int>(box.width())));
+            box, Qt::AlignRight | Qt::AlignVCenter,
+            QFontMetrics(named).elidedText(m_bars.names[bar], Qt::ElideRight, static_cast<int>(box.width())));
     }
     painter.setFont(font());
 }
@@ -293,55 +206,50 @@ void BarPlot::paintData(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     const QFontMetrics metrics = fontMetrics();
     const int line = metrics.height();
-    if (m_emphasised >= 0 && m_emphasised < groupCount() && !m_isHistogram) {
-        const double room = static_cast<double>(lies() ? m_area.height() : m_area.width()) / groupCount();
+    if (m_emphasised >= 0 && m_emphasised < barCount() && !m_isHistogram) {
         QColor ground = colours.accent;
         ground.setAlphaF(0.10F);
-        painter.fillRect(lies() ? QRectF(m_area.left(), m_area.top() + m_emphasised * room, m_area.width(), room)
-                                : QRectF(m_area.left() + m_emphasised * room, m_area.top(), room, m_area.height()),
-                         ground);
+        painter.fillRect(QRectF(m_area.left(), m_area.top() + m_emphasised * room(), m_area.width(), room()), ground);
     }
-    for (int series = 0; series < seriesCount(); ++series) {
-        const QColor colour = seriesColour(series, palette());
-        const QBrush brush = patternBrush(colour, m_isHistogram ? Pattern::Solid : patternOf(series));
-        const bool outline = !m_isHistogram && m_series[static_cast<size_t>(series)].predicted;
-        for (int group = 0; group < groupCount(); ++group) {
-            const double value = valueOf({group, series});
-            const QRectF rect = rectOf({group, series});
-            if (rect.isEmpty() || (m_isHistogram && value == 0)) {
-                continue;
-            }
-            if (outline) {
-                painter.setPen(QPen(colour, 2));
-                painter.setBrush(Qt::NoBrush);
-                painter.drawRect(rect.adjusted(1, 1, -1, lies() ? -1 : 0));
-            } else {
-                painter.fillRect(rect, brush);
-            }
-            // Where the axis names the unit, and it is the same for all values, the number is enough.
-            const bool named = lies() || m_valueSpec.unit != Unit::TokensPerSecond;
-            const QString text = valueText(named ? m_valueSpec.unit : Unit::Plain, value);
-            const int wide = metrics.horizontalAdvance(text);
-            painter.setPen(colours.text);
-            if (lies()) {
-                if (rect.height() >= line * 0.7) {
-                    painter.drawText(QRectF(rect.right() + 5, rect.center().y() - line / 2.0, wide + 4, line),
-                                     Qt::AlignLeft | Qt::AlignVCenter, text);
-                }
-            } else if (m_isHistogram ? m_widestValue <= rect.width() + 1 : wide <= rect.width() + 2) {
-                painter.drawText(QRectF(rect.center().x() - wide / 2.0 - 2, rect.top() - line, wide + 4, line),
-                                 Qt::AlignCenter, text);
-            }
+    const QColor colour = seriesColour(0, palette());
+    for (int bar = 0; bar < barCount(); ++bar) {
+        const double value = valueOf(bar);
+        const QRectF rect = rectOf(bar);
+        if (m_isHistogram && value == 0) {
+            continue;
+        }
+        if (m_bars.predicted) {
+            painter.setPen(QPen(colour, 2));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(rect.adjusted(1, 1, -1, -1));
+        } else {
+            painter.fillRect(rect, colour);
+        }
+        const QString text = valueText(m_valueSpec.unit, value);
+        const int wide = metrics.horizontalAdvance(text);
+        painter.setPen(colours.text);
+        if (m_isHistogram && m_widestValue <= rect.width() + 1) {
+            painter.drawText(QRectF(rect.center().x() - wide / 2.0 - 2, rect.top() - line, wide + 4, line),
+                             Qt::AlignCenter, text);
+        } else if (!m_isHistogram && rect.height() >= line * 0.7) {
+            painter.drawText(QRectF(rect.right() + 5, rect.center().y() - line / 2.0, wide + 4, line),
+                             Qt::AlignLeft | Qt::AlignVCenter, text);
         }
     }
+    paintMarks(painter);
+}
+
+void BarPlot::paintMarks(QPainter& painter) const {
+    const QFontMetrics metrics = fontMetrics();
+    const int line = metrics.height();
     int freeFrom = m_area.left();
     int row = 0;
     for (const PlotMark& mark : m_marks) {
-        if (!m_isHistogram || mark.at < m_bins.lo() || mark.at > m_bins.hi()) {
+        if (mark.at < m_bins.lo() || mark.at > m_bins.hi()) {
             continue;
         }
         const int x = static_cast<int>(std::lround(m_bins.pixelOf(mark.at)));
-        QPen pen(colours.text, 1);
+        QPen pen(Colours::of(palette()).text, 1);
         pen.setDashPattern({3, 3});
         painter.setPen(pen);
         painter.drawLine(x, m_area.top(), x, m_area.bottom());
@@ -349,45 +257,33 @@ void BarPlot::paintData(QPainter& painter) {
         const int left = x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide;
         row = left < freeFrom ? row + 1 : 0;
         freeFrom = std::max(freeFrom, left + wide + 6);
-        painter.setPen(colours.text);
+        painter.setPen(pen.color());
         painter.drawText(QRect(left, m_area.top() + row * line, wide + 2, line), Qt::AlignLeft | Qt::AlignVCenter,
                          mark.text);
     }
 }
 
 void BarPlot::paintOver(QPainter& painter) {
-    if (!m_current) {
-        return;
+    if (m_current) {
+        const QRectF rect = rectOf(*m_current);
+        paintRings(painter, rect);
+        paintReading(painter, QPointF(rect.center().x(), rect.top() + 4).toPoint(), reading());
     }
-    const QRectF rect = rectOf(*m_current);
-    if (rect.isEmpty()) {
-        return;
-    }
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(palette().color(QPalette::Window), 1));
-    painter.drawRect(rect.adjusted(-2, -2, 1, 1));
-    painter.setPen(QPen(Colours::of(palette()).text, 1));
-    painter.drawRect(rect.adjusted(-3, -3, 2, 2));
-    paintReading(painter, QPointF(rect.center().x(), rect.top() + 4).toPoint(), reading());
 }
 
 // ---------------------------------------------------------------- pointing
 
-QString BarPlot::textOf(BarIndex bar) const {
+QString BarPlot::textOf(int bar) const {
     const QString value = valueText(m_valueSpec.unit, valueOf(bar));
     if (m_isHistogram) {
-        double all = 0;
-        for (const double count : m_histogram.counts) {
-            all += count;
-        }
+        const double all = std::accumulate(m_histogram.counts.begin(), m_histogram.counts.end(), 0.0);
         return tr("%1\n%2, %3 of all", "bin; count, share")
-            .arg(groupText(bar.group), value, valueText(Unit::Share, all > 0 ? valueOf(bar) / all : 0));
+            .arg(nameOf(bar), value, valueText(Unit::Share, all > 0 ? valueOf(bar) / all : 0));
     }
-    const QString& name = m_series[static_cast<size_t>(bar.series)].name;
-    return groupText(bar.group) + u'\n' + (name.isEmpty() ? value : tr("%1: %2", "series and value").arg(name, value));
+    return nameOf(bar) + u'\n' + tr("%1: %2", "series and value").arg(m_bars.what, value);
 }
 
-void BarPlot::setCurrent(std::optional<BarIndex> bar) {
+void BarPlot::setCurrent(std::optional<int> bar) {
     if (bar != m_current) {
         m_current = bar;
         setReading(bar ? textOf(*bar) : QString());
@@ -401,51 +297,26 @@ void BarPlot::pointAt(std::optional<QPoint> at) {
 
 void BarPlot::step(int right, int down) {
     ensureLaidOut();
-    if (seriesCount() == 0) {
-        return;
-    }
-    // Along the groups; across them from series to series.
-    const int along = lies() ? down : right;
-    const int across = lies() ? right : -down;
-    const int all = groupCount() * seriesCount();
-    int at = 0;
-    if (m_current) {
-        const int group = std::clamp(m_current->group + along, 0, groupCount() - 1);
-        at = std::clamp(group * seriesCount() + m_current->series + across, 0, all - 1);
-    }
-    setCurrent(BarIndex{at / seriesCount(), at % seriesCount()});
-}
-
-void BarPlot::click(Qt::MouseButton button) {
-    if (m_current && button == Qt::LeftButton) {
-        Q_EMIT barClicked(m_current->group, m_current->series);
-    }
+    setCurrent(m_current ? std::clamp(*m_current + (m_isHistogram ? right : down), 0, barCount() - 1) : 0);
 }
 
 QString BarPlot::csv() const {
     if (m_isHistogram) {
-        QString text = csvLine({csvHeading({QStringLiteral("from"), m_binSpec.unit, false}, {}),
-                                csvHeading({QStringLiteral("to"), m_binSpec.unit, false}, {}),
+        QString text = csvLine({csvHeading({QStringLiteral("from"), m_binSpec.unit}, {}),
+                                csvHeading({QStringLiteral("to"), m_binSpec.unit}, {}),
                                 csvHeading(m_valueSpec, QStringLiteral("count"))});
-        for (int bin = 0; bin < groupCount(); ++bin) {
+        for (int bin = 0; bin < barCount(); ++bin) {
             const double from = m_histogram.lo + bin * m_histogram.width;
-            const bool open = m_histogram.openEnd && bin == groupCount() - 1;
-            text += csvLine({csvNumber(from), open ? QString() : csvNumber(from + m_histogram.width),
-                             csvNumber(valueOf({bin, 0}))});
+            const bool open = m_histogram.openEnd && bin == barCount() - 1;
+            text += csvLine(
+                {csvNumber(from), open ? QString() : csvNumber(from + m_histogram.width), csvNumber(valueOf(bin))});
         }
         return text;
     }
-    QStringList head{QStringLiteral("group")};
-    for (const Series& series : m_series) {
-        head << csvHeading({series.name, m_valueSpec.unit, false}, QStringLiteral("value"));
-    }
-    QString text = csvLine(head);
-    for (int group = 0; group < groupCount(); ++group) {
-        QStringList fields{m_groups[group]};
-        for (int series = 0; series < seriesCount(); ++series) {
-            fields << csvNumber(valueOf({group, series}));
-        }
-        text += csvLine(fields);
+    QString text =
+        csvLine({QStringLiteral("group"), csvHeading({m_bars.what, m_valueSpec.unit}, QStringLiteral("value"))});
+    for (int bar = 0; bar < barCount(); ++bar) {
+        text += csvLine({m_bars.names[bar], csvNumber(valueOf(bar))});
     }
     return text;
 }

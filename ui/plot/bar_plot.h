@@ -19,71 +19,58 @@ struct Histogram {
 // (0..1) are counted in the last bin, so that a few outliers do not squeeze the rest.
 Histogram histogramOf(std::span<const double> values, int most, double quantile = 1);
 
-// Grouped bars: one group per name, one bar in it per series; or a histogram. Each bar's value is written at it where
-// there is room.
+// Lying bars, one below the other, each with its name; or a histogram. Each bar's value is written at it where there is
+// room.
 class BarPlot : public PlotWidget {
     Q_OBJECT
 
   public:
-    struct Series {
-        QString name;
-        std::vector<double> values;  // one per group, >= 0; NaN: no bar
-        bool predicted = false;      // drawn as an outline
-        bool operator==(const Series&) const = default;
-    };
-    struct BarIndex {
-        int group = 0;
-        int series = 0;
-        bool operator==(const BarIndex&) const = default;
+    struct Bars {
+        QString what;  // that the values are of: "hit rate"
+        QStringList names;
+        std::vector<double> values;  // one per name, >= 0
+        bool predicted = false;      // drawn as outlines
+        bool operator==(const Bars&) const = default;
     };
 
     explicit BarPlot(QWidget* parent = nullptr);
 
-    // Qt::Horizontal: bars lie, groups below each other (long names); Qt::Vertical, the default: bars stand.
-    void setOrientation(Qt::Orientation orientation);
-    void setGroups(const QStringList& groups, std::vector<Series> series);
+    void setBars(Bars bars);
     // Bars without space between them over an axis of `bins`; marks are lines at values of that axis (median, p99).
     void setHistogram(const Histogram& histogram, const AxisSpec& bins, const std::vector<PlotMark>& marks = {});
     void clear();
     void setValueAxis(const AxisSpec& spec);
-    // The group that is "now", emphasised; -1: none.
-    void setEmphasised(int group);
+    // The bar that is "now", emphasised; -1: none.
+    void setEmphasised(int bar);
 
-    int groupCount() const;
-    std::optional<BarIndex> barAt(QPoint at);
-    QRectF rectOf(BarIndex bar);
-    std::optional<BarIndex> current() const { return m_current; }
+    int barCount() const;
+    std::optional<int> barAt(QPoint at);
+    QRectF rectOf(int bar);
+    std::optional<int> current() const { return m_current; }
 
     QString csv() const override;
     QSize sizeHint() const override;
-    QSize minimumSizeHint() const override;
-
-  Q_SIGNALS:
-    void barClicked(int group, int series);
 
   protected:
-    bool isEmpty() const override { return groupCount() == 0 || seriesCount() == 0; }
+    bool isEmpty() const override { return barCount() == 0; }
     void layOut() override;
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
     void paintOver(QPainter& painter) override;
     void pointAt(std::optional<QPoint> at) override;
     void step(int right, int down) override;
-    void click(Qt::MouseButton button) override;
 
   private:
     void changed();
-    bool lies() const { return m_orientation == Qt::Horizontal && !m_isHistogram; }
-    int seriesCount() const;
-    double valueOf(BarIndex bar) const;
-    QString textOf(BarIndex bar) const;
-    QString groupText(int group) const;
-    void setCurrent(std::optional<BarIndex> bar);
-    std::vector<LegendEntry> legend() const;
+    double valueOf(int bar) const;
+    // Of one bar, across it.
+    double room() const;
+    QString textOf(int bar) const;
+    QString nameOf(int bar) const;
+    void setCurrent(std::optional<int> bar);
+    void paintMarks(QPainter& painter) const;
 
-    Qt::Orientation m_orientation = Qt::Vertical;
-    QStringList m_groups;
-    std::vector<Series> m_series;
+    Bars m_bars;
     bool m_isHistogram = false;
     Histogram m_histogram;
     AxisSpec m_binSpec;
@@ -95,7 +82,7 @@ class BarPlot : public PlotWidget {
     std::vector<Tick> m_ticks;
     int m_widestValue = 0;  // pixels of the longest value's text
     QRect m_area;
-    std::optional<BarIndex> m_current;
+    std::optional<int> m_current;
 };
 
 }  // namespace offstage::ui

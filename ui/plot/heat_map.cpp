@@ -183,11 +183,6 @@ void HeatMap::setValueUnit(const QString& name, Unit unit) {
     m_unit = unit;
 }
 
-void HeatMap::setHoverText(std::function<QString(Cell)> text) {
-    m_hoverText = std::move(text);
-    update();
-}
-
 bool HeatMap::isInside(Cell cell) const {
     return cell.row >= 0 && cell.row < m_rows && cell.column >= 0 && cell.column < m_columns;
 }
@@ -341,7 +336,6 @@ HeatMap::Columns HeatMap::shownColumns() const {
 void HeatMap::showColumns(int begin, int end) {
     if (zoomRange() != nullptr && m_zoom.show({static_cast<double>(begin), static_cast<double>(end)})) {
         markStale(Layer::Frame);
-        Q_EMIT viewChanged();
     }
 }
 
@@ -352,10 +346,6 @@ Axis HeatMap::zoomAxis() const {
             static_cast<double>(g.columns.end),
             static_cast<double>(g.left),
             static_cast<double>(g.left + g.width())};
-}
-
-void HeatMap::zoomChanged() {
-    markStale(Layer::Frame);
 }
 
 std::optional<double> HeatMap::keyZoomCentre() const {
@@ -410,7 +400,7 @@ void HeatMap::setPointed(std::optional<Cell> cell, std::optional<Area> line) {
     if (cell != m_current || line != m_line) {
         m_current = cell;
         m_line = line;
-        setReading(cell ? (m_hoverText ? m_hoverText(*cell) : textOf(*cell)) : line ? lineText(*line) : QString());
+        setReading(cell ? textOf(*cell) : line ? lineText(*line) : QString());
         update();
         Q_EMIT currentChanged();
     }
@@ -463,7 +453,6 @@ void HeatMap::setSelected(std::optional<Cell> cell) {
     if (cell != m_selected) {
         m_selected = cell;
         update();
-        Q_EMIT selectionChanged();
     }
 }
 
@@ -558,7 +547,6 @@ void HeatMap::click(Qt::MouseButton button) {
 }
 
 void HeatMap::extendMenu(QMenu& menu, QPoint at) {
-    PlotWidget::extendMenu(menu, at);
     const auto cell = pointedByKey() ? m_current : cellAt(at);
     const auto line = cell || pointedByKey() ? std::nullopt : lineAt(at);
     if (line) {
@@ -838,15 +826,7 @@ void HeatMap::paintOver(QPainter& painter) {
         ring(painter, *m_selected, colours.accent, 2);
     }
     if (m_current && !rectOf(*m_current).isNull()) {
-        // Two rings: one of them stands out on every colour.
-        const QRect cell = rectOf(*m_current);
-        painter.setPen(QPen(palette().color(QPalette::Window), 1));
-        painter.drawRect(cell.adjusted(-2, -2, 1, 1));
-        painter.setPen(QPen(colours.text, 1));
-        painter.drawRect(cell.adjusted(-3, -3, 2, 2));
-        if (m_hoverText) {
-            paintReading(painter, cell.center(), m_hoverText(*m_current));
-        }
+        paintRings(painter, rectOf(*m_current));
     }
 }
 

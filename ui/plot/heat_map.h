@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -80,8 +79,6 @@ class HeatMap : public PlotWidget {
     }
     // What values are, for numbers under the mouse and in files; Unit::Share unless told.
     void setValueUnit(const QString& name, Unit unit);
-    // Text of the box at the current cell; without it no box is shown, as a panel may have a line for that.
-    void setHoverText(std::function<QString(Cell)> text);
 
     int rows() const { return m_rows; }
     int columns() const { return m_columns; }
@@ -120,7 +117,6 @@ class HeatMap : public PlotWidget {
   Q_SIGNALS:
     void currentChanged();  // or the line
     void areaChanged();
-    void selectionChanged();
     // Also for Return and Space at the current cell (as the left button).
     void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
     // The context menu opens on this cell, or on a line that is marked now and begins
@@ -131,7 +127,6 @@ class HeatMap : public PlotWidget {
     bool isEmpty() const override { return m_rows == 0 || m_columns == 0; }
     ZoomRange* zoomRange() override { return m_columns >= kZoomedColumns ? &m_zoom : nullptr; }
     Axis zoomAxis() const override;
-    void zoomChanged() override;
     std::optional<double> keyZoomCentre() const override;
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
@@ -197,7 +192,6 @@ class HeatMap : public PlotWidget {
     QString m_columnTitle;
     QString m_valueName;
     Unit m_unit = Unit::Share;
-    std::function<QString(Cell)> m_hoverText;
     std::optional<Cell> m_current;
     std::optional<Cell> m_selected;
     std::optional<Area> m_area;

@@ -13,8 +13,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kInside = 6;  // between the widget's edge and what is in it
-
 double clampedTo(const QRectF& area, double y) {
     // Far outside, the rasteriser would only work in vain.
     return std::clamp(y, area.top() - 2000, area.bottom() + 2000);
@@ -26,9 +24,9 @@ LinePlot::LinePlot(QWidget* parent) : PlotWidget(parent) {}
 
 // ---------------------------------------------------------------- data
 
-int LinePlot::addSeries(const QString& name, Line line, int colour) {
+int LinePlot::addSeries(const QString& name, Line line) {
     const int index = seriesCount();
-    m_series.push_back({name, line, colour < 0 ? index : colour, PointRing(m_capacity)});
+    m_series.push_back({name, line, index, PointRing(m_capacity)});
     markStale(Layer::Frame);
     return index;
 }
@@ -56,16 +54,6 @@ void LinePlot::setPoints(int series, const std::vector<double>& x, const std::ve
     points.reserve(x.size());
     for (size_t i = 0; i < x.size(); ++i) {
         points.emplace_back(x[i], y[i]);
-    }
-    m_series[static_cast<size_t>(series)].points.assign(std::move(points));
-    dataChanged();
-}
-
-void LinePlot::setValues(int series, const std::vector<double>& y) {
-    std::vector<QPointF> points;
-    points.reserve(y.size());
-    for (size_t i = 0; i < y.size(); ++i) {
-        points.emplace_back(static_cast<double>(i), y[i]);
     }
     m_series[static_cast<size_t>(series)].points.assign(std::move(points));
     dataChanged();
@@ -103,49 +91,28 @@ Range LinePlot::rangeOfX() const {
     double hi = -lo;
     for (const Series& series : m_series) {
         if (!series.points.empty()) {
-            // On a logarithmic axis what is not positive has no place.
-            const std::size_t first =
-                m_xSpec.logarithmic ? series.points.lowerBound(std::numeric_limits<double>::min()) : 0;
-            if (first < series.points.size()) {
-                lo = std::min(lo, series.points[first].x());
-                hi = std::max(hi, series.points.back().x());
-            }
+            lo = std::min(lo, series.points.front().x());
+            hi = std::max(hi, series.points.back().x());
         }
     }
     return lo < hi ? Range{lo, hi} : std::isfinite(lo) ? Range{lo, lo + 1} : Range{0, 1};
 }
 
 Range LinePlot::rangeOfY() const {
-    if (m_fixedY) {
-        return *m_fixedY;
+    if (m_isPercent) {
+        return {0, 1};
     }
-    double lo = std::numeric_limits<double>::infinity();
-    double hi = -lo;
-    const auto take = [&](double y) {
-        if (std::isfinite(y) && (!m_ySpec.logarithmic || y > 0)) {
-            lo = std::min(lo, y);
-            hi = std::max(hi, y);
-        }
-    };
+    double lo = 0;
+    double hi = 0;
     const Range view = m_zoom.view();
     for (const Series& series : m_series) {
         const PointRing& points = series.points;
         for (std::size_t i = points.lowerBound(view.lo); i < points.size() && points[i].x() <= view.hi; ++i) {
-            take(points[i].y());
+            if (std::isfinite(points[i].y())) {
+                lo = std::min(lo, points[i].y());
+                hi = std::max(hi, points[i].y());
+            }
         }
-    }
-    for (const PlotMark& level : m_levels) {
-        take(level.at);
-    }
-    if (!(lo <= hi)) {
-        return {0, 1};
-    }
-    if (m_ySpec.logarithmic) {
-        return {std::pow(10, std::floor(std::log10(lo) + 1e-9)), std::pow(10, std::ceil(std::log10(hi * 1.0001)))};
-    }
-    if (m_zeroIncluded) {
-        lo = std::min(lo, 0.0);
-        hi = std::max(hi, 0.0);
     }
     return niceRange(lo, hi, 5);
 }
@@ -162,31 +129,9 @@ void LinePlot::setYAxis(const AxisSpec& spec) {
     markStale(Layer::Frame);
 }
 
-void LinePlot::setYRange(double lo, double hi) {
-    m_fixedY = Range{lo, hi};
-    markStale(Layer::Frame);
-}
-
-void LinePlot::setAutomaticYRange() {
-    m_fixedY.reset();
-    markStale(Layer::Frame);
-}
-
-void LinePlot::setZeroIncluded(bool included) {
-    m_zeroIncluded = included;
-    markStale(Layer::Frame);
-}
-
 void LinePlot::setPercentMode(const QString& title) {
-    setYAxis({title, Unit::Share, false});
-    setYRange(0, 1);
-}
-
-void LinePlot::setLevels(const std::vector<PlotMark>& levels) {
-    if (levels != m_levels) {
-        m_levels = levels;
-        markStale(Layer::Frame);
-    }
+    m_isPercent = true;
+    setYAxis({title, Unit::Share});
 }
 
 void LinePlot::setEvents(const std::vector<PlotMark>& events) {
@@ -201,56 +146,20 @@ Axis LinePlot::xAxis() {
     return m_x;
 }
 
-Axis LinePlot::yAxis() {
-    ensureLaidOut();
-    return m_y;
-}
-
-QRect LinePlot::plotArea() {
-    ensureLaidOut();
-    return m_area;
-}
-
-ZoomRange* LinePlot::zoomRange() {
-    // A view of a logarithmic axis does not move by adding.
-    return m_xSpec.logarithmic ? nullptr : &m_zoom;
-}
-
 void LinePlot::zoomChanged() {
     refreshReading();
-}
-
-void LinePlot::showX(double lo, double hi) {
-    if (zoomRange() != nullptr && m_zoom.show({lo, hi})) {
-        markStale(Layer::Frame);
-        Q_EMIT viewChanged();
-    }
-}
-
-void LinePlot::showAll() {
-    if (m_zoom.reset()) {
-        markStale(Layer::Frame);
-        Q_EMIT viewChanged();
-    }
 }
 
 void LinePlot::layOut() {
     const QFontMetrics metrics = fontMetrics();
     const Range y = rangeOfY();
     const Range x = m_zoom.view();
-    m_legendHeight = m_series.size() > 1 ? legendHeight(metrics, legend(), width() - 2 * kInside) : 0;
-    const bool captioned = !Axis(m_ySpec, y.lo, y.hi, 0, 1).caption().isEmpty() && m_ySpec.unit != Unit::Share;
-    const bool titled = captioned || !m_ySpec.title.isEmpty();
-    const int top = kInside + m_legendHeight + (titled ? metrics.height() + 3 : metrics.height() / 2);
-    const int bottom = height() - kInside - metrics.height() - 3;
-    m_yTicks = Axis(m_ySpec, y.lo, y.hi, bottom, top).ticks(std::max(2, (bottom - top) / (2 * metrics.height() + 6)));
-    int widest = 0;
-    for (const Tick& tick : m_yTicks) {
-        widest = std::max(widest, metrics.horizontalAdvance(tick.label));
-    }
-    const int left = kInside + widest + 7;
-    const int right = width() - kInside - 8;
-    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, right), std::max(top + 10, bottom)));
+    m_legendHeight = m_series.size() > 1 ? legendHeight(metrics, legend(), width() - 2 * kEdge) : 0;
+    const bool captioned = !Axis(m_ySpec, y.lo, y.hi, 0, 1).caption().isEmpty();
+    const int top = kEdge + m_legendHeight + (captioned ? metrics.height() + 3 : metrics.height() / 2);
+    const int bottom = height() - kEdge - metrics.height() - 3;
+    m_yTicks = leftTicks(m_ySpec, y, top, bottom);
+    m_area = areaBeside(m_yTicks, top, bottom);
     m_x = Axis(m_xSpec, x.lo, x.hi, m_area.left(), m_area.right());
     m_y = Axis(m_ySpec, y.lo, y.hi, m_area.bottom(), m_area.top());
 }
@@ -271,24 +180,10 @@ std::vector<LegendEntry> LinePlot::legend() const {
 }
 
 void LinePlot::paintFrame(QPainter& painter) {
-    const Colours colours = Colours::of(palette());
-    const QFontMetrics metrics = fontMetrics();
     if (m_legendHeight > 0) {
-        paintLegend(painter, QRect(kInside, 2, width() - 2 * kInside, m_legendHeight), legend(), palette());
+        paintLegend(painter, QRect(kEdge, 2, width() - 2 * kEdge, m_legendHeight), legend(), palette());
     }
-    const QString caption = m_ySpec.unit == Unit::Share ? m_ySpec.title : m_y.caption();
-    painter.setPen(colours.muted);
-    painter.drawText(QRect(kInside, m_area.top() - metrics.height() - 4, width() - 2 * kInside, metrics.height()),
-                     Qt::AlignLeft | Qt::AlignVCenter, caption);
-    const int line = metrics.height();
-    for (const Tick& tick : m_yTicks) {
-        const int y = static_cast<int>(std::lround(m_y.pixelOf(tick.value)));
-        painter.setPen(colours.line);
-        painter.drawLine(m_area.left(), y, m_area.right(), y);
-        painter.setPen(colours.muted);
-        painter.drawText(QRect(0, y - line / 2, m_area.left() - 6, line), Qt::AlignRight | Qt::AlignVCenter,
-                         tick.label);
-    }
+    paintLeftAxis(painter, m_y, m_yTicks, m_area, m_area.top() - fontMetrics().height() - 4);
     paintBottomAxis(painter, m_x, m_area);
 }
 
@@ -301,20 +196,8 @@ void LinePlot::paintData(QPainter& painter) {
     }
     painter.restore();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    const int line = fontMetrics().height();
     QPen pen(colours.text, 1);
     pen.setDashPattern({1, 3});
-    for (const PlotMark& level : m_levels) {
-        const int y = static_cast<int>(std::lround(m_y.pixelOf(level.at)));
-        if (y >= m_area.top() && y <= m_area.bottom()) {
-            painter.setPen(pen);
-            painter.drawLine(m_area.left(), y, m_area.right(), y);
-            painter.setPen(colours.text);
-            const int top = y - line - 1 >= m_area.top() ? y - line - 1 : y + 1;
-            painter.drawText(QRect(m_area.left(), top, m_area.width() - 2, line), Qt::AlignRight | Qt::AlignVCenter,
-                             level.text);
-        }
-    }
     int freeFrom = m_area.left();
     for (const PlotMark& event : m_events) {
         if (event.at >= m_x.lo() && event.at <= m_x.hi()) {
@@ -345,9 +228,7 @@ void LinePlot::paintSeries(QPainter& painter, const Series& series) const {
     } else {
         end = std::min(points.size(), points.lowerBound(m_x.hi()) + 1);
     }
-    // Dashing a smooth line costs several times the line.
-    const int most = series.line == Line::Dashed ? m_area.width() / 4 : m_area.width();
-    if (m_x.spec().logarithmic || end - begin <= static_cast<std::size_t>(most)) {
+    if (end - begin <= static_cast<std::size_t>(m_area.width())) {
         paintPoints(painter, series, begin, end);
     } else {
         paintColumns(painter, series, begin, end);
@@ -378,9 +259,7 @@ void LinePlot::paintPoints(QPainter& painter, const Series& series, std::size_t 
     };
     for (std::size_t i = begin; i < end; ++i) {
         const QPointF& point = series.points[i];
-        const bool shown = std::isfinite(point.y()) && (!m_ySpec.logarithmic || point.y() > 0) &&
-                           (!m_xSpec.logarithmic || point.x() > 0);
-        if (shown) {
+        if (std::isfinite(point.y())) {
             run.append({m_x.pixelOf(point.x()) + 0.5, clampedTo(area, m_y.pixelOf(point.y())) + 0.5});
         } else if (!run.empty()) {
             finish();
@@ -413,9 +292,7 @@ void LinePlot::paintColumns(QPainter& painter, const Series& series, std::size_t
                 high = std::min(high, from);
             }
         }
-        if (series.line == Line::Solid || static_cast<long long>(column.x) % 8 < 5) {
-            strokes.emplace_back(column.x, high, column.x, std::max(low, high + 1));
-        }
+        strokes.emplace_back(column.x, high, column.x, std::max(low, high + 1));
         before = &column;
     }
     painter.setRenderHint(QPainter::Antialiasing, false);
@@ -566,8 +443,8 @@ void LinePlot::step(int right, int) {
     setCrosshair(x);
     if (x < m_x.lo() || x > m_x.hi()) {
         const Range view = m_zoom.view();
-        const double span = view.hi - view.lo;
-        showX(x - span / 2, x + span / 2);
+        m_zoom.show({x - (view.hi - view.lo) / 2, x + (view.hi - view.lo) / 2});
+        markStale(Layer::Frame);
     }
 }
 
@@ -580,7 +457,7 @@ void LinePlot::click(Qt::MouseButton button) {
 QString LinePlot::csv() const {
     QStringList head{csvHeading(m_xSpec, QStringLiteral("x"))};
     for (const Series& series : m_series) {
-        head << csvHeading({series.name, m_ySpec.unit, false}, QStringLiteral("y"));
+        head << csvHeading({series.name, m_ySpec.unit}, QStringLiteral("y"));
     }
     QString text = csvLine(head);
     std::vector<std::size_t> next(m_series.size(), 0);

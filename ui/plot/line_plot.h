@@ -18,9 +18,8 @@ class LinePlot : public PlotWidget {
 
     explicit LinePlot(QWidget* parent = nullptr);
 
-    // Returns the series' index. colour: as seriesColour(); -1 takes the index (so that a predicted series can share
-    // the colour of the measured one).
-    int addSeries(const QString& name, Line line = Line::Solid, int colour = -1);
+    // Returns the series' index, which is its colour too.
+    int addSeries(const QString& name, Line line = Line::Solid);
     void removeAllSeries();
     int seriesCount() const { return static_cast<int>(m_series.size()); }
     const PointRing& points(int series) const;
@@ -29,29 +28,17 @@ class LinePlot : public PlotWidget {
 
     // x never decreasing, of the length of y.
     void setPoints(int series, const std::vector<double>& x, const std::vector<double>& y);
-    // x is 0, 1, 2, ...
-    void setValues(int series, const std::vector<double>& y);
     // False, and nothing is taken, where x is smaller than the last one or not finite.
     bool append(int series, double x, double y);
     void clearPoints();
 
     void setXAxis(const AxisSpec& spec);
     void setYAxis(const AxisSpec& spec);
-    // Fixed range of y; otherwise it follows what is seen, and includes 0 unless setZeroIncluded(false).
-    void setYRange(double lo, double hi);
-    void setAutomaticYRange();
-    void setZeroIncluded(bool included);
-    // Shares on a fixed axis from 0 to 100 %.
+    // Shares on a fixed axis from 0 to 100 %; otherwise the range of y follows what is seen, and includes 0.
     void setPercentMode(const QString& title = {});
-    void setLevels(const std::vector<PlotMark>& levels);  // values of y
     void setEvents(const std::vector<PlotMark>& events);  // values of x
 
     Axis xAxis();
-    Axis yAxis();
-    QRect plotArea();
-    // Shows this part of x.
-    void showX(double lo, double hi);
-    void showAll();
     // The x of the crosshair, always that of a point; set from outside to link plots, nullopt puts it away.
     std::optional<double> crosshair() const { return m_crosshair; }
     void setCrosshair(std::optional<double> x);
@@ -68,7 +55,7 @@ class LinePlot : public PlotWidget {
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
     void paintOver(QPainter& painter) override;
-    ZoomRange* zoomRange() override;
+    ZoomRange* zoomRange() override { return &m_zoom; }
     Axis zoomAxis() const override { return m_x; }
     void zoomChanged() override;
     std::optional<double> keyZoomCentre() const override { return m_crosshair; }
@@ -99,9 +86,8 @@ class LinePlot : public PlotWidget {
     std::vector<Series> m_series;
     std::size_t m_capacity = 100'000;
     AxisSpec m_xSpec, m_ySpec;
-    std::optional<Range> m_fixedY;
-    bool m_zeroIncluded = true;
-    std::vector<PlotMark> m_levels, m_events;
+    bool m_isPercent = false;
+    std::vector<PlotMark> m_events;
     ZoomRange m_zoom;
     Axis m_x, m_y;
     std::vector<Tick> m_yTicks;

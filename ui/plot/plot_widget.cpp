@@ -6,7 +6,6 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMouseEvent>
@@ -150,14 +149,14 @@ void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRec
             widest = std::max(widest, metrics.horizontalAdvance(tick.label));
         }
         const int fits = std::max(1, area.width() / (widest + kBetween));
-        if (static_cast<int>(ticks.size()) <= fits + 1 || axis.spec().logarithmic) {
+        if (static_cast<int>(ticks.size()) <= fits + 1) {
             break;
         }
         most = fits;
     }
     for (const Tick& tick : ticks) {
         const int x = static_cast<int>(std::lround(axis.pixelOf(tick.value)));
-        painter.setPen(tick.label.isEmpty() ? mixed(colours.surface, colours.line, 0.5) : colours.line);
+        painter.setPen(colours.line);
         painter.drawLine(x, area.top(), x, area.bottom());
         const int wide = metrics.horizontalAdvance(tick.label);
         const int left = std::max(1, x - wide / 2);
@@ -169,6 +168,44 @@ void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRec
     }
     painter.setPen(colours.muted);
     painter.drawText(QRect(end, top, captionWidth, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, caption);
+}
+
+std::vector<Tick> PlotWidget::leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const {
+    return Axis(spec, range.lo, range.hi, bottom, top)
+        .ticks(std::max(2, (bottom - top) / (2 * fontMetrics().height() + 6)));
+}
+
+QRect PlotWidget::areaBeside(const std::vector<Tick>& ticks, int top, int bottom) const {
+    int widest = 0;
+    for (const Tick& tick : ticks) {
+        widest = std::max(widest, fontMetrics().horizontalAdvance(tick.label));
+    }
+    const int left = kEdge + widest + 7;
+    return {QPoint(left, top), QPoint(std::max(left + 10, width() - kEdge - 8), std::max(top + 10, bottom))};
+}
+
+void PlotWidget::paintLeftAxis(QPainter& painter, const Axis& axis, const std::vector<Tick>& ticks, const QRect& area,
+                               int captionTop) const {
+    const Colours colours = Colours::of(palette());
+    const int line = fontMetrics().height();
+    painter.setPen(colours.muted);
+    painter.drawText(QRect(kEdge, captionTop, width() - 2 * kEdge, line), Qt::AlignLeft | Qt::AlignVCenter,
+                     axis.caption());
+    for (const Tick& tick : ticks) {
+        const int y = static_cast<int>(std::lround(axis.pixelOf(tick.value)));
+        painter.setPen(colours.line);
+        painter.drawLine(area.left(), y, area.right(), y);
+        painter.setPen(colours.muted);
+        painter.drawText(QRect(0, y - line / 2, area.left() - 6, line), Qt::AlignRight | Qt::AlignVCenter, tick.label);
+    }
+}
+
+void PlotWidget::paintRings(QPainter& painter, const QRectF& around) const {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(palette().color(QPalette::Window), 1));
+    painter.drawRect(around.adjusted(-2, -2, 1, 1));
+    painter.setPen(QPen(Colours::of(palette()).text, 1));
+    painter.drawRect(around.adjusted(-3, -3, 2, 2));
 }
 
 void PlotWidget::paintReading(QPainter& painter, QPoint near, const QString& text) const {
@@ -234,9 +271,7 @@ bool PlotWidget::saveCsv(const QString& path) {
 
 bool PlotWidget::sayWhetherSaved(const QString& path, const QString& failure) {
     if (!failure.isEmpty()) {
-        const QString why = tr("%1 could not be written: %2").arg(path, failure);
-        say(why);
-        Q_EMIT exportFailed(why);
+        say(tr("%1 could not be written: %2").arg(path, failure));
         return false;
     }
     say(tr("Saved"));
@@ -253,21 +288,10 @@ QString PlotWidget::suggestedName() const {
 
 void PlotWidget::askWhereToSave(bool asPicture) {
     const QString ending = asPicture ? QStringLiteral("png") : QStringLiteral("csv");
-    auto* dialog = new QFileDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilter(asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)"));
-    dialog->setDefaultSuffix(ending);
-    dialog->setDirectory(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation));
-    dialog->selectFile(suggestedName() + u'.' + ending);
-    connect(dialog, &QFileDialog::fileSelected, this, [this, asPicture](const QString& path) {
-        if (asPicture) {
-            savePicture(path);
-        } else {
-            saveCsv(path);
-        }
-    });
-    dialog->open();
+    const QString filter = asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)");
+    openSaveDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"), {filter},
+                   QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation), suggestedName() + u'.' + ending,
+                   [this, asPicture](const QString& path) { asPicture ? savePicture(path) : saveCsv(path); });
 }
 
 void PlotWidget::say(const QString& notice) {
@@ -279,10 +303,6 @@ void PlotWidget::say(const QString& notice) {
             update();
         }
     });
-}
-
-void PlotWidget::extendMenu(QMenu& menu, QPoint at) {
-    Q_EMIT menuRequested(&menu, at);
 }
 
 void PlotWidget::contextMenuEvent(QContextMenuEvent* event) {
@@ -304,11 +324,7 @@ void PlotWidget::contextMenuEvent(QContextMenuEvent* event) {
     menu->addAction(tr("Save n&umbers (CSV)…"), this, [this] { askWhereToSave(false); });
     if (ZoomRange* zoom = zoomRange()) {
         menu->addSeparator();
-        QAction* all = menu->addAction(tr("Show &all\tHome"), this, [this] {
-            if (zoomRange()->reset()) {
-                afterZoom();
-            }
-        });
+        QAction* all = menu->addAction(tr("Show &all\tHome"), this, &PlotWidget::showAll);
         all->setEnabled(zoom->isZoomed());
     }
     menu->popup(event->globalPos());
@@ -319,7 +335,12 @@ void PlotWidget::contextMenuEvent(QContextMenuEvent* event) {
 void PlotWidget::afterZoom() {
     zoomChanged();
     markStale(Layer::Frame);
-    Q_EMIT viewChanged();
+}
+
+void PlotWidget::showAll() {
+    if (zoomRange()->reset()) {
+        afterZoom();
+    }
 }
 
 void PlotWidget::mousePressEvent(QMouseEvent* event) {
@@ -361,15 +382,12 @@ void PlotWidget::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void PlotWidget::mouseDoubleClickEvent(QMouseEvent* event) {
-    ZoomRange* zoom = zoomRange();
-    if (zoom == nullptr || event->button() != Qt::LeftButton) {
+    if (zoomRange() == nullptr || event->button() != Qt::LeftButton) {
         mousePressEvent(event);
         return;
     }
     m_pressed.reset();
-    if (zoom->reset()) {
-        afterZoom();
-    }
+    showAll();
     pointAt(event->position().toPoint());
 }
 
@@ -466,10 +484,7 @@ void PlotWidget::keyPressEvent(QKeyEvent* event) {
             break;
         case Qt::Key_Home:
             if (zoom != nullptr) {
-                if (zoom->reset()) {
-                    afterZoom();
-                }
-                return;
+                return showAll();
             }
             break;
         case Qt::Key_Return:
@@ -519,7 +534,6 @@ void PlotWidget::setReading(const QString& text) {
         m_said = aloud && !text.isEmpty();
         setAccessibleDescription(m_said ? text : m_description);
     }
-    Q_EMIT readingChanged(text);
 }
 
 void PlotWidget::resizeEvent(QResizeEvent*) {

@@ -43,7 +43,7 @@ class PlotWidget : public QWidget {
     virtual QString csv() const = 0;
     void copyPicture();
     void copyCsv();
-    // Whole file or none; on a failure false, and exportFailed() says why.
+    // Whole file or none; on a failure false, and the notice says why.
     bool savePicture(const QString& path);
     bool saveCsv(const QString& path);
     // Name without folder and ending that the file dialogs suggest; otherwise the accessible name is taken.
@@ -51,18 +51,13 @@ class PlotWidget : public QWidget {
 
     // The numbers at the crosshair, as text; empty where nothing is pointed at.
     QString reading() const { return m_reading; }
+    // What became of the last copy or file; empty some seconds later.
+    QString notice() const { return m_notice; }
     // How often the data layer was painted.
     int renderCount() const { return m_renderCount; }
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
-
-  Q_SIGNALS:
-    void readingChanged(const QString& text);
-    // The context menu opens at this point of the widget; receivers may add actions, which come first.
-    void menuRequested(QMenu* menu, QPoint at);
-    void viewChanged();  // zoomed or panned
-    void exportFailed(const QString& why);
 
   protected:
     enum class Layer { Frame, Data };
@@ -91,7 +86,11 @@ class PlotWidget : public QWidget {
     virtual void step(int right, int down) = 0;
     // A click that was no drag, or Return at the crosshair.
     virtual void click(Qt::MouseButton button) { Q_UNUSED(button); }
-    virtual void extendMenu(QMenu& menu, QPoint at);
+    // The context menu opens at this point; actions that are added come first.
+    virtual void extendMenu(QMenu& menu, QPoint at) {
+        Q_UNUSED(menu);
+        Q_UNUSED(at);
+    }
 
     void setReading(const QString& text);
     bool pointedByKey() const { return m_byKey; }
@@ -105,6 +104,17 @@ class PlotWidget : public QWidget {
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
 
+    // Two rings around what is current: one of them stands out on every colour.
+    void paintRings(QPainter& painter, const QRectF& around) const;
+
+    static constexpr int kEdge = 6;  // between the widget's edge and what is in it
+    // For an axis upon these pixels, as many as there is room for.
+    std::vector<Tick> leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const;
+    // The area of a plot with these numbers to its left.
+    QRect areaBeside(const std::vector<Tick>& ticks, int top, int bottom) const;
+    // Lines of the grid across the area, their numbers to its left, and the axis' caption above, from captionTop on.
+    void paintLeftAxis(QPainter& painter, const Axis& axis, const std::vector<Tick>& ticks, const QRect& area,
+                       int captionTop) const;
     // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end.
     void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
 
@@ -126,6 +136,7 @@ class PlotWidget : public QWidget {
   private:
     void ensureRendered();
     void afterZoom();
+    void showAll();
     void askWhereToSave(bool asPicture);
     void say(const QString& notice);
     bool sayWhetherSaved(const QString& path, const QString& failure);

@@ -13,7 +13,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kSide = 6;
 constexpr int kBar = 26;
 constexpr int kAfterBar = 12;
 constexpr int kThinBar = 11;  // of compact rows
@@ -22,7 +21,7 @@ constexpr double kSliver = 3;  // the width of what is hardly there
 
 }  // namespace
 
-StackedBar::StackedBar(QWidget* parent) : PlotWidget(parent), m_freeName(tr("free")) {
+StackedBar::StackedBar(QWidget* parent) : PlotWidget(parent) {
     QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);
@@ -66,11 +65,6 @@ void StackedBar::setCompact(bool compact) {
 
 void StackedBar::setOwnScales(bool own) {
     m_ownScales = own;
-    markStale(Layer::Frame);
-}
-
-void StackedBar::setFreeName(const QString& name) {
-    m_freeName = name;
     markStale(Layer::Frame);
 }
 
@@ -122,8 +116,8 @@ int StackedBar::namesWidth() const {
 }
 
 int StackedBar::contentHeight(int width) const {
-    return kSide + static_cast<int>(m_rows.size()) * rowHeight() + fontMetrics().height() + 8 +
-           legendHeight(fontMetrics(), legend(), width - 2 * kSide) + kSide;
+    return kEdge + static_cast<int>(m_rows.size()) * rowHeight() + fontMetrics().height() + 8 +
+           legendHeight(fontMetrics(), legend(), width - 2 * kEdge) + kEdge;
 }
 
 int StackedBar::heightForWidth(int width) const {
@@ -140,12 +134,12 @@ QSize StackedBar::minimumSizeHint() const {
 
 void StackedBar::layOut() {
     // Only the bars themselves, without the line above the first.
-    const int left = kSide + namesWidth();
-    const int top = kSide + aboveBar();
+    const int left = kEdge + namesWidth();
+    const int top = kEdge + aboveBar();
     const int high = static_cast<int>(m_rows.size()) * rowHeight() - aboveBar();
-    m_area = QRect(left, top, std::max(20, width() - left - kSide - 4),
+    m_area = QRect(left, top, std::max(20, width() - left - kEdge - 4),
                    std::max(barHeight(), high - (m_compact ? 0 : kAfterBar - 4)));
-    m_x = Axis({QString(), m_unit, false}, 0, end(), m_area.left(), m_area.right() + 1);
+    m_x = Axis({QString(), m_unit}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
 // Of the parts, from left to right, and last of what is free.
@@ -228,7 +222,7 @@ std::vector<LegendEntry> StackedBar::legend() const {
     }
     if (free) {
         LegendEntry entry;
-        entry.text = m_freeName;
+        entry.text = tr("free");
         entry.kind = LegendEntry::Kind::Outline;
         entry.colour = Colours::of(palette()).muted;
         entries.push_back(std::move(entry));
@@ -251,17 +245,17 @@ void StackedBar::paintFrame(QPainter& painter) {
         paintBottomAxis(painter, m_x, m_area);
     }
     const int below = m_area.bottom() + metrics.height() + 10;
-    paintLegend(painter, QRect(kSide, below, width() - 2 * kSide, height() - below), legend(), palette());
+    paintLegend(painter, QRect(kEdge, below, width() - 2 * kEdge, height() - below), legend(), palette());
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = rowAt(i);
         if (m_compact) {
             painter.setPen(row.predicted ? colours.muted : colours.text);
-            painter.drawText(QRect(kSide, m_area.top() + i * rowHeight() + (kThinBar - metrics.height()) / 2,
-                                   m_area.left() - kSide - 8, metrics.height()),
+            painter.drawText(QRect(kEdge, m_area.top() + i * rowHeight() + (kThinBar - metrics.height()) / 2,
+                                   m_area.left() - kEdge - 8, metrics.height()),
                              Qt::AlignRight | Qt::AlignVCenter, row.name);
             continue;
         }
-        const QRect line(kSide, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kSide,
+        const QRect line(kEdge, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kEdge,
                          metrics.height());
         QString sum = row.total > 0 ? tr("%1 of %2").arg(valueText(m_unit, used(row)), valueText(m_unit, row.total))
                                     : valueText(m_unit, used(row));
@@ -291,7 +285,7 @@ void StackedBar::paintData(QPainter& painter) {
             painter.setPen(QPen(colours.muted, 1));
             painter.setBrush(colours.surface);
             painter.drawRect(free.adjusted(0.5, 0.5, -0.5, -0.5));
-            writeUpon(painter, free, m_freeName, valueText(m_unit, row.total - used(row)), colours.muted);
+            writeUpon(painter, free, tr("free"), valueText(m_unit, row.total - used(row)), colours.muted);
         }
         for (int part = 0; part < static_cast<int>(row.parts.size()); ++part) {
             const Part& held = row.parts[static_cast<size_t>(part)];
@@ -359,11 +353,7 @@ void StackedBar::paintOver(QPainter& painter) {
     if (rect.isEmpty()) {
         return;
     }
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(palette().color(QPalette::Window), 1));
-    painter.drawRect(rect.adjusted(-2, -2, 1, 1));
-    painter.setPen(QPen(Colours::of(palette()).text, 1));
-    painter.drawRect(rect.adjusted(-3, -3, 2, 2));
+    paintRings(painter, rect);
     paintReading(painter, QPointF(rect.center().x(), rect.bottom() - 6).toPoint(), reading());
 }
 
@@ -373,7 +363,7 @@ QString StackedBar::textOf(PartIndex index) const {
     const Row& row = rowAt(index.row);
     const bool free = index.part == kFree;
     const double size = free ? row.total - used(row) : row.parts[static_cast<size_t>(index.part)].size;
-    const QString name = free ? m_freeName : row.parts[static_cast<size_t>(index.part)].name;
+    const QString name = free ? tr("free") : row.parts[static_cast<size_t>(index.part)].name;
     const double whole = row.total > 0 ? row.total : used(row);
     QString text = tr("%1\n%2: %3", "row; part: size").arg(row.name, name, valueText(m_unit, size));
     if (whole > 0) {
@@ -425,14 +415,14 @@ void StackedBar::click(Qt::MouseButton button) {
 }
 
 QString StackedBar::csv() const {
-    QString text = csvLine({QStringLiteral("row"), QStringLiteral("part"),
-                            csvHeading({QString(), m_unit, false}, QStringLiteral("size"))});
+    QString text = csvLine(
+        {QStringLiteral("row"), QStringLiteral("part"), csvHeading({QString(), m_unit}, QStringLiteral("size"))});
     for (const Row& row : m_rows) {
         for (const Part& part : row.parts) {
             text += csvLine({row.name, part.name, csvNumber(part.size)});
         }
         if (row.total > 0) {
-            text += csvLine({row.name, m_freeName, csvNumber(std::max(0.0, row.total - used(row)))});
+            text += csvLine({row.name, tr("free"), csvNumber(std::max(0.0, row.total - used(row)))});
             text += csvLine({row.name, QStringLiteral("total"), csvNumber(row.total)});
         }
         if (row.budget > 0) {

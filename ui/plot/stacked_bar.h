@@ -42,8 +42,6 @@ class StackedBar : public PlotWidget {
     void setCompact(bool compact);
     // Every row fills the width, whatever its size: for memories of very different sizes. There is no axis then.
     void setOwnScales(bool own);
-    // What the free part is called in the legend and the reading; "free" unless told.
-    void setFreeName(const QString& name);
 
     std::optional<PartIndex> partAt(QPoint at);
     // Empty where the part has no size.
@@ -93,7 +91,6 @@ class StackedBar : public PlotWidget {
     Unit m_unit = Unit::Bytes;
     bool m_compact = false;
     bool m_ownScales = false;
-    QString m_freeName;
     Axis m_x;
     QRect m_area;  // of all bars
     std::optional<PartIndex> m_current;

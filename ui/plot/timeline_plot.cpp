@@ -13,7 +13,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kTimelineSide = 6;
 constexpr double kSmallestView_us = 1;
 
 }  // namespace
@@ -69,20 +68,6 @@ Axis TimelinePlot::axis() {
     return m_x;
 }
 
-void TimelinePlot::showTime(double begin_us, double end_us) {
-    if (m_zoom.show({begin_us, end_us})) {
-        markStale(Layer::Frame);
-        Q_EMIT viewChanged();
-    }
-}
-
-void TimelinePlot::showAll() {
-    if (m_zoom.reset()) {
-        markStale(Layer::Frame);
-        Q_EMIT viewChanged();
-    }
-}
-
 // ---------------------------------------------------------------- places
 
 QSize TimelinePlot::sizeHint() const {
@@ -99,13 +84,12 @@ void TimelinePlot::layOut() {
     for (const QString& lane : m_lanes) {
         widest = std::max(widest, metrics.horizontalAdvance(lane));
     }
-    const int left = kTimelineSide + std::min(widest, width() / 4) + 8;
-    const int top = kTimelineSide + legendHeight(metrics, legend(), width() - 2 * kTimelineSide) + 3;
-    const int bottom = height() - kTimelineSide - metrics.height() - 4;
-    m_area =
-        QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kTimelineSide - 4), std::max(top + 10, bottom)));
+    const int left = kEdge + std::min(widest, width() / 4) + 8;
+    const int top = kEdge + legendHeight(metrics, legend(), width() - 2 * kEdge) + 3;
+    const int bottom = height() - kEdge - metrics.height() - 4;
+    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kEdge - 4), std::max(top + 10, bottom)));
     const Range view = m_zoom.view();
-    m_x = Axis({QString(), Unit::Microseconds, false}, view.lo, view.hi, m_area.left(), m_area.right() + 1);
+    m_x = Axis({QString(), Unit::Microseconds}, view.lo, view.hi, m_area.left(), m_area.right() + 1);
 }
 
 QRectF TimelinePlot::trackRect(int lane, bool predicted) const {
@@ -188,14 +172,14 @@ std::vector<LegendEntry> TimelinePlot::legend() const {
 void TimelinePlot::paintFrame(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     const QFontMetrics metrics = fontMetrics();
-    paintLegend(painter, QRect(kTimelineSide, 3, width() - 2 * kTimelineSide, m_area.top()), legend(), palette());
+    paintLegend(painter, QRect(kEdge, 3, width() - 2 * kEdge, m_area.top()), legend(), palette());
     for (int lane = 0; lane < m_lanes.size(); ++lane) {
         const QRectF measured = trackRect(lane, false);
         const double bottom = m_hasPredicted ? trackRect(lane, true).bottom() : measured.bottom();
         painter.fillRect(QRectF(measured.topLeft(), QPointF(measured.right(), bottom)),
                          mixed(palette().color(QPalette::Window), colours.text, 0.05));
         painter.setPen(colours.text);
-        const QRect name(kTimelineSide, static_cast<int>(measured.top()), m_area.left() - kTimelineSide - 6,
+        const QRect name(kEdge, static_cast<int>(measured.top()), m_area.left() - kEdge - 6,
                          static_cast<int>(bottom - measured.top()));
         painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter,
                          metrics.elidedText(m_lanes[lane], Qt::ElideRight, name.width()));
@@ -293,11 +277,7 @@ void TimelinePlot::paintOver(QPainter& painter) {
         if (rect.isEmpty()) {
             return;
         }
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(palette().color(QPalette::Window), 1));
-        painter.drawRect(rect.adjusted(-2, -2, 1, 1));
-        painter.setPen(QPen(colours.text, 1));
-        painter.drawRect(rect.adjusted(-3, -3, 2, 2));
+        paintRings(painter, rect);
         const double x = m_pointer_us && !pointedByKey() ? m_x.pixelOf(*m_pointer_us) : rect.center().x();
         paintReading(painter, QPointF(x, rect.bottom() - 6).toPoint(), reading());
     }
@@ -325,7 +305,6 @@ void TimelinePlot::setCurrent(std::optional<int> span) {
     if (span != m_current) {
         m_current = span;
         update();
-        Q_EMIT currentChanged();
     }
 }
 
@@ -339,22 +318,9 @@ void TimelinePlot::bringIntoSight(int index) {
     if (span.end_us > view.hi || span.begin_us < view.lo) {
         const double wide = std::max(view.hi - view.lo, 1.2 * (span.end_us - span.begin_us));
         const double middle = (span.begin_us + span.end_us) / 2;
-        showTime(middle - wide / 2, middle + wide / 2);
+        m_zoom.show({middle - wide / 2, middle + wide / 2});
+        markStale(Layer::Frame);
     }
-}
-
-void TimelinePlot::setCurrentId(qint64 id) {
-    const auto found = std::find_if(m_spans.begin(), m_spans.end(), [id](const Span& s) { return s.id == id; });
-    m_pointer_us.reset();
-    if (found == m_spans.end()) {
-        setCurrent(std::nullopt);
-    } else {
-        const int index = static_cast<int>(found - m_spans.begin());
-        setCurrent(index);
-        bringIntoSight(index);
-    }
-    ensureLaidOut();
-    refreshReading();
 }
 
 void TimelinePlot::zoomChanged() {

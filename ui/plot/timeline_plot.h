@@ -34,14 +34,10 @@ class TimelinePlot : public PlotWidget {
     const std::vector<Span>& spans() const { return m_spans; }
 
     Axis axis();
-    void showTime(double begin_us, double end_us);
-    void showAll();
     // Index in spans().
     std::optional<int> spanAt(QPoint at);
     QRectF rectOf(int span);
     std::optional<int> current() const { return m_current; }
-    // Marks the span with this id and brings it into sight; no such span: nothing is marked.
-    void setCurrentId(qint64 id);
 
     QString csv() const override;
     QSize sizeHint() const override;
@@ -49,7 +45,6 @@ class TimelinePlot : public PlotWidget {
 
   Q_SIGNALS:
     void spanClicked(qint64 id);
-    void currentChanged();
 
   protected:
     bool isEmpty() const override { return m_spans.empty(); }
