@@ -16,5 +16,8 @@ std::span<const FormatRow> format_rows_of(const ExpertGrid& grid);
 
 // What the experts are in as they lie in the file, for the person: "BF16", "Q4_K, Q6_K".
 std::string stored_formats_of(const ExpertGrid& grid, kernels::WeightType master);
+// Those of them that are blocks, in which values were quantized once before: "Q4_K, Q6_K".
+// Empty: none.
+std::string block_formats_of(const ExpertGrid& grid);
 
 }  // namespace offstage::engine
