@@ -61,8 +61,9 @@ std::span<const FormatRow> format_rows_of(const ExpertGrid& grid) {
     for (std::size_t i = 0; i < grid.file_layouts.size(); ++i) {
         FormatRow& row = kept.rows[static_cast<std::size_t>(WeightType::kFile1) + i];
         row.method = kept.methods[i];
-        row.bits = static_cast<int>(std::lround(8.0 * static_cast<double>(grid.file_layouts[i].weight_bytes()) /
-                                                static_cast<double>(grid.expert_weights())));
+        // Down, as their names have it: Q8_0 is 8.5 bits.
+        row.bits = static_cast<int>(8.0 * static_cast<double>(grid.file_layouts[i].weight_bytes()) /
+                                    static_cast<double>(grid.expert_weights()));
     }
     return kept.rows;
 }

@@ -10,7 +10,7 @@
 namespace offstage::engine {
 
 // format_rows() with what a model's file formats are (WeightType::kFile1 and those after
-// it): bits of a weight, rounded, and the types of their matrices as the method. They
+// it): bits of a weight, rounded down, and the types of their matrices as the method. They
 // live as long as the program. Any thread.
 std::span<const FormatRow> format_rows_of(const ExpertGrid& grid);
 

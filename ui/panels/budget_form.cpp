@@ -180,7 +180,10 @@ QString BudgetForm::vramReason() const {
 
 void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
     const BudgetSetting kept = setting();
-    const engine::FormatRow& stored = model.formats[static_cast<std::size_t>(model.expert_format)];
+    engine::FormatRow stored = model.formats[static_cast<std::size_t>(model.expert_format)];
+    if (model.weight_type.find(',') != std::string::npos) {
+        stored.method = model.weight_type;  // layers differ: all their blocks, not the first layer's alone
+    }
     std::vector<engine::FormatId> smaller;
     for (const engine::FormatRow& row : engine::expert_formats()) {
         if (row.bits < stored.bits) {
