@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "app/cli/commands.h"
 #include "engine/eval/quantize_report.h"
@@ -8,22 +9,30 @@
 namespace offstage::cli {
 
 int run_quantize_report(const PerplexityOptions& options) {
-    const std::string text = read_long_text(options.text);
+    std::optional<std::string> text;
+    if (!options.text.empty()) text = read_long_text(options.text);
     engine::LoadRequest request = load_request(options.model);
     if (request.context == 0) request.context = options.window;
+    std::vector<engine::FormatId> formats;
+    for (const std::string& name : options.formats) formats.push_back(engine::parse_format(name));
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
     const auto progress = [](const std::string& line) { std::cerr << line << std::endl; };
     engine::QuantizeReport report = engine::make_quantize_report(
         request, text, options.special, options.answers_after, {options.window, options.stride},
-        engine::quantize_report_cells(shape.spec), progress, {});
+        engine::quantize_report_cells(shape.spec.experts, formats), progress, {});
     report.text = std::filesystem::path(options.text).filename().string();
     if (options.model.json) {
         print_json(to_json(report));
         return 0;
     }
-    std::cout << report.model << ", " << report.text << ", " << report.rows.front().perplexity.n_tokens
-              << " tokens, windows of " << options.window << ", stride " << options.stride << "\n\n"
-              << to_markdown(report) << std::flush;
+    std::cout << report.model;
+    if (text) {
+        std::cout << ", " << report.text << ", " << report.rows.front().perplexity.n_tokens << " tokens, windows of "
+                  << options.window << ", stride " << options.stride;
+    }
+    std::cout << "\n\n" << to_markdown(report);
+    if (const std::string note = note_of(report); !note.empty()) std::cout << "\n" << note << "\n";
+    std::cout << std::flush;
     return 0;
 }
 

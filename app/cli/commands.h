@@ -144,6 +144,7 @@ struct PerplexityOptions {
     std::string answers_after;  // empty: every token counts
     std::int64_t window = 512;
     std::int64_t stride = 256;
+    std::vector<std::string> formats;  // quantize-report: FormatRow::option of experts; empty: all
 };
 
 int run_info(const ModelOptions& options);

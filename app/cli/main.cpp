@@ -407,7 +407,7 @@ int run(int argc, char** argv) {
     PerplexityOptions report;
     const auto text_options = [](CLI::App& c, PerplexityOptions& options) {
         add_model_option(c, options.model);
-        c.add_option("--text", options.text, "UTF-8 text")->required();
+        CLI::Option* const text = c.add_option("--text", options.text, "UTF-8 text");
         c.add_flag("--special", options.special,
                    "Special tokens written out in the text (<s>, <|user|> ...) count as tokens, as in a chat");
         c.add_option("--answers-after", options.answers_after,
@@ -424,16 +424,20 @@ int run(int argc, char** argv) {
         add_device_options(c, options.model);
         add_compute_options(c, options.model);
         add_json_option(c, options.model.json);
+        return text;
     };
     command =
         app.add_subcommand("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window");
-    text_options(*command, perplexity);
+    text_options(*command, perplexity)->required();
     add_quant_option(*command, perplexity.model);
     command->callback([&] { status = offstage::cli::run_perplexity(perplexity); });
 
     command = app.add_subcommand("quantize-report",
-                                 "Size, perplexity and distance to 16 bit for attention bits x expert formats");
+                                 "What formats of fewer bits would save and lose: size, squared error and, with a "
+                                 "text, perplexity and distance to the model as it is");
     text_options(*command, report);
+    command->add_option("--formats", report.formats, "Experts in these only, separated by commas: hqq4,hqq3")
+        ->delimiter(',');
     command->callback([&] { status = offstage::cli::run_quantize_report(report); });
 
     RecallOptions recall;

@@ -38,7 +38,8 @@ std::vector<FormatCount> count_formats(const Plan& plan, const PlanReport& repor
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, report.shape.type);
         FormatCount& count = counts[static_cast<std::size_t>(format)];
-        count.name = kernels::name_of(format);
+        const FormatRow& row = format_rows_of(report.shape.spec.experts)[static_cast<std::size_t>(format)];
+        count.name = row.kind == FormatRow::Kind::kFile ? row.method : row.name;
         ++(plan.places[i] == Place::kDevice ? count.device : plan.places[i] == Place::kRam ? count.ram : count.disk);
     }
     std::erase_if(counts, [](const FormatCount& count) { return count.name.empty(); });
@@ -191,7 +192,7 @@ std::string to_text(const PlanReport& r) {
                   static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
                   format_bytes(plan.slot_bytes).c_str());
     for (const FormatCount& f : count_formats(plan, r)) {
-        text += print("    %-8s %lld on the device, %lld in RAM alone, %lld on disk\n", f.name.c_str(),
+        text += print("    %-12s %lld on the device, %lld in RAM alone, %lld on disk\n", f.name.c_str(),
                       static_cast<long long>(f.device), static_cast<long long>(f.ram), static_cast<long long>(f.disk));
     }
     text += print("  quality    %.2f bits per weight, predicted loss %.5f (%s)\n", plan.mean_bits, plan.predicted_loss,

@@ -5,8 +5,14 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/file_formats.h"
+#include "engine/model/synthetic.h"
+#include "engine/model/weights.h"
+#include "engine/plan/sensitivity_measurement.h"
 #include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::engine {
 namespace {
@@ -77,7 +83,6 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
     QuantRow row;
     row.cell = cell;
     row.bytes = model.summary().weight_bytes;
-    row.bits_per_weight = 8.0 * static_cast<double>(row.bytes) / static_cast<double>(model.spec().total_weights());
     const auto start = std::chrono::steady_clock::now();
     const auto width = static_cast<std::size_t>(model.spec().vocab_size);
     std::size_t index = 0;
@@ -112,26 +117,98 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
     return row;
 }
 
+// The bytes of a cell that is not loaded.
+std::uint64_t bytes_of(const QuantCell& cell, const ModelShape& shape) {
+    const ExpertGrid& grid = shape.spec.experts;
+    std::uint64_t bytes = dense_bytes_in(shape.spec, shape.type);
+    if (cell.attention) bytes = quantized_dense_bytes(shape.spec, bytes, shape.type, *cell.attention);
+    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+        const WeightType format = cell.experts.value_or(grid.stored(shape.type, layer));
+        bytes += static_cast<std::uint64_t>(grid.n_experts) * grid.expert_bytes(format);
+    }
+    return bytes;
+}
+
+double bits_of(const kernels::ExpertLayout& layout, const ExpertGrid& grid) {
+    return 8.0 * static_cast<double>(layout.weight_bytes()) / static_cast<double>(grid.expert_weights());
+}
+
+// Mean of the layers' blocks.
+double stored_bits(const ExpertGrid& grid) {
+    double bits = 0;
+    for (const WeightType format : grid.file_formats) bits += bits_of(grid.layout(format), grid);
+    return bits / static_cast<double>(grid.file_formats.size());
+}
+
+Sensitivity errors_of(const LoadRequest& request, const ModelShape& shape, const std::stop_token& stop) {
+    kernels::ThreadPool pool(request.n_threads);
+    ModelSpec spec = shape.spec;
+    const std::unique_ptr<WeightSource> source =
+        is_synthetic(request.model) ? draw_weights(parse_synthetic(request.model), pool, false)
+                                    : open_weights(Checkpoint::open(shape.directory), spec, false, pool);
+    return measure_sensitivity(spec.experts, *source, pool, {}, stop);
+}
+
+std::optional<double> squared_error(const QuantCell& cell, const Sensitivity& errors) {
+    if (!cell.experts || kernels::is_plain(*cell.experts)) return 0;
+    for (const Sensitivity::Format& format : errors.formats) {
+        if (format.format != *cell.experts || cell.method != QuantMethod::kHqq) continue;
+        double sum = 0;
+        for (const double error : format.errors) sum += error * error;
+        return sum / static_cast<double>(format.errors.size());
+    }
+    return {};
+}
+
 }  // namespace
 
-std::string QuantCell::experts_name() const {
-    std::string name(format_row(experts).option);
+std::string QuantCell::experts_name(const std::string& stored) const {
+    if (!experts) return stored;
+    std::string name(format_row(*experts).option);
     if (method == QuantMethod::kNearest && name.starts_with("hqq")) name.replace(0, 3, "rtn");
     return name;
 }
 
-std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec) {
+std::string QuantCell::attention_name() const {
+    return attention ? std::to_string(format_row(*attention).bits) + " bit" : "as in the file";
+}
+
+std::vector<QuantCell> quantize_report_cells(const ExpertGrid& grid, std::span<const FormatId> wanted) {
     std::vector<QuantCell> cells;
-    const bool packs_experts = spec.hidden_dim % kernels::kPackedBlock == 0;
+    const bool packs_experts = grid.hidden_dim % kernels::kPackedBlock == 0;
     const auto usable = [&](const kernels::FormatTraits& format) { return packs_experts || !format.is_packed(); };
+    const auto is_wanted = [&](WeightType format) {
+        return wanted.empty() || std::find(wanted.begin(), wanted.end(), format) != wanted.end();
+    };
+    if (const std::string blocks = block_formats_of(grid); !blocks.empty()) {
+        cells.push_back({});
+        const double most = stored_bits(grid);
+        for (const kernels::FormatTraits& format : kernels::kFormats) {
+            if (!format.for_experts || !usable(format) || !is_wanted(format.type)) continue;
+            const double bits = bits_of(grid.layout(format.type), grid);
+            if (bits < most) {
+                cells.push_back({{}, format.type, QuantMethod::kHqq});
+            } else if (!wanted.empty()) {
+                throw Error(ErrorKind::kInvalidInput, std::string("Experts in ") + format.name + " have " +
+                                                          print("%.2f", bits) + " bits per weight, and the file's in " +
+                                                          blocks + " have " + print("%.2f", most) +
+                                                          "; expected formats with fewer bits than the file's.");
+            }
+        }
+        return cells;
+    }
     for (const kernels::FormatTraits& dense : kernels::kFormats) {
         if (!dense.for_dense || !usable(dense)) continue;
         for (const kernels::FormatTraits& experts : kernels::kFormats) {
-            if (experts.for_experts && usable(experts)) cells.push_back({dense.type, experts.type, QuantMethod::kHqq});
+            const bool is_first = cells.empty();  // what the others are compared with
+            if (experts.for_experts && usable(experts) && (is_first || is_wanted(experts.type))) {
+                cells.push_back({dense.type, experts.type, QuantMethod::kHqq});
+            }
         }
         // What HQQ is worth shows where few bits are left.
         for (const kernels::FormatTraits& experts : kernels::kFormats) {
-            if (experts.coding == kernels::WeightCoding::kHqq && experts.bits < 4 && packs_experts) {
+            if (experts.coding == kernels::WeightCoding::kHqq && experts.bits < 4 && packs_experts &&
+                is_wanted(experts.type)) {
                 cells.push_back({dense.type, experts.type, QuantMethod::kNearest});
             }
         }
@@ -139,7 +216,7 @@ std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec) {
     return cells;
 }
 
-QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, bool special,
+QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::string_view> text, bool special,
                                     const std::string& answers_after, const WindowSettings& windows,
                                     const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
@@ -148,6 +225,27 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
     report.windows = windows;
     report.answers_after = answers_after;
     request.learn_placement = false;
+    const ModelShape shape = read_model_shape(request.model);
+    const ExpertGrid& grid = shape.spec.experts;
+    report.model = shape.name;
+    report.stored = stored_formats_of(grid, shape.type);
+    report.blocks = block_formats_of(grid);
+    report.n_experts = grid.size();
+    if (progress) progress("measuring what the formats lose on " + std::to_string(report.n_experts) + " experts");
+    const Sensitivity errors = errors_of(request, shape, stop);
+    const auto complete = [&](QuantRow& row) {
+        row.bits_per_weight = 8.0 * static_cast<double>(row.bytes) / static_cast<double>(shape.spec.total_weights());
+        row.squared_error = squared_error(row.cell, errors);
+    };
+    if (!text) {
+        for (const QuantCell& cell : cells) {
+            report.rows.push_back({});
+            report.rows.back().cell = cell;
+            report.rows.back().bytes = bytes_of(cell, shape);
+            complete(report.rows.back());
+        }
+        return report;
+    }
     std::unique_ptr<Reference> reference;
     std::vector<TokenId> tokens;
     std::vector<std::uint8_t> counts;
@@ -156,9 +254,8 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
         LoadedModel model(request, LoadedModel::Text::kWanted, {}, stop);
         const bool first = reference == nullptr;
         if (first) {
-            report.model = model.summary().name;
             reference = std::make_unique<Reference>(static_cast<std::size_t>(model.spec().vocab_size));
-            tokens = tokens_of_text(model, text, special);
+            tokens = tokens_of_text(model, *text, special);
             const std::uint64_t most =
                 kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));
             tokens.resize(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
@@ -166,26 +263,40 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
             if (!answers_after.empty()) counts = answers_of(model, tokens, answers_after);
         }
         report.rows.push_back(measure(model, tokens, counts, windows, cell, *reference, first, stop));
+        complete(report.rows.back());
         if (progress) {
             const QuantRow& row = report.rows.back();
-            progress("attention " + std::to_string(format_row(cell.attention).bits) + " bit, experts " +
-                     cell.experts_name() + ": perplexity " + print("%.4f", row.perplexity.value()));
+            progress("attention " + cell.attention_name() + ", experts " + cell.experts_name(report.stored) +
+                     ": perplexity " + print("%.4f", row.perplexity.value()));
         }
     }
     return report;
 }
 
+std::string note_of(const QuantizeReport& report) {
+    if (report.blocks.empty()) return {};
+    return "In every row but the first, " + std::to_string(report.n_experts) +
+           " experts are made anew from the file's " + report.blocks +
+           " blocks: what a row loses comes on top of what was lost when the file was made.";
+}
+
 nlohmann::ordered_json to_json(const QuantizeReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const QuantRow& row : report.rows) {
-        rows.push_back({{"attention_bits", format_row(row.cell.attention).bits},
-                        {"experts", row.cell.experts_name()},
-                        {"bytes", row.bytes},
-                        {"bits_per_weight", row.bits_per_weight},
-                        {"perplexity", row.perplexity.value()},
-                        {"mean_kl", row.mean_kl},
-                        {"same_top", row.same_top},
-                        {"seconds", row.perplexity.seconds}});
+        nlohmann::ordered_json json = {{"attention", row.cell.attention_name()},
+                                       {"experts", row.cell.experts_name(report.stored)},
+                                       {"made_from", row.cell.experts ? report.blocks : std::string()},
+                                       {"bytes", row.bytes},
+                                       {"bits_per_weight", row.bits_per_weight}};
+        if (row.cell.attention) json["attention_bits"] = format_row(*row.cell.attention).bits;
+        if (row.squared_error) json["squared_error"] = *row.squared_error;
+        if (row.perplexity.n_tokens > 0) {
+            json["perplexity"] = row.perplexity.value();
+            json["mean_kl"] = row.mean_kl;
+            json["same_top"] = row.same_top;
+            json["seconds"] = row.perplexity.seconds;
+        }
+        rows.push_back(std::move(json));
     }
     return {{"model", report.model},
             {"text", report.text},
@@ -193,19 +304,31 @@ nlohmann::ordered_json to_json(const QuantizeReport& report) {
             {"answers_after", report.answers_after},
             {"window", report.windows.window},
             {"stride", report.windows.stride},
+            {"note", note_of(report)},
             {"rows", std::move(rows)},
             {"markdown", to_markdown(report)}};
 }
 
 std::string to_markdown(const QuantizeReport& report) {
-    std::string text =
-        "| attention | experts | size, MB | bits per weight | perplexity | mean KL to the first | same likeliest token "
-        "|\n|---|---|---|---|---|---|---|\n";
+    const bool scored = !report.rows.empty() && report.rows.front().perplexity.n_tokens > 0;
+    std::string text = "| attention | experts | size, MB | bits per weight | squared error |";
+    std::string line = "|---|---|---|---|---|";
+    if (scored) {
+        text += " perplexity | mean KL to the first | same likeliest token |";
+        line += "---|---|---|";
+    }
+    text += "\n" + line + "\n";
     for (const QuantRow& row : report.rows) {
-        text += "| " + std::to_string(format_row(row.cell.attention).bits) + " bit | " + row.cell.experts_name() +
-                " | " + print("%.2f", static_cast<double>(row.bytes) / 1e6) + " | " +
-                print("%.2f", row.bits_per_weight) + " | " + print("%.4f", row.perplexity.value()) + " | " +
-                print("%.5f", row.mean_kl) + " | " + print("%.2f %%", 100 * row.same_top) + " |\n";
+        const bool anew = row.cell.experts && !report.blocks.empty();
+        text += "| " + row.cell.attention_name() + " | " + row.cell.experts_name(report.stored) +
+                (anew ? " from " + report.blocks : "") + " | " + print("%.2f", static_cast<double>(row.bytes) / 1e6) +
+                " | " + print("%.2f", row.bits_per_weight) + " | " +
+                (row.squared_error ? print("%.5f", *row.squared_error) : std::string("-")) + " |";
+        if (scored) {
+            text += " " + print("%.4f", row.perplexity.value()) + " | " + print("%.5f", row.mean_kl) + " | " +
+                    print("%.2f %%", 100 * row.same_top) + " |";
+        }
+        text += "\n";
     }
     return text;
 }

@@ -3,35 +3,51 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/eval/perplexity.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/load_request.h"
 #include "engine/quant/weight_format.h"
 
 namespace offstage::engine {
 
-// One way to store a model. Attention's matrices and experts; everything else stays as it is.
+// One way to store a model. Attention's matrices and experts; everything else stays as it
+// is, and so do those of the two that are not set.
 struct QuantCell {
-    kernels::WeightType attention = kernels::WeightType::kBf16;  // FormatTraits::for_dense
-    kernels::WeightType experts = kernels::WeightType::kBf16;
+    std::optional<kernels::WeightType> attention;  // FormatTraits::for_dense
+    std::optional<kernels::WeightType> experts;
     QuantMethod method = QuantMethod::kHqq;
-    std::string experts_name() const;  // "hqq3"; "rtn3" where rounded to nearest
+    // "hqq3"; "rtn3" where rounded to nearest; `stored` where they are as in the file.
+    std::string experts_name(const std::string& stored) const;
+    std::string attention_name() const;  // "4 bit"; "as in the file"
 };
 
 // Mixtral-Offloading's Table 1 and more: every format for dense weights x every format
 // for experts, and below four bits rounded to nearest too. The first is what the others
 // are compared with. Without packed formats where the model's width does not allow them.
-std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec);
+//
+// Of a file with experts in blocks: the file as it is, then experts in every format of
+// fewer bits, made from its blocks.
+//
+// wanted: of the formats for experts only these; empty: all. Throws Error (kInvalidInput)
+// where one of them has no fewer bits than the file's blocks.
+std::vector<QuantCell> quantize_report_cells(const ExpertGrid& grid, std::span<const FormatId> wanted = {});
 
 struct QuantRow {
     QuantCell cell;
     std::uint64_t bytes = 0;     // of all weights
     double bits_per_weight = 0;  // of all weights, scales and zeros included
-    Perplexity perplexity;
+    // Of the experts' weights: sum (w - q(w))^2 / sum w^2, w as the model's files have it,
+    // the mean over the experts, a sample of each (measure_sensitivity()). Not measured of
+    // formats that are rounded to nearest.
+    std::optional<double> squared_error;
+    Perplexity perplexity;  // of no token where no text was given
     // Against the first row, at each scored token: sum over the vocabulary of p ln(p / q), p the first row's, in
     // double; the mean. And the share of tokens at which the likeliest next token is the same.
     double mean_kl = 0;
@@ -40,7 +56,10 @@ struct QuantRow {
 
 struct QuantizeReport {
     std::string model;
-    std::string text;  // its name, for the person
+    std::string text;    // its name, for the person
+    std::string stored;  // what the experts are in as they lie in the files: "BF16", "Q4_K, Q6_K"
+    std::string blocks;  // those of them that were quantized once before; empty: none
+    std::int64_t n_experts = 0;
     std::string answers_after;
     WindowSettings windows;
     std::vector<QuantRow> rows;
@@ -50,15 +69,18 @@ struct QuantizeReport {
 // for all rows.
 inline constexpr std::uint64_t kLargestReference = std::uint64_t{1} << 30;
 
-// Loads the model once per cell. text, special: see tokens_of_text();
+// Measures what the formats lose on every expert, and where a text is given loads the
+// model once per cell. text, special: see tokens_of_text();
 // answers_after: only what answers_of() finds counts, empty: all. request.quant is overwritten. `progress` (may be
 // empty) gets a line per cell. Throws Error as loading and measure_perplexity() do.
-QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, bool special,
+QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::string_view> text, bool special,
                                     const std::string& answers_after, const WindowSettings& windows,
                                     const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop);
 
+// What the person must know of the rows: that they lose a second time. Empty: nothing.
+std::string note_of(const QuantizeReport& report);
 nlohmann::ordered_json to_json(const QuantizeReport& report);
 std::string to_markdown(const QuantizeReport& report);
 

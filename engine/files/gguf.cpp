@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/files/gguf_type.h"
 #include "engine/json.h"
 
 namespace offstage::engine {
@@ -18,6 +19,7 @@ constexpr std::uint64_t kMostTensors = 1u << 20;
 constexpr std::uint32_t kMostDims = 4;
 constexpr std::uint64_t kMostListed = 1u << 25;  // of one list
 constexpr int kMostDepth = 4;                    // of lists in lists
+constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 62;
 
 enum class Kind : std::uint32_t {
     kUint8,
@@ -76,10 +78,23 @@ class GgufParser {
         for (std::uint64_t i = 0; i < n_tensors; ++i) read_tensor();
         header_.data_offset = (at_ + header_.alignment - 1) / header_.alignment * header_.alignment;
         for (GgufTensor& tensor : header_.tensors) place(tensor);
+        check_end();
         return std::move(header_);
     }
 
   private:
+    static constexpr const char* kWholeFile = "a whole file; this one was cut short or is damaged: fetch it again";
+
+    // What lies in a file of that name instead.
+    static const char* remedy_for(std::string_view magic) {
+        if (magic == "vers") return "; it looks like a Git LFS pointer: fetch the file itself, \"git lfs pull\"";
+        if (magic.starts_with('<')) return "; it looks like a web page: fetch the file itself";
+        if (magic == "ggml" || magic == "lmgg" || magic == "tjgg" || magic == "fmgg") {
+            return "; it is of the time before GGUF: fetch a newer file of the model";
+        }
+        return "; it is another file or damaged: fetch it again";
+    }
+
     [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
         throw Error(ErrorKind::kInvalidModel,
                     source_ + ": byte " + std::to_string(at_) + ": " + what + "; expected " + expected);
@@ -88,8 +103,8 @@ class GgufParser {
     std::span<const std::byte> take(std::uint64_t n, const std::string& what) {
         if (n > file_.size() - at_) {
             fail(what + " needs " + std::to_string(n) + " bytes, but the file ends after " +
-                     std::to_string(file_.size()),
-                 "a whole file; this one was cut short or is damaged");
+                     std::to_string(file_.size()) + ", " + std::to_string(n - (file_.size() - at_)) + " too early",
+                 kWholeFile);
         }
         const auto bytes = file_.subspan(at_, n);
         at_ += n;
@@ -109,7 +124,7 @@ class GgufParser {
             at_ = 0;
             std::string found;
             for (const std::byte byte : magic) found += static_cast<char>(byte);
-            fail("the file begins with " + in_quotes(found), "\"GGUF\"");
+            fail("the file begins with " + in_quotes(found), std::string("\"GGUF\"") + remedy_for(found));
         }
         header_.version = number<std::uint32_t>("the version");
         if (header_.version == 2 || header_.version == 3) return;
@@ -117,7 +132,7 @@ class GgufParser {
         throw Error(ErrorKind::kUnsupported,
                     source_ + (other_order ? ": is a big-endian GGUF file; expected a little-endian one"
                                            : ": is GGUF version " + std::to_string(header_.version) +
-                                                 "; expected version 2 or 3"));
+                                                 "; expected version 2 or 3: fetch a newer file of the model"));
     }
 
     // Each of what is counted takes at least so many bytes.
@@ -125,7 +140,8 @@ class GgufParser {
         const auto n = number<std::uint64_t>(what);
         if (n > most || n > (file_.size() - at_) / bytes_each) {
             fail(what + " is " + std::to_string(n), "no more than a file of " + std::to_string(file_.size()) +
-                                                        " bytes can hold, and at most " + std::to_string(most));
+                                                        " bytes can hold, and at most " + std::to_string(most) +
+                                                        ": fetch it again");
         }
         return n;
     }
@@ -238,16 +254,25 @@ class GgufParser {
         const auto n_dims = number<std::uint32_t>(what);
         if (n_dims > kMostDims) fail(what + " has " + std::to_string(n_dims) + " dimensions", "at most 4");
         std::int64_t elements = 1;
+        std::int64_t without_zeros = 1;  // so that no product of some of the dimensions overflows either
         for (std::uint32_t i = 0; i < n_dims; ++i) {
             const auto dim = number<std::uint64_t>(what);
             // So that no count of bytes overflows: a weight has at most 8.
-            if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(std::max<std::int64_t>(elements, 1))) {
+            if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(without_zeros)) {
                 fail(what + " has a dimension of " + std::to_string(dim), "fewer than 2^59 weights");
             }
             tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(dim));
             elements *= static_cast<std::int64_t>(dim);
+            without_zeros *= std::max<std::int64_t>(static_cast<std::int64_t>(dim), 1);
         }
         tensor.type = number<std::uint32_t>(what);
+        const GgufType type = gguf_type(tensor.type);
+        const std::uint64_t columns = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
+        if (type.weights > 0 && columns % type.weights != 0) {
+            fail(what + " has rows of " + std::to_string(columns) + " weights in " + type.name,
+                 "a multiple of " + std::to_string(type.weights));
+        }
+        if (type.weights > 0) tensor.bytes = static_cast<std::uint64_t>(elements) / type.weights * type.bytes;
         tensor.offset = number<std::uint64_t>(what);
         header_.tensors.push_back(std::move(tensor));
     }
@@ -259,13 +284,24 @@ class GgufParser {
                                                       " of the data; expected a multiple of the alignment, " +
                                                       std::to_string(header_.alignment));
         }
-        if (header_.data_offset > file_.size() || tensor.offset > file_.size() - header_.data_offset) {
-            throw Error(ErrorKind::kInvalidModel,
-                        what + " begins at byte " + std::to_string(tensor.offset) + " of the data, but the file has " +
-                            std::to_string(file_.size()) +
-                            " bytes; expected a whole file; this one was cut short or is damaged");
+        if (tensor.offset > kLargestOffset) {  // the sums below stay within 64 bits
+            throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
+                                                      " of the data; expected no more than a file of " +
+                                                      std::to_string(file_.size()) + " bytes can hold");
         }
         tensor.offset += header_.data_offset;
+    }
+
+    void check_end() const {
+        const auto end_of = [](const GgufTensor& tensor) { return tensor.offset + tensor.bytes; };
+        const auto last =
+            std::max_element(header_.tensors.begin(), header_.tensors.end(),
+                             [&](const GgufTensor& a, const GgufTensor& b) { return end_of(a) < end_of(b); });
+        if (last == header_.tensors.end() || end_of(*last) <= file_.size()) return;
+        throw Error(ErrorKind::kInvalidModel,
+                    source_ + ": tensor " + in_quotes(last->name) + " ends at byte " + std::to_string(end_of(*last)) +
+                        ", but the file at byte " + std::to_string(file_.size()) + ", so that " +
+                        std::to_string(end_of(*last) - file_.size()) + " bytes are missing; expected " + kWholeFile);
     }
 
     std::span<const std::byte> file_;

@@ -63,6 +63,7 @@ struct GgufTensor {
     std::vector<std::int64_t> shape;  // row-major: the file's in reverse
     std::uint32_t type = 0;           // ggml's number
     std::uint64_t offset = 0;         // from the beginning of the file, in bytes
+    std::uint64_t bytes = 0;          // all within the file; 0 too where nobody knows the type
 };
 
 struct GgufHeader {
@@ -84,8 +85,9 @@ struct GgufHeader {
 //   ...      data, from the next multiple of general.alignment
 //
 // Throws Error (kInvalidModel; kUnsupported for another version or byte order) naming the
-// source and the byte: a wrong magic, a file cut short, numbers that the file cannot hold,
-// keys or tensors that appear twice, an alignment or an offset that is none.
+// source and the byte: a wrong magic, a file cut short (by how many bytes), numbers that
+// the file cannot hold, keys or tensors that appear twice, an alignment or an offset that
+// is none, rows that are no whole blocks.
 GgufHeader parse_gguf(std::span<const std::byte> file, const std::string& source);
 
 }  // namespace offstage::engine

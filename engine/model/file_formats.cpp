@@ -12,12 +12,17 @@ namespace {
 
 using kernels::WeightType;
 
-std::vector<std::string> types_in(const kernels::ExpertLayout& layout) {
-    std::vector<std::string> names;
+void add_types(const kernels::ExpertLayout& layout, bool blocks_only, std::vector<std::string>& names) {
     for (const WeightType type : {layout.gate, layout.up, layout.down}) {
         const std::string name = kernels::name_of(type);
+        if (blocks_only && !kernels::is_blocks(type)) continue;
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
+}
+
+std::vector<std::string> types_of(const ExpertGrid& grid, bool blocks_only) {
+    std::vector<std::string> names;
+    for (const kernels::ExpertLayout& layout : grid.file_layouts) add_types(layout, blocks_only, names);
     return names;
 }
 
@@ -40,7 +45,9 @@ std::span<const FormatRow> format_rows_of(const ExpertGrid& grid) {
     RowsOfModel made;
     std::string key;
     for (const kernels::ExpertLayout& layout : grid.file_layouts) {
-        made.methods.push_back(joined(types_in(layout), " + "));
+        std::vector<std::string> types;
+        add_types(layout, false, types);
+        made.methods.push_back(joined(types, " + "));
         key +=
             made.methods.back() + " " + std::to_string(layout.hidden_dim) + "x" + std::to_string(layout.ffn_dim) + "\n";
     }
@@ -54,21 +61,19 @@ std::span<const FormatRow> format_rows_of(const ExpertGrid& grid) {
     for (std::size_t i = 0; i < grid.file_layouts.size(); ++i) {
         FormatRow& row = kept.rows[static_cast<std::size_t>(WeightType::kFile1) + i];
         row.method = kept.methods[i];
-        row.bits = static_cast<int>(std::lround(8.0 * static_cast<double>(grid.file_layouts[i].weight_bytes()) /
-                                                static_cast<double>(grid.expert_weights())));
+        // Down, as their names have it: Q8_0 is 8.5 bits.
+        row.bits = static_cast<int>(8.0 * static_cast<double>(grid.file_layouts[i].weight_bytes()) /
+                                    static_cast<double>(grid.expert_weights()));
     }
     return kept.rows;
 }
 
 std::string stored_formats_of(const ExpertGrid& grid, WeightType master) {
-    if (grid.file_layouts.empty()) return kernels::name_of(master);
-    std::vector<std::string> names;
-    for (const kernels::ExpertLayout& layout : grid.file_layouts) {
-        for (const std::string& name : types_in(layout)) {
-            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-        }
-    }
-    return joined(names, ", ");
+    return grid.file_layouts.empty() ? kernels::name_of(master) : joined(types_of(grid, false), ", ");
+}
+
+std::string block_formats_of(const ExpertGrid& grid) {
+    return joined(types_of(grid, true), ", ");
 }
 
 }  // namespace offstage::engine

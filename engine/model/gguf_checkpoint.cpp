@@ -1,12 +1,12 @@
 // GGUF files as a Checkpoint, and the parts of split ones.
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <system_error>
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/files/gguf_type.h"
 #include "engine/json.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/mapped_checkpoint.h"
@@ -15,46 +15,6 @@ namespace offstage::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using kernels::WeightType;
-
-struct NumberedType {
-    std::uint32_t number;
-    GgufType type;
-};
-
-constexpr NumberedType ours(std::uint32_t number, WeightType type) {
-    const kernels::FormatTraits& format = kernels::traits_of(type);
-    const bool blocks = format.is_blocks();
-    return {number,
-            {format.name, blocks ? static_cast<std::uint64_t>(format.group) : 1,
-             static_cast<std::uint64_t>(blocks ? format.block_bytes : format.bits / 8), true, type}};
-}
-constexpr NumberedType foreign(std::uint32_t number, const char* name, std::uint64_t weights, std::uint64_t bytes) {
-    return {number, {name, weights, bytes, false, WeightType::kF32}};
-}
-
-// (ggml's enum ggml_type)
-constexpr std::array kGgmlTypes = {
-    ours(0, WeightType::kF32),     ours(1, WeightType::kF16),     ours(2, WeightType::kQ4_0),
-    ours(3, WeightType::kQ4_1),    ours(6, WeightType::kQ5_0),    ours(7, WeightType::kQ5_1),
-    ours(8, WeightType::kQ8_0),    ours(10, WeightType::kQ2K),    ours(11, WeightType::kQ3K),
-    ours(12, WeightType::kQ4K),    ours(13, WeightType::kQ5K),    ours(14, WeightType::kQ6K),
-    ours(16, WeightType::kIq2Xxs), ours(17, WeightType::kIq2Xs),  ours(18, WeightType::kIq3Xxs),
-    ours(19, WeightType::kIq1S),   ours(20, WeightType::kIq4Nl),  ours(21, WeightType::kIq3S),
-    ours(22, WeightType::kIq2S),   ours(23, WeightType::kIq4Xs),  ours(29, WeightType::kIq1M),
-    ours(30, WeightType::kBf16),   ours(39, WeightType::kMxfp4),  foreign(9, "Q8_1", 32, 36),
-    foreign(15, "Q8_K", 256, 292), foreign(24, "I8", 1, 1),       foreign(25, "I16", 1, 2),
-    foreign(26, "I32", 1, 4),      foreign(27, "I64", 1, 8),      foreign(28, "F64", 1, 8),
-    foreign(34, "TQ1_0", 256, 54), foreign(35, "TQ2_0", 256, 66), foreign(40, "NVFP4", 64, 36),
-};
-
-std::string readable_types() {
-    std::string names;
-    for (const NumberedType& row : kGgmlTypes) {
-        if (row.type.supported) names += (names.empty() ? "" : ", ") + std::string(row.type.name);
-    }
-    return "one of " + names;
-}
 
 // NAME-00002-of-00005.gguf: NAME-, 2, 5.
 struct SplitName {
@@ -79,41 +39,19 @@ std::optional<SplitName> split_name(const fs::path& file) {
     return name;
 }
 
-TensorView view_of(const GgufTensor& tensor, std::span<const std::byte> file, const std::string& source) {
+TensorView view_of(const GgufTensor& tensor, std::span<const std::byte> file) {
     TensorView view;
     view.name = tensor.name;
     view.shape = tensor.shape;
     const GgufType type = gguf_type(tensor.type);
     view.type = type.type;
     view.supported_type = type.supported;
-    view.type_name = type.weights > 0 ? type.name : "type number " + std::to_string(tensor.type);
-    if (type.weights == 0) return view;  // how many bytes it has is not known
-    const std::string what = source + ": tensor " + in_quotes(tensor.name);
-    const auto n = static_cast<std::uint64_t>(view.n_elements());
-    const std::uint64_t columns = view.shape.empty() ? 1 : static_cast<std::uint64_t>(view.shape.back());
-    if (columns % type.weights != 0) {
-        throw Error(ErrorKind::kInvalidModel, what + " has rows of " + std::to_string(columns) + " weights in " +
-                                                  view.type_name + "; expected a multiple of " +
-                                                  std::to_string(type.weights));
-    }
-    const std::uint64_t bytes = n / type.weights * type.bytes;
-    if (bytes > file.size() - tensor.offset) {
-        throw Error(ErrorKind::kInvalidModel, what + " needs bytes " + std::to_string(tensor.offset) + " to " +
-                                                  std::to_string(tensor.offset + bytes) + ", but the file ends after " +
-                                                  std::to_string(file.size()) +
-                                                  "; expected a whole file; this one was cut short or is damaged");
-    }
-    view.bytes = file.subspan(tensor.offset, bytes);
+    view.type_name = gguf_type_name(tensor.type);
+    view.bytes = file.subspan(tensor.offset, tensor.bytes);
     return view;
 }
 
 }  // namespace
-
-GgufType gguf_type(std::uint32_t number) {
-    const auto* const found = std::find_if(kGgmlTypes.begin(), kGgmlTypes.end(),
-                                           [&](const NumberedType& row) { return row.number == number; });
-    return found == kGgmlTypes.end() ? GgufType{"", 0, 0, false, WeightType::kF32} : found->type;
-}
 
 std::vector<fs::path> gguf_parts_of(const fs::path& file) {
     const std::optional<SplitName> name = split_name(file);
@@ -157,7 +95,7 @@ std::vector<fs::path> gguf_models_in(const fs::path& folder) {
 
 std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
     const std::vector<fs::path> parts = gguf_parts_of(file);
-    auto checkpoint = std::make_unique<MappedCheckpoint>(parts.front().string(), readable_types());
+    auto checkpoint = std::make_unique<MappedCheckpoint>(parts.front().string(), readable_gguf_types());
     std::unordered_set<std::string> names;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         MappedFile map(parts[i]);
@@ -173,7 +111,7 @@ std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
         }
         std::vector<TensorView> tensors;
         for (const GgufTensor& tensor : header.tensors) {
-            tensors.push_back(view_of(tensor, map.bytes(), source));
+            tensors.push_back(view_of(tensor, map.bytes()));
             if (!names.insert(tensors.back().name).second) {
                 throw Error(ErrorKind::kInvalidModel, source + ": tensor " + in_quotes(tensors.back().name) +
                                                           " is in another part of the model too; expected it once");

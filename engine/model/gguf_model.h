@@ -34,14 +34,4 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file);
 // and shapes. Throws Error as reading config.json does, naming the metadata's keys.
 ModelSpec read_gguf_spec(const std::filesystem::path& file);
 
-// A tensor type of ggml by its number, as GGUF files name it.
-struct GgufType {
-    const char* name;
-    std::uint64_t weights;  // of a block; 0: nobody knows this number
-    std::uint64_t bytes;
-    bool supported;  // type is one of ours
-    kernels::WeightType type;
-};
-GgufType gguf_type(std::uint32_t number);
-
 }  // namespace offstage::engine

@@ -11,6 +11,7 @@
 
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"
+#include "engine/files/gguf_type.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
@@ -51,6 +52,16 @@ std::pair<std::string, std::string> repository_of(std::string_view folder) {
     const std::size_t end = folder.find("--");
     if (end == std::string_view::npos) return {"", std::string(folder)};
     return {std::string(folder.substr(0, end)), std::string(folder.substr(end + 2))};
+}
+
+// ORG_REPOSITORY-GGUF_NAME, as llama.cpp calls what it fetches: ORG and NAME. Another
+// name: nothing, and that.
+std::pair<std::string, std::string> fetched_name_of(const std::string& file) {
+    constexpr std::string_view kEnd = "-gguf_";
+    const std::size_t repository_end = lower(file).find(kEnd);
+    const std::size_t publisher_end = file.find('_');
+    if (repository_end == std::string::npos || publisher_end >= repository_end) return {"", file};
+    return {file.substr(0, publisher_end), file.substr(repository_end + kEnd.size())};
 }
 
 // What goes with pictures, sound or another model, and is none to talk with.
@@ -244,7 +255,15 @@ class ModelSearch {
             }
         }
         for (const auto& [file_name, path] : files) {
-            if (is_new(path) && taken_.insert(inside / file_name).second) look_at_file(path, file_name);
+            if (!is_new(path) || !taken_.insert(inside / file_name).second) continue;
+            if (origin_ != ModelOrigin::kLlamaCpp || !publisher_.empty()) {
+                look_at_file(path, file_name);
+                continue;
+            }
+            const auto [publisher, name_there] = fetched_name_of(file_name);
+            publisher_ = publisher;
+            look_at_file(path, name_there);
+            publisher_.clear();
         }
         if (has_config && bytes > 0 && taken_.insert(inside / "").second) {
             look_at_folder(folder, name.empty() ? folder.filename().string() : name, bytes);

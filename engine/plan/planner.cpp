@@ -1,12 +1,50 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/error.h"
 #include "engine/plan/format_search.h"
 #include "engine/plan/placer.h"
+#include "engine/print.h"
 
 namespace offstage::engine {
+namespace {
+
+// What a person calls a format of this model.
+std::string shown_name(const ModelDemand& demand, kernels::WeightType format) {
+    const bool of_file = kernels::traits_of(format).is_of_file();
+    return of_file && !demand.file_blocks.empty() ? demand.file_blocks + " (as in the file)" : name_of(format);
+}
+
+// Which experts of a file's blocks the plan quantizes a second time; empty: none.
+std::string requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity* sensitivity) {
+    if (demand.file_blocks.empty()) return {};
+    std::int64_t n = 0;
+    double squared = 0;
+    std::string names;
+    for (const FormatDemand& f : demand.formats) {
+        if (kernels::traits_of(f.format).is_of_file()) continue;
+        std::int64_t n_of_format = 0;
+        for (std::size_t i = 0; i < plan.formats.size(); ++i) {
+            if (plan.formats[i] != f.format) continue;
+            ++n_of_format;
+            const auto expert = static_cast<std::int64_t>(i);
+            const double error = sensitivity == nullptr ? kernels::traits_of(f.format).typical_error
+                                                        : sensitivity->error(f.format, expert / demand.n_experts,
+                                                                             expert % demand.n_experts);
+            squared += error * error;
+        }
+        if (n_of_format > 0) names += (names.empty() ? "" : ", ") + std::string(name_of(f.format));
+        n += n_of_format;
+    }
+    if (n == 0) return {};
+    return "Quantized a second time: " + std::to_string(n) + " experts go from the file's " + demand.file_blocks +
+           " to " + names + ", with a relative squared error of " + print("%.2g", squared / static_cast<double>(n)) +
+           " against the file.";
+}
+
+}  // namespace
 
 std::int64_t Plan::n_resident() const {
     return std::count(places.begin(), places.end(), Place::kDevice);
@@ -62,12 +100,10 @@ std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
     return rooms;
 }
 
-Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-               const PlanCosts& costs) {
-    if (budget.theta != 0) {
-        throw Error(ErrorKind::kInvalidInput, "Skipping neurons is not supported yet: theta is " +
-                                                  std::to_string(budget.theta) + "; expected 0.");
-    }
+namespace {
+
+Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+                  const PlanCosts& costs) {
     const bool has_costs = costs.cost != nullptr && costs.sensitivity != nullptr;
     if (budget.quality.allows_fewer_bits()) {
         if (budget.uniform.has_value()) {
@@ -83,7 +119,7 @@ Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity
                                         [&](const FormatDemand& f) { return f.format == *budget.uniform; });
         if (found == formats.end()) {
             std::string names;
-            for (const FormatDemand& f : formats) names += (names.empty() ? "" : ", ") + std::string(name_of(f.format));
+            for (const FormatDemand& f : formats) names += (names.empty() ? "" : ", ") + shown_name(demand, f.format);
             const char* const wanted = name_of(*budget.uniform);
             if (kernels::is_packed(*budget.uniform) && demand.hidden_dim % kernels::kPackedBlock != 0) {
                 throw Error(ErrorKind::kInvalidInput,
@@ -98,6 +134,21 @@ Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity
     }
     Plan plan = place_experts(demand, budget, popularity, kind, choice);
     if (costs.sensitivity != nullptr) plan.predicted_loss = predicted_loss(plan, *costs.sensitivity, popularity);
+    return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+               const PlanCosts& costs) {
+    if (budget.theta != 0) {
+        throw Error(ErrorKind::kInvalidInput, "Skipping neurons is not supported yet: theta is " +
+                                                  std::to_string(budget.theta) + "; expected 0.");
+    }
+    Plan plan = plan_formats(demand, budget, popularity, kind, costs);
+    if (const std::string note = requantized_note(plan, demand, costs.sensitivity); !note.empty()) {
+        plan.note += (plan.note.empty() ? "" : " ") + note;
+    }
     return plan;
 }
 

@@ -46,6 +46,9 @@ struct ModelDemand {
     // Else empty.
     std::vector<FormatDemand> file_formats;
     std::vector<std::uint8_t> layer_format;
+    // The block formats that the file has experts in, "Q4_K, Q6_K": another format is a
+    // second quantization of the same values, and a plan with such experts says so.
+    std::string file_blocks;
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
     std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
@@ -130,6 +133,9 @@ struct PlanCosts {
 // the floor allows, placed by popularity and in whole layers, so the result is never
 // forecast slower than they. Nor does more VRAM make it slower, wherever an expert's turn
 // on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
+//
+// Experts of a file's blocks stay as they are unless budget.uniform or budget.quality is
+// set; the plan's note says which are quantized a second time, and how much that loses.
 //
 // Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do
 // not fit (by how many bytes, and what would fit: a shorter context, this much memory),

@@ -5,6 +5,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
@@ -67,6 +68,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
         const FormatDemand row = row_of(format.type);
         if (row.bits_per_weight < demand.formats.front().bits_per_weight) demand.formats.push_back(row);
     }
+    demand.file_blocks = block_formats_of(grid);
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
     demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);

@@ -7,6 +7,7 @@
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/run/load_planner.h"
@@ -90,7 +91,9 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
         for (const PlacementKind kind : {PlacementKind::kLayers, PlacementKind::kPopular}) {
             PlanReport::Compared one;
             one.name = std::string(kind == PlacementKind::kLayers ? "whole layers, " : "popular experts, ") +
-                       kernels::name_of(f.format);
+                       (kernels::traits_of(f.format).is_of_file()
+                            ? stored_formats_of(report.shape.spec.experts, report.shape.type)
+                            : std::string(kernels::name_of(f.format)));
             try {
                 one.plan = make_plan(report.demand, budget, report.popularity, kind, costs);
                 if (floor.max_loss > 0 && one.plan.predicted_loss > floor.max_loss) continue;

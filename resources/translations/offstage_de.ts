@@ -2397,28 +2397,12 @@
         <translation>%1: Byte %2: %3; erwartet: %4</translation>
     </message>
     <message>
-        <source>%1 needs %2 bytes, but the file ends after %3</source>
-        <translation>%1 braucht %2 Bytes, aber die Datei endet nach %3</translation>
-    </message>
-    <message>
-        <source>a whole file; this one was cut short or is damaged</source>
-        <translation>eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
-    </message>
-    <message>
         <source>the file begins with %1</source>
         <translation>die Datei beginnt mit %1</translation>
     </message>
     <message>
         <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
         <translation>%1: ist eine Big-Endian-GGUF-Datei; erwartet: eine in Little-Endian</translation>
-    </message>
-    <message>
-        <source>%1: is GGUF version %2; expected version 2 or 3</source>
-        <translation>%1: ist GGUF in Version %2; erwartet: Version 2 oder 3</translation>
-    </message>
-    <message>
-        <source>no more than a file of %1 bytes can hold, and at most %2</source>
-        <translation>nicht mehr, als eine Datei von %1 Bytes fassen kann, und höchstens %2</translation>
     </message>
     <message>
         <source>the number of tensors</source>
@@ -2509,10 +2493,6 @@
         <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: ein Vielfaches der Ausrichtung, %4</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data, but the file has %4 bytes; expected a whole file; this one was cut short or is damaged</source>
-        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten, aber die Datei hat %4 Bytes; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
-    </message>
-    <message>
         <source>a list of lists</source>
         <translation>eine Liste von Listen</translation>
     </message>
@@ -2527,18 +2507,6 @@
     <message>
         <source>a list of numbers</source>
         <translation>eine Liste von Zahlen</translation>
-    </message>
-    <message>
-        <source>type number %1</source>
-        <translation>Typ Nummer %1</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 has rows of %3 weights in %4; expected a multiple of %5</source>
-        <translation>%1: Tensor %2 hat Zeilen von %3 Gewichten in %4; erwartet: ein Vielfaches von %5</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 needs bytes %3 to %4, but the file ends after %5; expected a whole file; this one was cut short or is damaged</source>
-        <translation>%1: Tensor %2 braucht die Bytes %3 bis %4, aber die Datei endet nach %5; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
     </message>
     <message>
         <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
@@ -2623,6 +2591,70 @@
     <message>
         <source>sha256: and hexadecimal digits</source>
         <translation>sha256: und hexadezimale Ziffern</translation>
+    </message>
+    <message>
+        <source>Quantized a second time: %1 experts go from the file&apos;s %2 to %3, with a relative squared error of %4 against the file.</source>
+        <translation>Ein zweites Mal quantisiert: %1 Experten kommen von %2 der Datei nach %3, mit einem relativen quadratischen Fehler von %4 gegenüber der Datei.</translation>
+    </message>
+    <message>
+        <source>%1 (as in the file)</source>
+        <translation>%1 (wie in der Datei)</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
+        <translation>%1 braucht %2 Bytes, aber die Datei endet nach %3, um %4 zu früh</translation>
+    </message>
+    <message>
+        <source>a whole file; this one was cut short or is damaged: fetch it again</source>
+        <translation>eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
+        <translation>&quot;GGUF&quot;; sie sieht nach einem Verweis von Git LFS aus: bitte die Datei selbst holen, &quot;git lfs pull&quot;</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it looks like a web page: fetch the file itself</source>
+        <translation>&quot;GGUF&quot;; sie sieht nach einer Webseite aus: bitte die Datei selbst holen</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it is of the time before GGUF: fetch a newer file of the model</source>
+        <translation>&quot;GGUF&quot;; sie stammt aus der Zeit vor GGUF: bitte eine neuere Datei des Modells holen</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it is another file or damaged: fetch it again</source>
+        <translation>&quot;GGUF&quot;; es ist eine andere Datei oder sie ist beschädigt: bitte noch einmal laden</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold</source>
+        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: nicht mehr, als eine Datei von %4 Bytes fassen kann</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
+        <translation>%1: Tensor %2 endet bei Byte %3, die Datei aber bei Byte %4, so dass %5 Bytes fehlen; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
+    </message>
+    <message>
+        <source>unknown type %1</source>
+        <translation>unbekannter Typ %1</translation>
+    </message>
+    <message>
+        <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
+        <translation>eines von %1; bitte eine Datei dieses Modells in einem davon nehmen, etwa Q4_K_M</translation>
+    </message>
+    <message>
+        <source>%1 has rows of %2 weights in %3</source>
+        <translation>%1 hat Zeilen von %2 Gewichten in %3</translation>
+    </message>
+    <message>
+        <source>a multiple of %1</source>
+        <translation>ein Vielfaches von %1</translation>
+    </message>
+    <message>
+        <source>%1: is GGUF version %2; expected version 2 or 3: fetch a newer file of the model</source>
+        <translation>%1: ist GGUF-Version %2; erwartet: Version 2 oder 3: bitte eine neuere Datei des Modells holen</translation>
+    </message>
+    <message>
+        <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
+        <translation>nicht mehr, als eine Datei von %1 Bytes fassen kann, und höchstens %2: bitte noch einmal laden</translation>
     </message>
 </context>
 <context>
@@ -5427,10 +5459,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>%1 Bit</translation>
     </message>
     <message>
-        <source>%1 × %2 experts</source>
-        <translation>%1 × %2 Experten</translation>
-    </message>
-    <message>
         <source>Fits · %1</source>
         <translation>Passt · %1</translation>
     </message>
@@ -5476,6 +5504,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Fits, partly on disk</source>
         <translation>Passt, zum Teil auf der Platte</translation>
+    </message>
+    <message>
+        <source>%1 experts × %2 layers</source>
+        <translation>%1 Experten × %2 Schichten</translation>
     </message>
 </context>
 <context>
@@ -6502,6 +6534,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>32 bits, exact</source>
         <translation>32 Bit, exakt</translation>
+    </message>
+    <message>
+        <source>As in the file: %1</source>
+        <translation>Wie in der Datei: %1</translation>
+    </message>
+    <message>
+        <source>No format of ours has fewer bits than this file&apos;s</source>
+        <translation>Kein eigenes Format hat weniger Bits als das dieser Datei</translation>
     </message>
 </context>
 <context>

@@ -2397,28 +2397,12 @@
         <translation>%1: byte %2: %3; cần %4</translation>
     </message>
     <message>
-        <source>%1 needs %2 bytes, but the file ends after %3</source>
-        <translation>%1 cần %2 byte, nhưng tệp kết thúc sau %3</translation>
-    </message>
-    <message>
-        <source>a whole file; this one was cut short or is damaged</source>
-        <translation>một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
-    </message>
-    <message>
         <source>the file begins with %1</source>
         <translation>tệp bắt đầu bằng %1</translation>
     </message>
     <message>
         <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
         <translation>%1: là tệp GGUF kiểu big-endian; cần tệp kiểu little-endian</translation>
-    </message>
-    <message>
-        <source>%1: is GGUF version %2; expected version 2 or 3</source>
-        <translation>%1: là GGUF phiên bản %2; cần phiên bản 2 hoặc 3</translation>
-    </message>
-    <message>
-        <source>no more than a file of %1 bytes can hold, and at most %2</source>
-        <translation>không nhiều hơn mức một tệp %1 byte chứa được, và tối đa %2</translation>
     </message>
     <message>
         <source>the number of tensors</source>
@@ -2509,10 +2493,6 @@
         <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần một bội số của căn chỉnh, %4</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data, but the file has %4 bytes; expected a whole file; this one was cut short or is damaged</source>
-        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu, nhưng tệp có %4 byte; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
-    </message>
-    <message>
         <source>a list of lists</source>
         <translation>một danh sách của danh sách</translation>
     </message>
@@ -2527,18 +2507,6 @@
     <message>
         <source>a list of numbers</source>
         <translation>một danh sách số</translation>
-    </message>
-    <message>
-        <source>type number %1</source>
-        <translation>kiểu số %1</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 has rows of %3 weights in %4; expected a multiple of %5</source>
-        <translation>%1: tensor %2 có các hàng %3 trọng số kiểu %4; cần một bội số của %5</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 needs bytes %3 to %4, but the file ends after %5; expected a whole file; this one was cut short or is damaged</source>
-        <translation>%1: tensor %2 cần các byte từ %3 đến %4, nhưng tệp kết thúc sau %5; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
     </message>
     <message>
         <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
@@ -2623,6 +2591,70 @@
     <message>
         <source>sha256: and hexadecimal digits</source>
         <translation>sha256: và các chữ số thập lục phân</translation>
+    </message>
+    <message>
+        <source>Quantized a second time: %1 experts go from the file&apos;s %2 to %3, with a relative squared error of %4 against the file.</source>
+        <translation>Lượng tử hóa lần thứ hai: %1 chuyên gia chuyển từ %2 của tệp sang %3, với sai số bình phương tương đối %4 so với tệp.</translation>
+    </message>
+    <message>
+        <source>%1 (as in the file)</source>
+        <translation>%1 (như trong tệp)</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
+        <translation>%1 cần %2 byte, nhưng tệp kết thúc sau %3, sớm hơn %4</translation>
+    </message>
+    <message>
+        <source>a whole file; this one was cut short or is damaged: fetch it again</source>
+        <translation>một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
+        <translation>&quot;GGUF&quot;; trông giống con trỏ Git LFS: hãy tải chính tệp đó, &quot;git lfs pull&quot;</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it looks like a web page: fetch the file itself</source>
+        <translation>&quot;GGUF&quot;; trông giống một trang web: hãy tải chính tệp đó</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it is of the time before GGUF: fetch a newer file of the model</source>
+        <translation>&quot;GGUF&quot;; tệp này có từ trước thời GGUF: hãy tải tệp mới hơn của mô hình</translation>
+    </message>
+    <message>
+        <source>&quot;GGUF&quot;; it is another file or damaged: fetch it again</source>
+        <translation>&quot;GGUF&quot;; đây là một tệp khác hoặc bị hỏng: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold</source>
+        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần không quá mức mà một tệp %4 byte có thể chứa</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
+        <translation>%1: tensor %2 kết thúc tại byte %3, nhưng tệp kết thúc tại byte %4, nên thiếu %5 byte; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>unknown type %1</source>
+        <translation>kiểu %1 không rõ</translation>
+    </message>
+    <message>
+        <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
+        <translation>một trong %1; hãy dùng tệp của mô hình này ở một trong các kiểu đó, chẳng hạn Q4_K_M</translation>
+    </message>
+    <message>
+        <source>%1 has rows of %2 weights in %3</source>
+        <translation>%1 có các hàng %2 trọng số kiểu %3</translation>
+    </message>
+    <message>
+        <source>a multiple of %1</source>
+        <translation>một bội số của %1</translation>
+    </message>
+    <message>
+        <source>%1: is GGUF version %2; expected version 2 or 3: fetch a newer file of the model</source>
+        <translation>%1: là GGUF phiên bản %2; cần phiên bản 2 hoặc 3: hãy tải tệp mới hơn của mô hình</translation>
+    </message>
+    <message>
+        <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
+        <translation>không quá mức mà một tệp %1 byte có thể chứa, và nhiều nhất %2: hãy tải lại</translation>
     </message>
 </context>
 <context>
@@ -5422,10 +5454,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>%1 bit</translation>
     </message>
     <message>
-        <source>%1 × %2 experts</source>
-        <translation>%1 × %2 chuyên gia</translation>
-    </message>
-    <message>
         <source>Fits · %1</source>
         <translation>Vừa · %1</translation>
     </message>
@@ -5470,6 +5498,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Fits, partly on disk</source>
         <translation>Vừa, một phần trên đĩa</translation>
+    </message>
+    <message>
+        <source>%1 experts × %2 layers</source>
+        <translation>%1 chuyên gia × %2 lớp</translation>
     </message>
 </context>
 <context>
@@ -6495,6 +6527,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>32 bits, exact</source>
         <translation>32 bit, chính xác</translation>
+    </message>
+    <message>
+        <source>As in the file: %1</source>
+        <translation>Như trong tệp: %1</translation>
+    </message>
+    <message>
+        <source>No format of ours has fewer bits than this file&apos;s</source>
+        <translation>Không định dạng nào của chúng tôi có ít bit hơn tệp này</translation>
     </message>
 </context>
 <context>

@@ -180,6 +180,10 @@ class ChatTemplateTest : public QObject {
         row("{{ 'a'.encode() }}", "the method 'encode'");
         row("{{ 'a'.format }}", "the method 'format'");
         row("{{ ''.__class__.__mro__ }}", "");
+        row("{{ self.__init__.__globals__ }}", "");
+        row("{{ cycler.__init__.__globals__.os.popen('id').read() }}", "");
+        row("{{ messages | attr('__class__') }}", "the filter 'attr'");
+        row("{{ __import__('os').system('id') }}", "the function '__import__'");
         row("{{ messages.append(1) }}", "the method 'append'");
         row("{{ {}.update({}) }}", "the method 'update'");
         row("{{ 'a %s' % 1 }}", "text formatting");

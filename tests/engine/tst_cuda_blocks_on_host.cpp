@@ -3,7 +3,6 @@
 // move them, the logits are the CPU's. No GPU is tested.
 
 #include <map>
-#include <random>
 #include <set>
 
 #include <QTemporaryDir>
@@ -13,9 +12,8 @@
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 #include "tests/cuda_host/cuda_host.h"
-#include "tests/engine/gguf_writer.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
-#include "tests/kernels/packed_data.h"
 #include "tests/sanitized.h"
 
 using namespace offstage;
@@ -29,92 +27,6 @@ constexpr int kAnswer = test::kSanitized ? 2 : 4;  // tokens
 // Without cuBLAS products are float32 throughout; with it, of more than 8 rows, bf16.
 constexpr double kExact = 1e-4;
 constexpr double kRounded = 3e-2;
-
-// ggml's number of a type.
-std::uint32_t number_of(WeightType type) {
-    switch (type) {
-        case WeightType::kQ8_0:
-            return 8;
-        case WeightType::kQ3K:
-            return 11;
-        case WeightType::kQ4K:
-            return 12;
-        case WeightType::kQ5K:
-            return 13;
-        case WeightType::kQ6K:
-            return 14;
-        case WeightType::kIq4Xs:
-            return 23;
-        default:
-            qFatal("no number for this type");
-    }
-}
-
-// Qwen3-MoE with random weights as a quantizer mixes them: down, values and logits in more
-// bits than the rest, layers of several kinds.
-void write_mixed_gguf(const std::string& path) {
-    constexpr std::uint64_t kVocab = 48, kHidden = 256, kFfn = 256, kExperts = 6, kHeads = 4, kKvHeads = 2, kDim = 64;
-    tests::GgufWriter writer;
-    const std::string a = "qwen3moe.";
-    writer.add("general.architecture", "qwen3moe").add("general.name", "mixed");
-    for (const auto& [key, value] :
-         std::initializer_list<std::pair<const char*, std::uint32_t>>{{"block_count", 3},
-                                                                      {"context_length", 128},
-                                                                      {"embedding_length", kHidden},
-                                                                      {"feed_forward_length", kFfn},
-                                                                      {"attention.head_count", kHeads},
-                                                                      {"attention.head_count_kv", kKvHeads},
-                                                                      {"attention.key_length", kDim},
-                                                                      {"attention.value_length", kDim},
-                                                                      {"expert_count", kExperts},
-                                                                      {"expert_used_count", 2},
-                                                                      {"expert_feed_forward_length", kFfn}}) {
-        writer.add(a + key, value);
-    }
-    writer.add(a + "rope.freq_base", 1e6f).add(a + "attention.layer_norm_rms_epsilon", 1e-6f);
-    std::mt19937 generator(11);
-    const auto blocks = [&](const std::string& name, const std::vector<std::uint64_t>& shape, WeightType type) {
-        const auto n_cols = static_cast<std::int64_t>(shape.back());
-        std::size_t n_rows = 1;
-        for (std::size_t i = 0; i + 1 < shape.size(); ++i) n_rows *= shape[i];
-        const std::size_t row_bytes = kernels::row_bytes(type, n_cols);
-        std::vector<std::byte> bytes(n_rows * row_bytes);
-        for (std::size_t r = 0; r < n_rows; ++r) {
-            kernels::test::fill_block_row(type, n_cols, generator, 0.25f, bytes.data() + r * row_bytes);
-        }
-        writer.add_tensor(name, shape, number_of(type), bytes);
-    };
-    const auto floats = [&](const std::string& name, const std::vector<std::uint64_t>& shape, float middle) {
-        std::uint64_t n = 1;
-        for (const std::uint64_t dim : shape) n *= dim;
-        std::uniform_real_distribution<float> uniform(middle - 0.3f, middle + 0.3f);
-        std::vector<float> values(n);
-        for (float& value : values) value = uniform(generator);
-        writer.add_floats(name, shape, values);
-    };
-    blocks("token_embd.weight", {kVocab, kHidden}, WeightType::kQ4K);
-    blocks("output.weight", {kVocab, kHidden}, WeightType::kQ6K);
-    floats("output_norm.weight", {kHidden}, 1.0f);
-    const WeightType kinds[3][3] = {{WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ6K},
-                                    {WeightType::kQ5K, WeightType::kQ3K, WeightType::kIq4Xs},
-                                    {WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ8_0}};
-    for (int layer = 0; layer < 3; ++layer) {
-        const std::string p = "blk." + std::to_string(layer) + ".";
-        floats(p + "attn_norm.weight", {kHidden}, 1.0f);
-        floats(p + "ffn_norm.weight", {kHidden}, 1.0f);
-        floats(p + "attn_q_norm.weight", {kDim}, 1.0f);
-        floats(p + "attn_k_norm.weight", {kDim}, 1.0f);
-        floats(p + "ffn_gate_inp.weight", {kExperts, kHidden}, 0.0f);
-        blocks(p + "attn_q.weight", {kHeads * kDim, kHidden}, WeightType::kQ4K);
-        blocks(p + "attn_k.weight", {kKvHeads * kDim, kHidden}, WeightType::kQ4K);
-        blocks(p + "attn_v.weight", {kKvHeads * kDim, kHidden}, layer == 1 ? WeightType::kQ4K : WeightType::kQ6K);
-        blocks(p + "attn_output.weight", {kHidden, kHeads * kDim}, WeightType::kQ5K);
-        blocks(p + "ffn_gate_exps.weight", {kExperts, kFfn, kHidden}, kinds[layer][0]);
-        blocks(p + "ffn_up_exps.weight", {kExperts, kFfn, kHidden}, kinds[layer][1]);
-        blocks(p + "ffn_down_exps.weight", {kExperts, kHidden, kFfn}, kinds[layer][2]);
-    }
-    writer.write(path);
-}
 
 QString problems() {
     QString all;
@@ -133,7 +45,7 @@ class TestCudaBlocksOnHost : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    void initTestCase() { write_mixed_gguf(path_of(QStringLiteral("mixed"))); }
+    void initTestCase() { tests::write_mixed_gguf(path_of(QStringLiteral("mixed"))); }
     void init() { reset(true); }
 
     void logits_areThoseOfTheCpu_data() {

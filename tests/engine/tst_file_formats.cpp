@@ -272,7 +272,7 @@ class TestFileFormats : public QObject {
         const auto names = format_rows_of(grid);
         QCOMPARE(std::string(names[static_cast<std::size_t>(WeightType::kFile1)].method), std::string("Q4_K + Q6_K"));
         QCOMPARE(names[static_cast<std::size_t>(WeightType::kFile1)].bits, 5);
-        QCOMPARE(names[static_cast<std::size_t>(WeightType::kFile2)].bits, 5);  // 4.5
+        QCOMPARE(names[static_cast<std::size_t>(WeightType::kFile2)].bits, 4);  // 4.5
         QCOMPARE(model.packed(1, 0).size(), grid.expert_bytes(WeightType::kFile2));
 
         // Opened again, the spec says the same.

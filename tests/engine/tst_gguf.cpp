@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 #include "engine/files/gguf.h"
+#include "engine/files/gguf_type.h"
 #include "engine/files/mapped_file.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
@@ -324,6 +325,74 @@ class TestGguf : public QObject {
         QVERIFY(contains(parse(GgufWriter().add_tensor("t", {1, 1, 1, 1, 1}, 0, "").bytes()), "has 5 dimensions"));
     }
 
+    // Files after those that other programs were attacked with; the fuzzer starts with them too.
+    void attack_isRefused_data() {
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* file, const char* words) { QTest::newRow(file) << QString::fromLatin1(words); };
+        // CVE-2024-21802: more dimensions than the reader has room for
+        row("many-dimensions", "byte 85: tensor \"t\" has 2147483647 dimensions; expected at most 4");
+        // CVE-2024-21836, CVE-2024-23605, CVE-2026-27940: a count times the size of one wraps
+        row("many-tensors", "the number of tensors is 72057594037927936; expected no more than a file of 192 bytes");
+        row("many-tensors-2", "the number of tensors is 50127021939428129; expected no more than a file of 192 bytes");
+        row("many-pairs", "the number of metadata pairs is 2305843009213693953; expected no more than a file of 96");
+        // CVE-2024-21825: the items of a list times their size wrap
+        row("list-too-long", "the length of the metadata \"a\" is 2305843009213693953; expected no more");
+        row("list-of-texts-too-long", "the length of the metadata \"a\" is 1152921504606846977; expected no more");
+        row("list-of-no-type", "the metadata \"a\", the type of its items, is 13; expected a type from 0 to 12");
+        row("lists-in-lists", "the metadata \"a\" is a list of lists of lists; expected fewer levels");
+        // CVE-2024-23496: a text whose length and one more are none
+        row("text-of-all-bytes", "a metadata key needs 18446744073709551615 bytes, but the file ends after 64");
+        row("value-of-all-bytes", "the metadata \"a\" needs 18446744073709551615 bytes, but the file ends after 96");
+        // CVE-2025-49847: a token whose length is no 32-bit number
+        row("token-of-2-GiB", "the metadata \"tokenizer.ggml.tokens\" needs 2147483649 bytes, but the file ends");
+        // CVE-2024-32878: reading ends in the middle, and what was never set is given back
+        row("key-twice", "the metadata \"general.architecture\" is there twice; expected each once");
+        row("ends-in-a-pair", "expected a whole file; this one was cut short or is damaged: fetch it again");
+        // CVE-2025-53630: every tensor could be, the sum of their sizes wraps
+        row("sum-of-sizes", "tensor \"d\" ends at byte ");
+        // CVE-2026-33298: the product of the dimensions wraps
+        row("product-of-dimensions", "tensor \"t\" has a dimension of 4294967296; expected fewer than 2^59 weights");
+        row("negative-dimension", "tensor \"t\" has a dimension of 18446744073709551612; expected fewer than 2^59");
+        row("zero-hides-dimensions", "tensor \"t\" has a dimension of 288230376151711744; expected fewer than 2^59");
+        // CVE-2026-7482: dimensions that promise more than the file has
+        row("false-dimensions",
+            "tensor \"t\" ends at byte 4194432, but the file at byte 192, so that 4194240 bytes are missing");
+        row("false-dimensions-of-blocks",
+            "tensor \"t\" ends at byte 36992, but the file at byte 192, so that 36800 bytes are missing");
+        row("rows-of-part-blocks", "tensor \"t\" has rows of 100 weights in Q4_K; expected a multiple of 256");
+        row("offset-beyond-the-file", "tensor \"t\" ends at byte 4240, but the file at byte 192");
+        row("offset-wraps", "tensor \"t\" begins at byte 18446744073709551488 of the data; expected no more than");
+        row("offset-of-no-alignment",
+            "tensor \"t\" begins at byte 4 of the data; expected a multiple of the alignment, 32");
+        row("alignment-zero", "\"general.alignment\" is 0; expected an integer from 1 to 1048576");
+        row("alignment-24", "\"general.alignment\" is 24; expected a power of two");
+        row("alignment-huge", "\"general.alignment\" is 2147483648; expected an integer from 1 to 1048576");
+        row("alignment-is-a-text", "\"general.alignment\" is \"32\"; expected an integer from 1 to 1048576");
+        row("alignment-64-offset-32",
+            "tensor \"t\" begins at byte 32 of the data; expected a multiple of the alignment, 64");
+        row("tensor-twice", "tensor \"t\" is there twice; expected each once");
+        row("no-magic", "byte 0: the file begins with \"GGUP\"; expected \"GGUF\"; it is another file or damaged");
+        row("big-endian", "is a big-endian GGUF file; expected a little-endian one");
+    }
+    void attack_isRefused() {
+        QFETCH(QString, words);
+        const QString path = sourcePath(QStringLiteral("tests/fuzz/corpus/gguf_model/")) + QTest::currentDataTag();
+        const QString error = errorOf([&] { static_cast<void>(open_gguf(path.toStdString())); });
+        QVERIFY2(error.contains(words), qPrintable(error));
+        QVERIFY2(error.startsWith(path + QStringLiteral(": ")), qPrintable(error));
+        QCOMPARE(errorOf([&] { static_cast<void>(read_gguf_spec(path.toStdString())); }), error);
+    }
+    void everyStoredFile_endsInAnError() {
+        const QDir folder(sourcePath(QStringLiteral("tests/fuzz/corpus/gguf_model")));
+        const QStringList files = folder.entryList(QDir::Files);
+        QVERIFY(files.size() >= 31);
+        for (const QString& file : files) {
+            const QString path = folder.filePath(file);
+            const QString error = errorOf([&] { static_cast<void>(open(on(path.toStdString()))); });
+            QVERIFY2(error.contains(file), qPrintable(error));
+        }
+    }
+
     void badModel_isNamed_data() {
         QTest::addColumn<QString>("changed");
         QTest::addColumn<QString>("words");
@@ -338,9 +407,11 @@ class TestGguf : public QObject {
         row("layers", "\"qwen3moe.block_count\" is \"four\"; expected an integer");
         row("more layers", "tensor \"blk.4.ffn_gate_exps.weight\" is missing");
         row("ffn", "tensor \"blk.0.ffn_gate_exps.weight\" has shape");
-        row("type", "tensor \"blk.0.attn_output.weight\" has dtype type number 41; expected one of F32, F16, Q4_0");
-        row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8; expected one of");
-        row("cut", "expected a whole file; this one was cut short or is damaged");
+        row("type", "tensor \"blk.0.attn_output.weight\" has dtype unknown type 41; expected one of F32, F16, Q4_0");
+        row("NVFP4", "tensor \"blk.0.attn_output.weight\" has dtype NVFP4 (type 40); expected one of F32, F16, Q4_0");
+        row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8 (type 24); expected one of");
+        row("what to take instead", "MXFP4; take a file of this model in one of them, such as its Q4_K_M");
+        row("cut", "so that 5000 bytes are missing; expected a whole file; this one was cut short or is damaged");
         row("no embedding", "tensor \"token_embd.weight\" is missing or no matrix");
         row("blocks in part", "has rows of 7 weights in Q8_0; expected a multiple of 32");
     }
@@ -365,7 +436,10 @@ class TestGguf : public QObject {
             auto shape = Parts::shapeOf(tensor);
             if (tensor.name == "blk.0.attn_output.weight") {
                 if (changed == QLatin1String("type")) type = 41;
-                if (changed == QLatin1String("foreign type")) type = 24;
+                if (changed == QLatin1String("NVFP4")) type = 40;
+                if (changed == QLatin1String("foreign type") || changed == QLatin1String("what to take instead")) {
+                    type = 24;
+                }
                 if (changed == QLatin1String("blocks in part")) {
                     type = 8;
                     shape = {3, 7};

@@ -595,6 +595,20 @@ class GgufTextTest : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, rendered(writer));
     }
 
+    // CVE-2024-34359, CVE-2026-5760: a template that reaches for the interpreter finds nothing of the kind.
+    void a_template_that_wants_to_be_code_is_refused() {
+        const std::string file = bytes_of(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/gguf_text/template-as-code");
+        const GgufHeader header = parse_gguf(std::as_bytes(std::span(file)), "model.gguf");
+        const auto chat = ChatTemplate::read(header.metadata);
+        QVERIFY(chat != nullptr);
+        try {
+            chat->render({{Role::kUser, "hello"}}, {"<s>", "</s>"}, true);
+            QFAIL("it was rendered");
+        } catch (const Error& error) {
+            QVERIFY2(QString(error.what()).contains("__class__"), error.what());
+        }
+    }
+
     // ---- bad input
     void impossible_metadata_is_refused_data() {
         QTest::addColumn<QByteArray>("file");

@@ -1,9 +1,13 @@
 // What a load says and refuses before it reads anything.
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
+#include "engine/model/weights.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/model_shape.h"
+#include "tests/engine/mixed_gguf.h"
 
 using namespace offstage::engine;
 namespace kernels = offstage::kernels;
@@ -44,6 +48,61 @@ class TestLoadPlan : public QObject {
                      }),
                      std::string());
         }
+    }
+
+    // Whatever the budgets, experts of a file's blocks are quantized a second time only where fewer bits were asked
+    // for.
+    void blocksOfAFile_areKeptUnlessFewerBitsAreAskedFor() {
+        const QTemporaryDir folder;
+        LoadRequest request;
+        request.model = folder.filePath("mixed.gguf").toStdString();
+        offstage::tests::write_mixed_gguf(request.model);
+        const ModelShape shape = read_model_shape(request.model);
+        const ExpertGrid& grid = shape.spec.experts;
+        const Popularity popularity = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
+        const std::uint64_t dense_bytes = dense_bytes_in(shape.spec, shape.type);
+        int n_plans = 0;
+        for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+            DeviceInfo device;
+            device.kind = kind;
+            request.device = kind == DeviceKind::kCpu ? "cpu" : "cuda";
+            for (const std::uint64_t vram_mib : {2, 3, 4, 8, 64}) {
+                for (const std::uint64_t ram_mib : {1, 2, 3, 4, 8, 64}) {
+                    for (const PolicyKind policy : {PolicyKind::kBalanced, PolicyKind::kLayers}) {
+                        request.dispatch.decode = policy;
+                        const LoadInputs inputs{shape.spec, shape.type,   dense_bytes,    device,
+                                                {},         MemorySize{}, vram_mib << 20, ram_mib << 20};
+                        Plan plan;
+                        try {
+                            plan = LoadPlanner(request, inputs).plan(popularity);
+                        } catch (const Error& error) {
+                            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+                            continue;
+                        }
+                        ++n_plans;
+                        for (std::size_t i = 0; i < plan.formats.size(); ++i) {
+                            QCOMPARE(plan.formats[i],
+                                     grid.stored(shape.type, static_cast<std::int64_t>(i) / grid.n_experts));
+                        }
+                        QVERIFY2(plan.note.find("second time") == std::string::npos, plan.note.c_str());
+                    }
+                }
+            }
+        }
+        QVERIFY2(n_plans >= 20, qPrintable(QString::number(n_plans)));
+
+        request.quant.experts = kernels::WeightType::kHqq3;
+        const LoadInputs inputs{shape.spec, shape.type, dense_bytes, {}, {}, MemorySize{}, 0, 64 << 20};
+        const std::string note = LoadPlanner(request, inputs).plan(popularity).note;
+        QVERIFY2(
+            note.find("Quantized a second time: 18 experts go from the file's Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 "
+                      "to HQQ3, with a relative squared error of 0.034 against the file.") != std::string::npos,
+            note.c_str());
+        request.quant.experts = kernels::WeightType::kInt8;
+        const std::string refusal = refusalOf([&] { LoadPlanner(request, inputs).plan(popularity); });
+        QVERIFY2(refusal.find("cannot be kept in INT8; expected one of Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 (as in the "
+                              "file), HQQ4, HQQ3, HQQ2.") != std::string::npos,
+                 refusal.c_str());
     }
 
     void aLoadNearTheLimit_isNoted() {

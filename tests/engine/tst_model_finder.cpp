@@ -240,6 +240,16 @@ class TestModelFinder : public QObject {
         QVERIFY(found.problems.empty());
     }
 
+    // ORG_REPOSITORY_FILE: what it fetched says of itself who made it.
+    void llamaCpp_namesWhatItFetched() {
+        copyTo(tinyGguf(), root("ann_Tiny-MoE-GGUF_Tiny-MoE-Q4_K_M.gguf"));
+        copyTo(tinyGguf(), root("own_Q8_0.gguf"));
+        const FoundModels found = find(ModelOrigin::kLlamaCpp, root());
+        QCOMPARE(namesOf(found), (QStringList{"own_Q8_0", "Tiny-MoE-Q4_K_M"}));
+        QCOMPARE(found.models[0].publisher, "");
+        QCOMPARE(found.models[1].publisher, "ann");
+    }
+
     void unknownArchitecture_isNamedWithItsExperts() {
         writeHeader(root() / "next.gguf", header("qwen9moe", 512));
         const FoundModels found = find(ModelOrigin::kLlamaCpp, root());

@@ -10,8 +10,10 @@
 #include "engine/eval/quantize_report.h"
 #include "engine/model/model_files.h"
 #include "engine/quant/quantize_dense.h"
+#include "engine/run/model_shape.h"
 #include "kernels/packed.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage;
@@ -258,10 +260,47 @@ class TestPerplexity : public QObject {
     }
 
     void cells_areThoseThatTheModelAllows() {
-        ModelSpec spec = read_model_spec(test::demoModel());
-        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{24});
-        spec.hidden_dim = 200;
-        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{1});
+        ExpertGrid grid = read_model_spec(test::demoModel()).experts;
+        QCOMPARE(quantize_report_cells(grid).size(), std::size_t{24});
+        const std::vector<FormatId> wanted = {
+            WeightType::kHqq3};  // beside the first, in 3 formats of attention; rounded too
+        QCOMPARE(quantize_report_cells(grid, wanted).size(), std::size_t{1 + 3 * 2});
+        grid.hidden_dim = 200;
+        QCOMPARE(quantize_report_cells(grid).size(), std::size_t{1});
+    }
+
+    // Of a file's blocks: that they are quantized a second time, and what that loses, with a text and without.
+    void report_ofAFilesBlocks_saysThatTheyAreMadeAnew() {
+        const QTemporaryDir folder;
+        LoadRequest r = request(64);
+        r.model = folder.filePath("mixed.gguf").toStdString();
+        tests::write_mixed_gguf(r.model);
+        const ExpertGrid grid = read_model_shape(r.model).spec.experts;
+        const std::vector<QuantCell> cells = quantize_report_cells(grid);
+        QCOMPARE(cells.size(), std::size_t{4});  // as in the file, and HQQ: 16 bits and 8 are more than the file's
+        QVERIFY(!cells[0].experts && !cells[0].attention);
+        const QuantizeReport report = make_quantize_report(r, {}, false, {}, {}, cells, {}, {});
+        const std::string blocks = "Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0";
+        QCOMPARE(report.blocks, blocks);
+        QCOMPARE(report.rows[0].squared_error.value(), 0.0);
+        for (std::size_t i = 1; i < report.rows.size(); ++i) {
+            QVERIFY(report.rows[i].bytes < report.rows[i - 1].bytes);
+            QVERIFY(report.rows[i].squared_error.value() > report.rows[i - 1].squared_error.value());
+        }
+        const std::string table = to_markdown(report);
+        QVERIFY2(table.find("| as in the file | " + blocks + " | ") != std::string::npos, table.c_str());
+        QVERIFY2(table.find("| hqq3 from " + blocks + " | ") != std::string::npos, table.c_str());
+        QVERIFY2(table.find("perplexity") == std::string::npos, table.c_str());
+        QVERIFY2(note_of(report).find("18 experts are made anew from the file's " + blocks) != std::string::npos,
+                 note_of(report).c_str());
+
+        const std::vector<FormatId> larger = {WeightType::kInt8};
+        try {
+            quantize_report_cells(grid, larger);
+            QFAIL("a format of more bits was taken");
+        } catch (const Error& error) {
+            QVERIFY2(QString(error.what()).contains("expected formats with fewer bits than the file's"), error.what());
+        }
     }
 };
 

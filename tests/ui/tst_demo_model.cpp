@@ -44,8 +44,8 @@ class TestDemoModel : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
-        m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
-        if (!QFile::exists(m_model + QStringLiteral("/model.safetensors"))) {
+        m_model = test::demoModel();
+        if (!QFile::exists(m_model)) {
             QSKIP("the demo model is not in this tree");
         }
     }
@@ -120,10 +120,11 @@ class TestDemoModel : public QObject {
 
     void load_brokenFile_leavesTheModelThatIsOpen() {
         QTemporaryDir folder;
+        const QString demo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model/");
         for (const char* name : {"config.json", "tokenizer.model", "tokenizer_config.json"}) {
-            QFile::copy(m_model + u'/' + QLatin1String(name), folder.filePath(QLatin1String(name)));
+            QFile::copy(demo + QLatin1String(name), folder.filePath(QLatin1String(name)));
         }
-        QFile whole(m_model + QStringLiteral("/model.safetensors")),
+        QFile whole(demo + QStringLiteral("model.safetensors")),
             half(folder.filePath(QStringLiteral("model.safetensors")));
         QVERIFY(whole.open(QIODevice::ReadOnly) && half.open(QIODevice::WriteOnly));
         half.write(whole.read(whole.size() / 2));

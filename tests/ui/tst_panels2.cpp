@@ -281,6 +281,44 @@ class TestPanels2 : public QObject {
         QVERIFY(!request.quality);
     }
 
+    // Of a file's blocks there are formats in fewer bits or none; the file's own name says what they are.
+    void quality_offersWhatAFilesBlocksCanBecome() {
+        using kernels::WeightType;
+        QualityEdit edit;
+        const auto has = [&](WeightType format) { return edit.choice().findData(static_cast<int>(format)) >= 0; };
+        QVERIFY(has(WeightType::kInt8) && has(WeightType::kBf16));  // no model is known yet
+        engine::FormatRow file = engine::format_row(WeightType::kFile1);
+        file.method = "Q4_K + Q6_K";  // as a model's own rows say it
+        edit.setChoices(file, {WeightType::kHqq4, WeightType::kHqq3}, 4.9);
+        QCOMPARE(edit.choice().itemText(0), QStringLiteral("As in the file: Q4_K + Q6_K"));
+        QVERIFY(has(WeightType::kHqq4) && has(WeightType::kHqq3));
+        QVERIFY(!has(WeightType::kInt8) && !has(WeightType::kBf16));
+        const auto choose = [&](int index) {
+            edit.choice().setCurrentIndex(index);
+            Q_EMIT edit.choice().activated(index);
+        };
+        choose(1);
+        QCOMPARE(edit.floor().min_mean_bits, 4.5);
+        QCOMPARE(edit.value().maximum(), 4.9);
+        file.method = "Q2_K";
+        edit.setChoices(file, {WeightType::kHqq2}, 3.1);
+        choose(1);
+        QCOMPARE(edit.floor().min_mean_bits, 3.0);  // nothing has 4.5 bits
+        edit.set({}, WeightType::kInt8);            // of another model: it is seen, and the plan refuses it
+        QCOMPARE(edit.experts().value_or(WeightType::kF32), WeightType::kInt8);
+        edit.set({}, std::nullopt);
+        file.method = "IQ1_S";
+        edit.setChoices(file, {}, 1.6);
+        QVERIFY(!edit.experts() && !edit.floor().allows_fewer_bits());
+        for (const int index : {1, 2}) {
+            const QModelIndex item = edit.choice().model()->index(index, 0);
+            QVERIFY(!item.flags().testFlag(Qt::ItemIsEnabled));
+            QVERIFY(!item.data(Qt::ToolTipRole).toString().isEmpty());
+        }
+        edit.setChoices(engine::format_row(WeightType::kBf16), {}, 16);
+        QVERIFY(has(WeightType::kInt8) && has(WeightType::kHqq2));
+    }
+
     void kvFormat_isPreviewedAndAskedFor() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;

@@ -38,7 +38,7 @@ class TestPanels2Demo : public QObject {
     Q_OBJECT
 
     QTemporaryDir m_cache;
-    QString m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+    QString m_model = test::demoModel();
     std::unique_ptr<EngineController> m_engine;
 
     engine::LoadRequest request(const std::string& device, quint64 vram) const {
@@ -59,7 +59,7 @@ class TestPanels2Demo : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
-        if (!QFileInfo::exists(m_model + QStringLiteral("/config.json"))) {
+        if (!QFileInfo::exists(m_model)) {
             QSKIP("the demo model is not in this tree");
         }
     }

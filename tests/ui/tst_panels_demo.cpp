@@ -30,8 +30,8 @@ class TestPanelsDemo : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
-        const QString model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
-        if (!QFile::exists(model + QStringLiteral("/model.safetensors"))) {
+        const QString model = test::demoModel();
+        if (!QFile::exists(model)) {
             QSKIP("the demo model is not in this tree");
         }
         m_engine = std::make_unique<EngineController>([] { return engine::Session::create(); });

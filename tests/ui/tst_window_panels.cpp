@@ -92,8 +92,8 @@ class TestWindowPanels : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
-        m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
-        if (!QFile::exists(m_model + QStringLiteral("/model.safetensors"))) {
+        m_model = test::demoModel();
+        if (!QFile::exists(m_model)) {
             QSKIP("the demo model is not in this tree");
         }
     }

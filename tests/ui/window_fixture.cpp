@@ -38,6 +38,10 @@ ui::Message WindowFixture::last() const {
     return all.isEmpty() ? ui::Message{} : all.last();
 }
 
+QString demoModel() {
+    return qEnvironmentVariable("OFFSTAGE_DEMO_MODEL", QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+}
+
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     const QTemporaryDir settings;

@@ -54,6 +54,10 @@ class EventCount : public QObject {
     int m_count = 0;
 };
 
+// What the tests of the real engine open: resources/demo-model, or the file that OFFSTAGE_DEMO_MODEL names, the same
+// model in another format.
+QString demoModel();
+
 // Runs a test object headless, with settings that touch nobody's.
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run);
 

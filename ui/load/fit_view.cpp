@@ -264,6 +264,14 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_estimate = estimate;
     m_isMeasuring = false;
     m_filling = true;
+    // What the file's experts have is known while nothing else is asked for.
+    if (!m_quality->floor().allows_fewer_bits() && !m_quality->experts()) {
+        m_storedBits = estimate.mean_bits;
+    }
+    if (!estimate.formats.empty()) {
+        m_quality->setChoices(engine::format_row(estimate.master),
+                              {estimate.formats.begin() + 1, estimate.formats.end()}, m_storedBits);
+    }
     if (estimate.vram_available > 0) {
         // No further than is of use, once that is known.
         const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;

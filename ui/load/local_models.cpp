@@ -92,7 +92,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
                 facts << QString::fromStdString(found.family);
             }
             if (found.n_experts > 0) {
-                facts << tr("%1 × %2 experts").arg(found.n_experts).arg(found.n_layers);
+                facts << tr("%1 experts × %2 layers").arg(found.n_experts).arg(found.n_layers);
             }
             return facts.join(QStringLiteral(" · "));
         }

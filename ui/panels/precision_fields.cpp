@@ -1,9 +1,13 @@
 #include "ui/panels/precision_fields.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 
 #include "ui/format.h"
 
@@ -12,6 +16,15 @@ namespace offstage::ui {
 namespace {
 
 constexpr double kUsualBits = 4.5;
+constexpr double kLeastBits = 2;
+constexpr double kMostBits = 16;
+constexpr double kBitsStep = 0.25;
+
+// The method of a file's format where nobody said what is in it.
+QString asInTheFile() {
+    const std::string_view method = engine::format_rows().back().method;
+    return QString::fromUtf8(method.data(), qsizetype(method.size()));
+}
 constexpr double kUsualLoss = 0.01;
 
 }  // namespace
@@ -26,9 +39,7 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_choice->addItem(tr("As in the checkpoint"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
-    for (const engine::FormatRow& format : engine::expert_formats()) {
-        m_choice->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
-    }
+    fillFormats(std::nullopt);
     m_value->setAccessibleName(tr("Mean bits per expert weight, at least"));
     m_value->setKeyboardTracking(false);
     m_value->setToolTip(tr("No plan goes below this"));
@@ -60,10 +71,51 @@ std::optional<engine::FormatId> QualityEdit::experts() const {
                : std::optional(static_cast<engine::FormatId>(m_choice->currentData().toInt()));
 }
 
+// A format that the model has no use for stays where it is chosen: the plan says what is wrong with it.
+void QualityEdit::fillFormats(std::optional<engine::FormatId> kept) {
+    while (m_choice->count() > FirstFormat) {
+        m_choice->removeItem(FirstFormat);
+    }
+    for (const engine::FormatRow& format : engine::expert_formats()) {
+        const bool isOffered =
+            m_stored.isEmpty() || std::find(m_formats.begin(), m_formats.end(), format.id) != m_formats.end();
+        if (isOffered || format.id == kept) {
+            m_choice->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
+        }
+    }
+}
+
+void QualityEdit::setChoices(const engine::FormatRow& stored, std::vector<engine::FormatId> formats,
+                             double storedBits) {
+    const bool isOfFile = stored.kind == engine::FormatRow::Kind::kFile;
+    const QString name =
+        isOfFile ? QString::fromUtf8(stored.method.data(), qsizetype(stored.method.size())) : QString();
+    if (name == m_stored && formats == m_formats && storedBits == m_storedBits) {
+        return;
+    }
+    const engine::QualityFloor floor = this->floor();
+    const std::optional<engine::FormatId> experts = this->experts();
+    m_stored = name;
+    m_formats = isOfFile ? std::move(formats) : std::vector<engine::FormatId>();
+    m_storedBits = isOfFile ? storedBits : 0;
+    const bool isNamed = isOfFile && name != asInTheFile();
+    m_choice->setItemText(Off, isNamed ? tr("As in the file: %1").arg(name) : tr("As in the checkpoint"));
+    const bool isSmallest = isOfFile && m_formats.empty();
+    for (const int index : {MeanBits, Loss}) {
+        QStandardItem& item = *qobject_cast<QStandardItemModel*>(m_choice->model())->item(index);
+        item.setEnabled(!isSmallest);
+        item.setToolTip(isSmallest ? tr("No format of ours has fewer bits than this file's") : QString());
+    }
+    const QSignalBlocker quiet(m_choice);
+    fillFormats(experts);
+    set(floor, experts);
+}
+
 void QualityEdit::chosen() {
     engine::QualityFloor floor;
     if (m_choice->currentIndex() == MeanBits) {
-        floor.min_mean_bits = kUsualBits;
+        const bool isMore = m_storedBits > 0 && m_storedBits <= kUsualBits;
+        floor.min_mean_bits = isMore ? kBitsStep * std::floor(m_storedBits / kBitsStep) : kUsualBits;
     } else if (m_choice->currentIndex() == Loss) {
         floor.max_loss = kUsualLoss;
     }
@@ -73,6 +125,9 @@ void QualityEdit::chosen() {
 
 void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts) {
     const QSignalBlocker quiet(m_value);
+    if (experts && m_choice->findData(static_cast<int>(*experts)) < 0) {
+        fillFormats(experts);
+    }
     const int format = experts ? m_choice->findData(static_cast<int>(*experts)) : -1;
     m_choice->setCurrentIndex(format >= 0               ? format
                               : experts                 ? Off
@@ -84,8 +139,9 @@ void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::F
         m_value->setAccessibleName(tr("Mean bits per expert weight, at least"));
         m_value->setSuffix(tr(" bits"));
         m_value->setDecimals(2);
-        m_value->setRange(2, 16);
-        m_value->setSingleStep(0.25);
+        const double most = m_storedBits > 0 ? m_storedBits : kMostBits;
+        m_value->setRange(kLeastBits, std::max(most, floor.min_mean_bits));
+        m_value->setSingleStep(kBitsStep);
         m_value->setValue(floor.min_mean_bits);
     } else if (floor.max_loss > 0) {
         m_value->setAccessibleName(tr("Predicted loss in percent, at most"));

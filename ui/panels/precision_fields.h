@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QWidget>
 
@@ -20,7 +21,11 @@ class QualityEdit : public QWidget {
     explicit QualityEdit(QWidget* parent = nullptr);
 
     engine::QualityFloor floor() const;
-    std::optional<engine::FormatId> experts() const;                                       // all in this format
+    std::optional<engine::FormatId> experts() const;  // all in this format
+    // What experts of a file's blocks can be made into, keeping what is set and telling nobody. `stored`: their row
+    // among those of the model (engine::format_rows_of()); `formats`: those of fewer bits. For all other models nothing
+    // is ruled out.
+    void setChoices(const engine::FormatRow& stored, std::vector<engine::FormatId> formats, double storedBits);
     void set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);  // tells nobody
 
     QComboBox& choice() const { return *m_choice; }
@@ -32,9 +37,13 @@ class QualityEdit : public QWidget {
   private:
     enum Choice { Off, MeanBits, Loss, FirstFormat };
     void chosen();
+    void fillFormats(std::optional<engine::FormatId> kept);
 
     QComboBox* m_choice;
     QDoubleSpinBox* m_value;
+    QString m_stored;  // empty: nothing is ruled out
+    std::vector<engine::FormatId> m_formats;
+    double m_storedBits = 0;
 };
 
 // What keys and values are kept in; the items' data are engine::KvType.

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// A tensor type of ggml by its number, as GGUF files name it.
+struct GgufType {
+    const char* name;
+    std::uint64_t weights;  // of a block; 0: nobody knows this number
+    std::uint64_t bytes;
+    bool supported;  // type is one of ours
+    kernels::WeightType type;
+};
+GgufType gguf_type(std::uint32_t number);
+
+// For messages: "Q4_K"; of what cannot be read "NVFP4 (type 40)" or "unknown type 41".
+std::string gguf_type_name(std::uint32_t number);
+// "one of F32, F16 ...", and what to do where a tensor is in none of them.
+std::string readable_gguf_types();
+
+}  // namespace offstage::engine
