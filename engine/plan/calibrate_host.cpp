@@ -90,10 +90,11 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
 }
 
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
-                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop) {
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
+                            bool cold) {
     const std::int64_t n = n_layers * n_experts;
     auto* const disk = dynamic_cast<ColdExperts*>(&master);
-    if (n <= 0 || (disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
+    if (n <= 0 || (cold && disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
     std::optional<HostBuffer> block;
     try {
         block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
@@ -111,7 +112,11 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
         const std::int64_t index = i * n / n_reads;
         const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
         const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
-        if (disk != nullptr) disk->make_cold(layer, expert);
+        if (!cold) {
+            master.pack_expert(layer, expert, block->data(), pool);
+        } else if (disk != nullptr) {
+            disk->make_cold(layer, expert);
+        }
         const auto start = Clock::now();
         master.pack_expert(layer, expert, block->data(), pool);
         us.push_back(seconds_since(start) * 1e6);
