@@ -354,6 +354,8 @@ constexpr const char* kEngineSentences[] = {
         "VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM."),
     QT_TRANSLATE_NOOP("EngineText", "RAM is short: %1 experts are read from disk whenever they are needed."),
     QT_TRANSLATE_NOOP("EngineText",
+                      "RAM is short: %1 experts are read from disk whenever they are needed, past the system's cache."),
+    QT_TRANSLATE_NOOP("EngineText",
                       "No room is left to copy experts on demand: those not on the device run on the CPU."),
     QT_TRANSLATE_NOOP("EngineText",
                       "The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and "
