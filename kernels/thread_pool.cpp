@@ -61,12 +61,12 @@ std::vector<int> allowed_cores() {
     return cores;
 }
 
-void pin_to_core(std::thread& thread, int core) {
+// Not being allowed to pin costs some speed, nothing else.
+bool pin_to_core(std::thread& thread, int core) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(core, &set);
-    // Not being allowed to pin costs some speed, nothing else.
-    static_cast<void>(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set));
+    return pthread_setaffinity_np(thread.native_handle(), sizeof set, &set) == 0;
 }
 
 }  // namespace
@@ -87,6 +87,21 @@ struct ThreadPool::State {
         std::atomic<std::int64_t> value{0};
     };
     std::unique_ptr<Counter[]> next_pieces;  // one for each thread
+    // Of pinned workers; empty: none is. The caller's thread runs where the system puts it,
+    // and in a virtual machine that may be a worker's core for many milliseconds, though
+    // others are idle.
+    std::vector<int> core_of;      // by worker
+    std::vector<int> spare_cores;  // that no worker is pinned to; at least one
+
+    // A worker on the caller's core exchanges it for a spare one.
+    void leave_callers_core() {
+        if (core_of.empty()) return;
+        const int core = sched_getcpu();
+        const auto found = std::find(core_of.begin(), core_of.end(), core);
+        if (found == core_of.end()) return;
+        std::thread& worker = workers[static_cast<std::size_t>(found - core_of.begin())];
+        if (pin_to_core(worker, spare_cores.front())) std::swap(*found, spare_cores.front());
+    }
 
     void work(int thread) {
         int seen = 0;
@@ -126,11 +141,16 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
         } catch (const std::system_error&) {
             break;  // the system has no more threads for us: run on those we got
         }
-        // With more threads than cores, the scheduler places them better than we can.
-        if (static_cast<std::size_t>(n_threads) <= cores.size()) {
-            pin_to_core(state_->workers.back(), cores[static_cast<std::size_t>(thread)]);
-        }
     }
+    // With more threads than cores, the scheduler places them better than we can.
+    const std::size_t n_workers = state_->workers.size();
+    if (n_workers == 0 || n_workers >= cores.size()) return;
+    for (std::size_t worker = 0; worker < n_workers; ++worker) {
+        if (!pin_to_core(state_->workers[worker], cores[worker + 1])) return;
+    }
+    state_->core_of.assign(cores.begin() + 1, cores.begin() + 1 + static_cast<std::ptrdiff_t>(n_workers));
+    state_->spare_cores.assign(cores.begin() + 1 + static_cast<std::ptrdiff_t>(n_workers), cores.end());
+    state_->spare_cores.push_back(cores.front());
 }
 
 ThreadPool::~ThreadPool() {
@@ -154,6 +174,7 @@ void ThreadPool::run_erased(ErasedPiece piece, const void* context) {
         return;
     }
     assert(state.remaining.load(std::memory_order_relaxed) == 0 && "run() is neither reentrant nor concurrent");
+    state.leave_callers_core();
     state.piece = piece;
     state.context = context;
     state.remaining.store(static_cast<int>(state.workers.size()), std::memory_order_relaxed);

@@ -7,8 +7,9 @@
 namespace offstage::kernels {
 
 // The compute pool: runs one CPU operation in pieces on a fixed number of threads, the caller among them. Workers are
-// pinned to cores (where the system lets us), wait for the next operation by spinning for a moment and then sleep, so
-// that an idle program uses no CPU and a busy one pays about a microsecond per operation.
+// pinned (where the system lets us) to cores that the caller's thread is not on, wait for the next operation by
+// spinning for a moment and then sleep, so that an idle program uses no CPU and a busy one pays about a microsecond per
+// operation.
 //
 // One operation at a time: run() may be called from any one thread at once, never from inside a piece.
 // Pieces must not throw.

@@ -308,6 +308,7 @@ struct Sentences {
         QT_TR_NOOP(
             "VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM."),
         QT_TR_NOOP("RAM is short: %1 experts are read from disk whenever they are needed."),
+        QT_TR_NOOP("RAM is short: %1 experts are read from disk whenever they are needed, past the system's cache."),
         QT_TR_NOOP("No room is left to copy experts on demand: those not on the device run on the CPU."),
         QT_TR_NOOP("The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and "
                    "workspace (%6) need %7, %8 bytes more."),

@@ -134,8 +134,8 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--disk-reads", options.disk_reads,
                     "How experts on disk are read: direct, past the system's cache, several at a time and beside what "
-                    "is computed; cached, through the mapped file; auto (unless given): direct where the experts are "
-                    "more than the machine's memory")
+                    "is computed; cached, through the mapped file; auto (unless given): direct where free "
+                    "memory has no room for all experts")
         ->check(check_disk_reads);
     command
         .add_option("--kv", options.kv,

@@ -1,6 +1,7 @@
 #include "engine/experts/disk_speed.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -13,15 +14,13 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_reader.h"
-#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBurstsSeconds = 0.25;
-constexpr std::size_t kMostBursts = 16;
+constexpr double kLayersSeconds = 0.75;
 
 double seconds_from(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -38,7 +37,9 @@ std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
 
 }  // namespace
 
-double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, const std::stop_token& stop) {
+double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                              const std::stop_token& stop) {
+    std::optional<HostBuffer> memory;  // outlives what is read into it
     const std::unique_ptr<ExpertReader> reader = ExpertReader::open(grid, source);
     if (reader == nullptr || grid.size() == 0) return 0;
     std::uint64_t block_bytes = grid.expert_bytes(source.expert_type());
@@ -47,34 +48,49 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, cons
     }
     block_bytes = (block_bytes + 255) / 256 * 256;
     const std::int64_t n_together = std::clamp<std::int64_t>(grid.n_active, 1, grid.size());
+    const std::uint64_t layer_bytes = static_cast<std::uint64_t>(n_together) * block_bytes;
     const ReadBuffers buffers = read_buffers_for(block_bytes, n_together);
-    auto memory = memory_for(buffers.bytes() + static_cast<std::uint64_t>(n_together) * block_bytes);
+    memory = memory_for(buffers.bytes() + 2 * layer_bytes);
     if (!memory) return 0;
-    std::byte* const blocks = memory->data() + buffers.bytes();
     reader->set_buffers(buffers, memory->data());
-    std::vector<double> us;
-    std::vector<ExpertReader::Handle> reads;
-    std::mt19937_64 random(1);
-    const auto begin = Clock::now();
-    while (us.empty() || (us.size() < kMostBursts && seconds_from(begin) < kBurstsSeconds)) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+    const auto blocks_of = [&](std::uint64_t layer) {
+        return memory->data() + buffers.bytes() + layer % 2 * layer_bytes;
+    };
+    std::mt19937_64 random(std::random_device{}());
+    std::array<std::vector<ExpertReader::Handle>, 2> reads;
+    const auto start = [&](std::uint64_t n) {
         const auto layer = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_layers));
         const std::uint64_t first = random();
-        const auto start = Clock::now();
         for (std::int64_t i = 0; i < n_together; ++i) {
             const auto expert = (first + static_cast<std::uint64_t>(i * grid.n_experts / n_together)) %
                                 static_cast<std::uint64_t>(grid.n_experts);
-            auto read =
-                reader->start({layer, static_cast<std::int32_t>(expert)},
-                              blocks + static_cast<std::uint64_t>(i) * block_bytes, ExpertReader::Urgency::kNeeded);
-            if (read == nullptr) return 0;
-            reads.push_back(std::move(read));
+            auto read = reader->start({layer, static_cast<std::int32_t>(expert)},
+                                      blocks_of(n) + static_cast<std::uint64_t>(i) * block_bytes,
+                                      ExpertReader::Urgency::kNeeded);
+            if (read == nullptr) return false;
+            reads[n % 2].push_back(std::move(read));
         }
-        for (const ExpertReader::Handle& read : reads) reader->wait(read);
-        us.push_back(seconds_from(start) * 1e6 / static_cast<double>(n_together));
-        reads.clear();
+        return true;
+    };
+    std::atomic<std::uint64_t> sum{0};
+    const auto begin = Clock::now();
+    std::uint64_t n_done = 0;
+    if (!start(0)) return 0;
+    for (bool more = true; more; ++n_done) {
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+        more = n_done == 0 || seconds_from(begin) < kLayersSeconds;
+        if (more && !start(n_done + 1)) return 0;
+        for (const ExpertReader::Handle& read : reads[n_done % 2]) reader->wait(read);
+        reads[n_done % 2].clear();
+        if (!more) continue;
+        const std::byte* const weights = blocks_of(n_done);
+        pool.parallel_for(static_cast<std::int64_t>(layer_bytes), 4096, [&](std::int64_t from, std::int64_t to, int) {
+            std::uint64_t part = 0;
+            for (std::int64_t at = from; at < to; at += 64) part += static_cast<std::uint64_t>(weights[at]);
+            sum += part;  // lest nothing is read
+        });
     }
-    return median(us);
+    return seconds_from(begin) * 1e6 / static_cast<double>(n_done * static_cast<std::uint64_t>(n_together));
 }
 
 double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64_t seed) {

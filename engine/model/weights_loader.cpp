@@ -64,6 +64,20 @@ float changed(float x, const TensorPart& part) {
     return x * part.factor;
 }
 
+// While one lives, the system reads nothing around the pages that are touched.
+class ScatteredReads {
+  public:
+    explicit ScatteredReads(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
+        checkpoint_.expect_scattered_reads(true);
+    }
+    ~ScatteredReads() { checkpoint_.expect_scattered_reads(false); }
+    ScatteredReads(const ScatteredReads&) = delete;
+    ScatteredReads& operator=(const ScatteredReads&) = delete;
+
+  private:
+    const Checkpoint& checkpoint_;
+};
+
 class CheckpointWeights final : public WeightSource, public ColdExperts, public FileExperts {
   public:
     CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
@@ -193,25 +207,26 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return fingerprint;
     }
 
+    // The beginning of each of the experts' matrices. A disk has thousands of places to
+    // read then: all are asked for before the first is waited for.
     std::optional<Fingerprint> model_fingerprint() override {
         constexpr std::size_t kLook = 4096;
-        constexpr std::int64_t kExperts = 8;  // of each layer: thousands of places take a disk seconds
-        struct Scattered {
-            const Checkpoint& checkpoint;
-            explicit Scattered(const Checkpoint& of) : checkpoint(of) { checkpoint.expect_scattered_reads(true); }
-            ~Scattered() { checkpoint.expect_scattered_reads(false); }
-        } const scattered(checkpoint_);
-        const std::int64_t step = std::max<std::int64_t>(1, spec_.experts.n_experts / kExperts);
-        std::vector<Fingerprint> parts;
+        const ScatteredReads scattered(checkpoint_);
+        std::vector<std::span<const std::byte>> looks;
+        std::vector<Fingerprint> shapes, parts;
         for (std::int64_t l = 0; l < spec_.experts.n_layers; ++l) {
-            for (std::int64_t e = 0; e < spec_.experts.n_experts; e += step) {
+            for (std::int64_t e = 0; e < spec_.experts.n_experts; ++e) {
                 for (const Piece& piece : expert_pieces(l, e)) {
-                    const auto look = piece.bytes.first(std::min(kLook, piece.bytes.size()));
-                    checkpoint_.require_readable(look);
-                    parts.push_back(fingerprint_of(look));
-                    parts.push_back({static_cast<std::uint64_t>(piece.matrix.type), piece.bytes.size()});
+                    looks.push_back(piece.bytes.first(std::min(kLook, piece.bytes.size())));
+                    checkpoint_.prefetch(looks.back());
+                    shapes.push_back({static_cast<std::uint64_t>(piece.matrix.type), piece.bytes.size()});
                 }
             }
+        }
+        for (std::size_t i = 0; i < looks.size(); ++i) {
+            checkpoint_.require_readable(looks[i]);
+            parts.push_back(fingerprint_of(looks[i]));
+            parts.push_back(shapes[i]);
         }
         return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }

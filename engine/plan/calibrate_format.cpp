@@ -7,9 +7,8 @@
 namespace offstage::engine {
 namespace {
 
-// Of samples together: larger than the caches, where that takes no more than a few.
-constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{512} << 20;
-constexpr std::uint64_t kMostFormatSamples = 16;
+// Of samples together: larger than the caches, unless the model's experts all fit in them as well.
+constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{256} << 20;
 
 // Host memory, page-locked where the system lets us.
 class Locked {
@@ -63,7 +62,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     // For want of a device to share the work with, the CPU is often asked for a few tokens only.
     const bool host_only = device.shares_host_memory();
     const auto host_key = [&] {
-        return key(false) + (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
+        return key(false) +
+               (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
     };
     if (host_only && find(host_key())) return table;
     if (measured != nullptr) *measured = true;
@@ -73,7 +73,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     }
     const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
     const auto n_samples = static_cast<std::int64_t>(
-        std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2, kMostFormatSamples));
+        std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
+                                  std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
     Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
     const std::vector<kernels::ExpertView> samples = fill_samples(wanted, bytes, n_samples, memory.data());
     CalibrationRequest request;

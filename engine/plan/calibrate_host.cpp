@@ -29,6 +29,7 @@ constexpr std::int64_t kHelpedWeights = std::int64_t{1} << 22;     // several pi
 constexpr double kQuantizedSeconds = 0.004;
 constexpr std::size_t kQuantizedSamples = 3;
 constexpr std::int64_t kMostReads = 5;
+constexpr std::int64_t kMostCachedReads = 32;  // more than the CPU's caches hold
 constexpr double kReadingSeconds = 0.25;
 
 double seconds_since(Clock::time_point begin) {
@@ -90,10 +91,11 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
 }
 
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
-                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop) {
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
+                            bool cold) {
     const std::int64_t n = n_layers * n_experts;
     auto* const disk = dynamic_cast<ColdExperts*>(&master);
-    if (n <= 0 || (disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
+    if (n <= 0 || (cold && disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
     std::optional<HostBuffer> block;
     try {
         block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
@@ -101,21 +103,28 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return 0;
     }
-    std::vector<double> us;
-    const auto begin = Clock::now();
-    const std::int64_t n_reads = std::min(n, kMostReads);
-    for (std::int64_t i = 0; i < n_reads; ++i) {
-        if (!us.empty() && seconds_since(begin) >= kReadingSeconds) break;
+    // Far apart, so that reading ahead for one does not bring the next.
+    const std::int64_t n_reads = std::min(n, cold ? kMostReads : kMostCachedReads);
+    const auto read = [&](std::int64_t i) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
-        // Far apart, so that reading ahead for one does not bring the next.
         const std::int64_t index = i * n / n_reads;
         const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
         const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
-        if (disk != nullptr) disk->make_cold(layer, expert);
+        if (cold && disk != nullptr) disk->make_cold(layer, expert);
         const auto start = Clock::now();
         master.pack_expert(layer, expert, block->data(), pool);
-        us.push_back(seconds_since(start) * 1e6);
-    }
+        return seconds_since(start) * 1e6;
+    };
+    const auto pass = [&](std::int64_t most) {
+        std::vector<double> us;
+        const auto begin = Clock::now();
+        for (std::int64_t i = 0; i < most && (i == 0 || seconds_since(begin) < kReadingSeconds); ++i) {
+            us.push_back(read(i));
+        }
+        return us;
+    };
+    std::vector<double> us = pass(n_reads);
+    if (!cold) us = pass(static_cast<std::int64_t>(us.size()));
     return median(us);
 }
 

@@ -16,9 +16,12 @@ using Clock = std::chrono::steady_clock;
 using Queue = DeviceEvent::Queue;
 
 constexpr int kMostSamples = 5;
+constexpr int kMostRounds = 40;
 constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is timed among a token's n_active
 constexpr int kMostCopies = 32;
 constexpr int kMostRepeats = 64;
+constexpr double kSteadyCallUs = 5000;
+constexpr int kMostSteadyCalls = 512;
 
 // Real time spent, against what a part of the calibration may take.
 class Allowance {
@@ -76,7 +79,7 @@ class Calibrator {
             report(0.5);
         }
         table_.cpu_expert = time_counts((has_device_ ? 0.4 : 1.0) * request_.budget_s,
-                                        [this](std::int64_t n) { return cpu_expert_us(n, 1); });
+                                        [this](std::int64_t n) { return steady_cpu_us(n); });
         report(0.9);
         if (has_device_) time_side_by_side(0.1 * request_.budget_s);
         report(1);
@@ -207,6 +210,16 @@ class Calibrator {
         return us / static_cast<double>(n * repeats);
     }
 
+    // A short call by itself would show what came before it: threads that sleep, caches full of a larger count's rows.
+    // In use, calls of its kind follow one another.
+    double steady_cpu_us(std::int64_t n_tokens) {
+        const double one_us = cpu_expert_us(n_tokens, 1);
+        const double call_us = one_us * static_cast<double>(n_calls(n_tokens));
+        if (!(call_us > 0) || call_us >= kSteadyCallUs) return one_us;
+        return cpu_expert_us(n_tokens,
+                             static_cast<int>(std::min<double>(kMostSteadyCalls, std::ceil(kSteadyCallUs / call_us))));
+    }
+
     // ---- series of measurements
     // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then all again, for medians. The
     // first sample warms caches up and counts only where it stays the only one.
@@ -231,7 +244,8 @@ class Calibrator {
             counts.push_back({n, 0, {}});
             sample(counts.back());
         }
-        for (int round = 1; round < kMostSamples; ++round) {
+        // Small experts go on for a while: other work disturbs the machine for tenths of a second.
+        for (int round = 1; round < kMostSamples || (round < kMostRounds && allowance.spent() < seconds / 4); ++round) {
             for (Count& count : counts) {
                 if (allowance.covers(count.wall_s)) sample(count);
             }

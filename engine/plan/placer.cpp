@@ -343,7 +343,9 @@ class Placer {
 
     void note_disk(std::size_t n_experts) {
         add_note(plan_, "RAM is short: " + std::to_string(n_experts) +
-                            " experts are read from disk whenever they are needed.");
+                            (demand_.reads_directly && !without_buffers_
+                                 ? " experts are read from disk whenever they are needed, past the system's cache."
+                                 : " experts are read from disk whenever they are needed."));
     }
 
     const ModelDemand& demand_;

@@ -28,7 +28,7 @@ PromptLoading parse_prompt_loading(std::string_view name);  // throws Error (kIn
 
 // How experts come from the disk while a model runs.
 enum class DiskReads : std::uint8_t {
-    kAuto,    // kDirect where the experts are more than the machine's RAM: no cache keeps them
+    kAuto,    // kDirect where free memory has no room for all experts: no cache keeps them then
     kDirect,  // past the system's cache, several at a time and beside what is computed (ExpertReader)
     kCached,  // through the mapped file
 };

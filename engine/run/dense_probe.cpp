@@ -37,6 +37,7 @@ constexpr std::uint64_t kOtherBytes = std::uint64_t{128} << 20;
 constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
+constexpr double kProbedUs = 10000;
 
 // Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing
 // where nothing is computed.
@@ -251,22 +252,30 @@ DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<st
     return costs;
 }
 
+// A model small enough to be measured as it is: between a running step's experts the caches
+// hold what they hold there.
+bool is_small_model(const ModelSpec& whole, kernels::WeightType type) {
+    return whole.experts.expert_bytes(type) * static_cast<std::uint64_t>(whole.experts.size()) <= kOtherBytes;
+}
+
 // Less of a model, so that measuring it reads no more than it must: the first n layers, a
-// part of the vocabulary, thin experts.
-ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers) {
+// part of the vocabulary, thin experts unless it is small.
+ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers, bool small) {
     ModelSpec spec = whole;
     spec.layers.resize(static_cast<std::size_t>(n_layers));
     spec.vocab_size = std::min(whole.vocab_size, kMeasuredVocab);
     ExpertGrid& experts = spec.experts;
-    std::int64_t thin = kMeasuredFfnDim;
-    for (const kernels::ExpertLayout& layout : experts.file_layouts) {
-        if (layout.down_rows_are_outputs) thin = std::max(thin, kernels::row_multiple(layout.down));
-    }
-    experts.ffn_dim = std::min(whole.experts.ffn_dim, thin);
     experts.n_layers = 0;
     for (const LayerSpec& layer : spec.layers) experts.n_layers += layer.moe() != nullptr ? 1 : 0;
+    if (!small) {
+        std::int64_t thin = kMeasuredFfnDim;
+        for (const kernels::ExpertLayout& layout : experts.file_layouts) {
+            if (layout.down_rows_are_outputs) thin = std::max(thin, kernels::row_multiple(layout.down));
+        }
+        experts.ffn_dim = std::min(whole.experts.ffn_dim, thin);
+        for (kernels::ExpertLayout& layout : experts.file_layouts) layout.ffn_dim = experts.ffn_dim;
+    }
     // Of a file's blocks, whose layers may differ, all are as the first layer has them.
-    for (kernels::ExpertLayout& layout : experts.file_layouts) layout.ffn_dim = experts.ffn_dim;
     if (!experts.file_formats.empty()) {
         experts.file_formats.assign(static_cast<std::size_t>(experts.n_layers), experts.file_formats.front());
     }
@@ -301,20 +310,24 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
     }
     DenseCosts costs;
 
+    const bool small = is_small_model(whole, model.type);
     // The layers that are left out cost as much as the second half of those that are not.
-    const std::uint64_t layer_bytes = std::max<std::uint64_t>(
-        1, dense_bytes_in(cut(whole, whole.n_layers()), model.type) / static_cast<std::uint64_t>(whole.n_layers()));
+    const std::uint64_t layer_bytes =
+        std::max<std::uint64_t>(1, dense_bytes_in(cut(whole, whole.n_layers(), small), model.type) /
+                                       static_cast<std::uint64_t>(whole.n_layers()));
     const auto many = static_cast<std::int64_t>(kMeasuredBytes / layer_bytes);
     const std::int64_t n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
     const std::int64_t n_first = n_layers < whole.n_layers() ? std::max<std::int64_t>(1, n_layers / 2) : n_layers;
     // Between two steps the caches see as many other bytes as a token's experts have.
     const std::uint64_t expert_bytes = whole.experts.expert_bytes(model.type);
-    const auto between = std::min<std::uint64_t>(
-        kOtherBytes, expert_bytes * static_cast<std::uint64_t>(whole.experts.n_layers * whole.experts.n_active));
+    const auto between =
+        small ? 0
+              : std::min<std::uint64_t>(kOtherBytes, expert_bytes * static_cast<std::uint64_t>(whole.experts.n_layers *
+                                                                                               whole.experts.n_active));
     std::vector<std::uint64_t> others(between / sizeof(std::uint64_t));
     const auto begin = ProbeClock::now();
     const auto measure = [&](std::int64_t n, double seconds) {
-        DenseProbe probe(model, cut(whole, n), device, operations, false);
+        DenseProbe probe(model, cut(whole, n, small), device, operations, false);
         const double head_us = [&] {
             std::vector<double> us;
             for (int i = 0; i < 4; ++i) us.push_back(probe.head_us());
@@ -327,11 +340,15 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                 const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
                 if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
                 std::vector<double> us;
+                double spent_us = 0;
                 do {
                     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
                     std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
-                } while (us.size() < 2 || (us.size() < 7 && elapsed() < seconds));
+                    spent_us += us.back();
+                    // Short steps go on for a while.
+                } while (us.size() < 2 ||
+                         ((us.size() < 7 || (us.size() < 50 && spent_us < kProbedUs)) && elapsed() < seconds));
                 us.erase(us.begin());  // it touches memory, and makes products ready, that later ones find
                 return median(us) + head_us * more_vocab;
             },

@@ -128,7 +128,9 @@ void ExpertHost::fill(const Plan& plan) {
     ExpertStore::Options options;
     options.pin_budget_bytes = pin_budget;
     options.dry = request_.dry;
-    if (reads_directly(request_, spec_.experts, source_->expert_type())) options.reads = DirectReads::Kind::kBest;
+    if (expert_reads(request_, spec_.experts, source_->expert_type(), memory_).directly) {
+        options.reads = DirectReads::Kind::kBest;
+    }
     options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request_.dispatch);

@@ -247,7 +247,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
 
     const std::string limit = named_limit(request, room.memory);
 
-    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand)};
+    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand), planner.reads()};
     const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
     CostModel cost = known != nullptr ? known->cost : CostModel();
     const Sensitivity sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
@@ -445,8 +445,11 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     kernels::ThreadPool pool(request.n_threads);
     CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
-    const LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device->info()});
-    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand())};
+    const LoadPlanner planner(
+        request,
+        {spec_, source.expert_type(), source.dense_bytes(), device->info(), {}, room_for(request, held).memory});
+    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand()),
+                             planner.reads()};
     static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
     if (anew) costs_.clear();
     FitEstimate estimate = this->estimate(request, held);

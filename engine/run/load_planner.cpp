@@ -91,7 +91,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    demand.reads_directly = reads_directly(request, grid, type);
+    demand.reads_directly = expert_reads(request, grid, type, inputs.memory).directly;
     if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
         demand.disk_guess_slots = grid.n_active;
     }
@@ -183,14 +183,16 @@ std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
            " are free: little is left for anything else.";
 }
 
-bool reads_directly(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master) {
-    if (request.dry || is_synthetic(request.model)) return false;
-    if (request.disk_reads != DiskReads::kAuto) return request.disk_reads == DiskReads::kDirect;
+ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
+                         const MemorySize& memory) {
+    if (request.dry || is_synthetic(request.model)) return {};
     std::uint64_t bytes = 0;
     for (std::int64_t l = 0; l < grid.n_layers; ++l) {
         bytes += static_cast<std::uint64_t>(grid.n_experts) * grid.expert_bytes(grid.stored(master, l));
     }
-    return bytes > static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes));
+    const bool fits = memory.total_bytes == 0 || bytes <= with_headroom(free_bytes(memory));  // 0: nobody knows
+    const bool directly = request.disk_reads == DiskReads::kAuto ? !fits : request.disk_reads == DiskReads::kDirect;
+    return {directly, fits && !directly};
 }
 
 std::string named_limit(const LoadRequest& request, const MemorySize& memory) {
@@ -223,6 +225,7 @@ std::string dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes
 
 LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     : request_(request),
+      reads_(expert_reads(request, inputs.spec.experts, inputs.type, inputs.memory)),
       demand_(demand_of(request, inputs)),
       memory_(inputs.memory),
       device_(inputs.device),

@@ -49,9 +49,16 @@ std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64
 // control group's limit. Empty where there is room.
 std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
 
-// Whether experts on disk are read past the system's cache: LoadRequest::disk_reads, of
-// a model whose experts lie in a file. `master`: WeightSource::expert_type().
-bool reads_directly(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master);
+// How experts on disk come into RAM. Neither: nothing is read, or each time from the disk
+// through the system's cache, which has no room for all of them.
+struct ExpertReads {
+    bool directly = false;    // past the system's cache
+    bool from_cache = false;  // from that cache, but for the first time
+};
+// As LoadRequest::disk_reads says. `master`: WeightSource::expert_type(). `memory`: before
+// the load takes any.
+ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
+                         const MemorySize& memory);
 
 // What a sentence about too little memory ends with: the limit, where there is one that
 // the person did not set with the RAM budget.
@@ -85,6 +92,7 @@ class LoadPlanner {
     LoadPlanner(const LoadRequest& request, const LoadInputs& inputs);
 
     const ModelDemand& demand() const { return demand_; }
+    const ExpertReads& reads() const { return reads_; }
     // As asked for; after plan() what it was lowered to: an emulated device's memory is
     // the machine's own, and what it takes is not there for the host.
     const Budget& budget() const { return budget_; }
@@ -113,6 +121,7 @@ class LoadPlanner {
 
   private:
     LoadRequest request_;
+    ExpertReads reads_;
     ModelDemand demand_;
     Budget asked_, budget_;
     MemorySize memory_;

@@ -99,7 +99,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     const LoadRequest& request = this->request();
     PlanBasis& basis = this->basis();
     const bool host_only = device().shares_host_memory();
-    const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand)};
+    const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand), planner_->reads()};
     // On the CPU alone costs decide nothing but formats: where those are given, nothing
     // is measured, and kept costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
@@ -140,8 +140,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         table.disk_read_us = disk_read_us(costed, directory(), source().master(), host(), stop);
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
-    table.dense =
-        dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
+    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     // For forecasts of how long a re-plan takes. A dry run never quantizes.

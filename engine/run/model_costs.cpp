@@ -14,7 +14,6 @@
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
-#include "engine/run/load_planner.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -70,15 +69,14 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
     };
 }
 
-bool reads_past_cache(const CostedModel& model) {
-    return reads_directly(model.request, model.spec.experts, model.master);
-}
-
 std::string disk_key(const CostedModel& model, const std::filesystem::path& folder, kernels::ProductForm form) {
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
     return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
-           "|disk " + where + (reads_past_cache(model) ? "|direct" : "");
+           "|disk " + where +
+           (model.reads.directly     ? "|direct"
+            : model.reads.from_cache ? "|cached"
+                                     : "");
 }
 
 }  // namespace
@@ -172,7 +170,7 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 }
 
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
-    return !device.emulated && reads_past_cache(model);
+    return !device.emulated && model.reads.directly;
 }
 
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
@@ -190,10 +188,10 @@ double disk_read_us(const CostedModel& model, const std::filesystem::path& folde
     if (!anew && cache.load(key, us)) return us;
     us = 0;
     const ExpertGrid& grid = model.spec.experts;
-    if (reads_past_cache(model)) us = measure_direct_read_us(source, grid, stop);
+    if (model.reads.directly) us = measure_direct_read_us(source, grid, host.pool(), stop);
     if (us == 0)
         us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
-                                  stop);
+                                  stop, !model.reads.from_cache);
     if (us > 0) cache.store(key, us);
     return us;
 }

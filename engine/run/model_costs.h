@@ -14,6 +14,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
+#include "engine/run/load_planner.h"
 
 namespace offstage::engine {
 
@@ -23,6 +24,7 @@ struct CostedModel {
     const ModelSpec& spec;
     kernels::WeightType master = kernels::WeightType::kBf16;  // of the checkpoint's experts, as they are read
     std::vector<kernels::WeightType> formats;                 // beside the master's: what plans may choose
+    ExpertReads reads{};
 };
 
 // The formats beside the master's that a plan of this request may choose, or all that

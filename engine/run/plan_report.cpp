@@ -154,7 +154,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     // What does not fit is found out before anything is measured; in fewer bits it might.
     if (!any_format) static_cast<void>(plan_by({}));
 
-    const CostedModel costed{request, spec, machine.type, formats_of(request, report.demand, compare)};
+    const CostedModel costed{request, spec, machine.type, formats_of(request, report.demand, compare), planner.reads()};
     ModelCosts found = measured_costs(costed, device, *machine.host, progress, stop);
     CostModel& cost = found.cost;
     report.costs = cost.table();

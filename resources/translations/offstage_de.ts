@@ -1301,6 +1301,10 @@
         <translation>RAM ist knapp: %1 Experten werden bei jedem Bedarf vom Datenträger gelesen.</translation>
     </message>
     <message>
+        <source>RAM is short: %1 experts are read from disk whenever they are needed, past the system&apos;s cache.</source>
+        <translation>RAM ist knapp: %1 Experten werden bei jedem Bedarf vom Datenträger gelesen, am Cache des Systems vorbei.</translation>
+    </message>
+    <message>
         <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
         <translation>Es bleibt kein Platz, um Experten bei Bedarf zu kopieren: Die nicht auf dem Gerät liegen, laufen auf der CPU.</translation>
     </message>

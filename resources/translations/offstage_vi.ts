@@ -1301,6 +1301,10 @@
         <translation>Thiếu RAM: %1 chuyên gia được đọc từ đĩa mỗi khi cần.</translation>
     </message>
     <message>
+        <source>RAM is short: %1 experts are read from disk whenever they are needed, past the system&apos;s cache.</source>
+        <translation>Thiếu RAM: %1 chuyên gia được đọc từ đĩa mỗi khi cần, không qua bộ nhớ đệm của hệ thống.</translation>
+    </message>
+    <message>
         <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
         <translation>Không còn chỗ để sao chép chuyên gia khi cần: chuyên gia nào không có trên thiết bị sẽ chạy trên CPU.</translation>
     </message>

@@ -19,17 +19,22 @@ HIDDEN, FFN, HEADS, KV_HEADS, HEAD_DIM, VOCAB = 2048, 768, 32, 4, 128, 32768
 TYPES = gguf.GGMLQuantizationType
 
 
-def blocks(random, shape, kind):
-    """The rows of a tensor in random blocks, about normally distributed with a deviation of 0.02."""
+# Beside the others' deviation of 0.02: what a token and its experts say outweighs what attention tells all tokens alike,
+# so that each token calls other experts and all are called about equally often, as in a trained model.
+SCALES = {"token_embd.weight": 10, "attn_output.weight": 0.05}
+
+
+def blocks(random, shape, kind, scale):
+    """The rows of a tensor in random blocks, about normally distributed with a deviation of 0.02 times `scale`."""
     n = int(numpy.prod(shape)) // 256
     size = {TYPES.Q4_K: 144, TYPES.Q6_K: 210}[kind]
     data = numpy.frombuffer(random.bytes(n * size), dtype=numpy.uint8).reshape(n, size).copy()
     if kind == TYPES.Q4_K:
-        d = numpy.float16(5e-5)
+        d = numpy.float16(5e-5 * scale)
         data[:, 0:2] = numpy.frombuffer(d.tobytes(), dtype=numpy.uint8)
         data[:, 2:4] = numpy.frombuffer(numpy.float16(7.5 * d).tobytes(), dtype=numpy.uint8)
     else:
-        data[:, 208:210] = numpy.frombuffer(numpy.float16(1.2e-5).tobytes(), dtype=numpy.uint8)
+        data[:, 208:210] = numpy.frombuffer(numpy.float16(1.2e-5 * scale).tobytes(), dtype=numpy.uint8)
     return data.reshape(*shape[:-1], shape[-1] // 256 * size)
 
 
@@ -53,12 +58,13 @@ def tensors(options):
         yield p + "ffn_down_exps.weight", (options.experts, HIDDEN, FFN), TYPES.Q6_K
 
 
-def data_of(random, shape, kind):
+def data_of(random, name, shape, kind):
     if kind is None:
         return numpy.ones(shape, dtype=numpy.float32)
     if kind == TYPES.F32:
         return random.standard_normal(shape, dtype=numpy.float32) * numpy.float32(0.1)
-    return blocks(random, shape, kind)
+    scale = next((s for end, s in SCALES.items() if name.endswith(end)), 1)
+    return blocks(random, shape, kind, scale)
 
 
 def main():
@@ -94,7 +100,7 @@ def main():
     writer.write_ti_data_to_file()
     random = numpy.random.default_rng(7)
     for name, shape, kind in wanted:
-        writer.write_tensor_data(data_of(random, shape, kind))
+        writer.write_tensor_data(data_of(random, name, shape, kind))
     writer.close()
     print(options.file, options.file.stat().st_size)
 

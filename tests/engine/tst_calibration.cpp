@@ -232,6 +232,7 @@ class Disk final : public WeightSource, public ColdExperts {
     DenseWeights load_dense(Arena&) override { return {}; }
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte*, kernels::ThreadPool&) override {
         read.push_back(layer.value * 10 + expert.value);
+        n_cold += cold_ == read.back();
         all_cold = all_cold && cold_ == read.back();
         cold_ = -1;
     }
@@ -242,6 +243,7 @@ class Disk final : public WeightSource, public ColdExperts {
 
     std::vector<int> read;
     bool all_cold = true;
+    int n_cold = 0;
     bool there = true;
 
   private:
@@ -503,7 +505,7 @@ class TestCalibration : public QObject {
         };
         CostTable slow = table();
         QVERIFY(measured);
-        for (CostPoint& point : slow.cpu_expert) point.us *= 100;  // as on a busy machine
+        for (CostPoint& point : slow.cpu_expert) point.us += 1e9;  // as on a busy machine
         const std::string key = CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false);
         cache.store(key, slow);
         QVERIFY(same(table(), slow) && !measured);
@@ -569,6 +571,12 @@ class TestCalibration : public QObject {
         Disk small;
         QVERIFY(measure_disk_read_us(small, 1, 2, 1000, pool, {}) > 0);
         QVERIFY(small.read.size() <= 2 && small.all_cold);
+        // Where the cache keeps them: all are read once more, and none is made cold.
+        Disk cached;
+        QVERIFY(measure_disk_read_us(cached, 4, 10, 1000, pool, {}, false) > 0);
+        const std::size_t once = cached.read.size() / 2;
+        QVERIFY(once > 0 && cached.read.size() == 2 * once && cached.n_cold == 0);
+        for (std::size_t i = 0; i < once; ++i) QCOMPARE(cached.read[i], cached.read[once + i]);
         // Weights that are drawn have no disk; RAM without room for an expert leaves it unknown.
         Disk none;
         none.there = false;
@@ -651,8 +659,8 @@ class TestCalibration : public QObject {
         QTest::addColumn<QString>("to");
         QTest::newRow("cut") << "\"version\""
                              << "";
-        QTest::newRow("another version") << "\"version\": 1"
-                                         << "\"version\": 2";
+        QTest::newRow("another version") << "\"version\": 2"
+                                         << "\"version\": 1";
         QTest::newRow("another format") << "offstage-calibration"
                                         << "offstage";
         QTest::newRow("another key under the same hash") << "\"a key\""

@@ -148,7 +148,7 @@ class TestExpertReader : public QObject {
         SyntheticModel model = parse_synthetic("synthetic:fine?layers=1");
         const auto drawn = draw_weights(model, pool, true);
         QVERIFY(ExpertReader::open(model.spec.experts, *drawn) == nullptr);
-        QCOMPARE(measure_direct_read_us(*drawn, model.spec.experts, {}), 0.0);
+        QCOMPARE(measure_direct_read_us(*drawn, model.spec.experts, pool, {}), 0.0);
         QCOMPARE(measure_disk_gbps(*drawn, 0.01, 1), 0.0);
 
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
@@ -160,10 +160,11 @@ class TestExpertReader : public QObject {
 
     void disk_isMeasuredWithTheReader() {
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
-        QVERIFY(measure_direct_read_us(*opened.source, opened.spec.experts, {}) > 0);
+        QVERIFY(measure_direct_read_us(*opened.source, opened.spec.experts, opened.pool, {}) > 0);
         std::stop_source stop;
         stop.request_stop();
-        QVERIFY_THROWS_EXCEPTION(Error, measure_direct_read_us(*opened.source, opened.spec.experts, stop.get_token()));
+        QVERIFY_THROWS_EXCEPTION(
+            Error, measure_direct_read_us(*opened.source, opened.spec.experts, opened.pool, stop.get_token()));
     }
 
     void fileCutShort_isAnErrorThatNamesIt() {
@@ -325,13 +326,30 @@ class TestExpertReader : public QObject {
             expert_bytes = whole.plan().slot_bytes;
             expected = logitsOf(whole);
         }
+        const std::string direct_note = " are read from disk whenever they are needed, past the system's cache.";
+        const auto notes = [](const LoadedModel& loaded) {
+            std::string all;
+            for (const std::string& note : loaded.summary().notes) all += note;
+            return all;
+        };
+        LoadRequest less = request;
+        less.ram_bytes = all_bytes - 3 * expert_bytes;
+        // Such a small model would stay in the system's cache.
+        for (const auto reads : {DiskReads::kAuto, DiskReads::kCached}) {
+            less.disk_reads = reads;
+            LoadedModel cached(less, LoadedModel::Text::kNotNeeded, {}, {});
+            QVERIFY(cached.experts().n_in_ram() < cached.spec().experts.size());
+            QVERIFY(cached.experts().reader() == nullptr && cached.plan().disk_buffer_bytes == 0);
+            QVERIFY(notes(cached).find(direct_note) == std::string::npos);
+            QVERIFY(logitsOf(cached) == expected);
+        }
+        less.disk_reads = DiskReads::kDirect;
         for (const auto prefetch : {PrefetchMode::kOff, PrefetchMode::kAuto}) {
-            LoadRequest less = request;
             less.prefetch = prefetch;
-            less.ram_bytes = all_bytes - 3 * expert_bytes;
             LoadedModel partly(less, LoadedModel::Text::kNotNeeded, {}, {});
             QVERIFY(partly.experts().n_in_ram() < partly.spec().experts.size());
             QVERIFY(partly.experts().reads_ahead());
+            QVERIFY(notes(partly).find(direct_note) != std::string::npos);
             const auto before = partly.experts().reader()->counts();
             QVERIFY(logitsOf(partly) == expected);
             const auto after = partly.experts().reader()->counts();

@@ -142,6 +142,39 @@ class TestLoadPlan : public QObject {
         QCOMPARE(refusal(0, kLimited, ErrorKind::kInvalidInput), std::string("It does not fit."));
     }
 
+    void diskReads_areDirect_whereTheCacheIsTooSmall() {
+        ExpertGrid grid;  // of 900 MiB
+        grid.n_layers = 3;
+        grid.n_experts = 100;
+        grid.hidden_dim = grid.ffn_dim = 1;
+        grid.ffn_dim = kMib / 2;
+        LoadRequest request;
+        request.model = "model.gguf";
+        const auto reads = [&](DiskReads asked, std::int64_t available_bytes, std::int64_t total_bytes = 8192 * kMib) {
+            request.disk_reads = asked;
+            const ExpertReads found =
+                expert_reads(request, grid, kernels::WeightType::kBf16, {total_bytes, available_bytes, {}, 0});
+            return std::string(found.directly ? "direct" : "") + (found.from_cache ? "from cache" : "");
+        };
+        const std::string direct = "direct", from_cache = "from cache";
+        QCOMPARE(reads(DiskReads::kAuto, 1000 * kMib), from_cache);
+        QCOMPARE(reads(DiskReads::kAuto, 1000 * kMib - 10), direct);
+        QCOMPARE(reads(DiskReads::kAuto, 0, 0), from_cache);  // nobody knows
+        QCOMPARE(reads(DiskReads::kCached, 1000 * kMib), from_cache);
+        QCOMPARE(reads(DiskReads::kCached, 999 * kMib), std::string());
+        QCOMPARE(reads(DiskReads::kDirect, 1000 * kMib), direct);
+        // Nothing is read of what is only accounted, or has no file.
+        request.dry = true;
+        QCOMPARE(reads(DiskReads::kDirect, 999 * kMib), std::string());
+        request.dry = false;
+        request.model = "synthetic:fine";
+        QCOMPARE(reads(DiskReads::kDirect, 999 * kMib), std::string());
+        for (const DiskReads asked : {DiskReads::kAuto, DiskReads::kDirect, DiskReads::kCached}) {
+            QVERIFY(parse_disk_reads(name_of(asked)) == asked);
+        }
+        QVERIFY_THROWS_EXCEPTION(Error, parse_disk_reads("mapped"));
+    }
+
     void demand_countsAnEmulatedDevicesMemory() {
         Plan plan;
         plan.ram_bytes = 100;

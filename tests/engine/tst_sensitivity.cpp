@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/model/expert_strips.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/sensitivity_measurement.h"
@@ -181,6 +182,38 @@ class TestSensitivity : public QObject {
         }
         std::sort(seen.begin(), seen.end());
         QVERIFY(std::unique(seen.begin(), seen.end()) == seen.end());
+    }
+
+    void modelFingerprint_seesEachExpertsMatrices() {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath(QStringLiteral("m.gguf")).toStdString();
+        std::filesystem::copy_file(
+            test::sourcePath(QStringLiteral("tests/engine/data/gguf/qwen3_moe_bf16.gguf")).toStdString(), file);
+        kernels::ThreadPool pool(1);
+        ModelSpec spec = read_model_spec(file);
+        const auto source = open_weights(Checkpoint::open(file), spec, false, pool);
+        const auto& experts = dynamic_cast<const FileExperts&>(*source);
+        const Fingerprint whole = *source->model_fingerprint();
+        std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+        const auto turn = [&](std::uint64_t offset) {  // one bit, and back
+            bytes.seekg(static_cast<std::streamoff>(offset));
+            const int byte = bytes.get();
+            bytes.seekp(static_cast<std::streamoff>(offset));
+            bytes.put(static_cast<char>(byte ^ 1)).flush();
+        };
+        QCOMPARE(spec.experts.n_experts, 16);
+        for (std::int32_t layer = 0; layer < spec.experts.n_layers; ++layer) {
+            for (std::int32_t expert = 0; expert < spec.experts.n_experts; ++expert) {
+                const auto strips = experts.expert_strips(LayerIndex{layer}, ExpertIndex{expert}, 1 << 30);
+                QCOMPARE(strips.size(), std::size_t{3});
+                for (const ExpertStrip& strip : strips) {
+                    turn(strip.weights.offset);
+                    QVERIFY(*source->model_fingerprint() != whole);
+                    turn(strip.weights.offset);
+                }
+            }
+        }
+        QVERIFY(*source->model_fingerprint() == whole);
     }
 
     void file_writtenAndRead_isTheSame() {
