@@ -1,7 +1,9 @@
 #include "engine/device/cuda_backend.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -208,6 +210,7 @@ class CudaBackend final : public Backend {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     }
+    bool set_byte_inputs(const kernels::ByteInputTypes& types) override;
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
@@ -261,6 +264,17 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
         context_->experts(layout, calls_.data(), calls_.size(), inputs, row_token, out);
         done = next;
     }
+}
+
+bool CudaBackend::set_byte_inputs(const kernels::ByteInputTypes& types) {
+    context_->set_byte_inputs(types);
+    info_.fingerprint = info_of(context_->facts()).fingerprint;
+    if (types == kernels::ByteInputTypes()) return true;
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), " int8 %llx/%llx", static_cast<unsigned long long>(types.few),
+                  static_cast<unsigned long long>(types.many));
+    info_.fingerprint += text.data();
+    return true;
 }
 
 void CudaBackend::reserve(const StepShape& shape) {

@@ -171,6 +171,8 @@ class Context final : public CudaContext {
     std::uint64_t scratch_bytes(const CudaStep& step) const override;
     void set_scratch(void* data, std::size_t bytes) override;
 
+    void set_byte_inputs(const ByteInputTypes& types) override { worker_.byte_inputs = types; }
+
     void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::embed(worker_, table, tokens, n, x);
     }

@@ -8,6 +8,7 @@
 // outputs, down is a product with a matrix, for each call or (blocks) for all. No sum depends on when a block
 // runs, so results do not vary from run to run; nor do they depend on the other calls.
 // Many rows: products of matrices, as they lie in the block.
+#include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -142,8 +143,10 @@ __global__ void __launch_bounds__(kThreads)
 
 std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_rows) {
     const auto floats = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
+    const std::int64_t wider = hidden_dim > ffn_dim ? hidden_dim : ffn_dim;
     return Scratch::rounded(floats(n_rows * ffn_dim)) +
-           Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim));
+           Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim)) +
+           Scratch::rounded(static_cast<std::size_t>(n_rows * rounded_bytes(wider)));
 }
 
 // Whether plain rows of a matrix can be read 16 bytes at a time in all calls.
@@ -190,9 +193,16 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// Where the rows of w2 are outputs.
+// Where the rows of w2 are outputs. rounded: room for the activations of a list in 8 bits.
 void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                     const float* activations, float* out) {
+                     const float* activations, unsigned char* rounded, float* out) {
+    if (worker.byte_inputs.rounds_few(layout.down)) {
+        FewCalls scratch_rows = list;
+        for (int c = 0; c < list.n; ++c) scratch_rows.calls[c].first_row = list.calls[c].scratch_row;
+        round_inputs(worker, scratch_rows, activations, nullptr, layout.ffn_dim, rounded);
+        byte_down(worker, layout, n_inputs, list, rounded, out);
+        return;
+    }
     if (is_blocks(layout.down)) {
         block_down(worker, layout, n_inputs, list, activations, out);
         return;
@@ -223,7 +233,10 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
     auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
-    if (activations == nullptr || partials == nullptr) {
+    // Of the inputs and then of the activations.
+    const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
+    auto* rounded = worker.scratch.take<unsigned char>(n_rows * rounded_bytes(wider));
+    if (activations == nullptr || partials == nullptr || rounded == nullptr) {
         worker.lacks_scratch();
         return;
     }
@@ -232,13 +245,21 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
             if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
         }
     }
+    const ByteInputTypes& bytes = worker.byte_inputs;
+    if (bytes.rounds_few(layout.gate) || bytes.rounds_few(layout.up)) {
+        round_inputs(worker, list, inputs, row_token, layout.hidden_dim, rounded);
+    }
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        if (bytes.rounds_few(type)) {
+            byte_up(worker, layout, rows, type, n_inputs, list, rounded, activations);
+            return;
+        }
         (is_packed(type)   ? packed_up
          : is_blocks(type) ? block_up
                            : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
     });
     if (layout.down_rows_are_outputs) {
-        down_by_outputs(worker, layout, n_inputs, list, activations, out);
+        down_by_outputs(worker, layout, n_inputs, list, activations, rounded, out);
         return;
     }
     (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
@@ -404,6 +425,11 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
     few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 5, 8, inputs, row_token, out);
+    const ByteInputTypes& bytes = worker.byte_inputs;
+    if (bytes.rounds_many(layout.gate) && bytes.rounds_many(layout.up) && bytes.rounds_many(layout.down)) {
+        many_rows_in_bytes(worker, layout, calls, n_calls, inputs, row_token, out);
+        return;
+    }
     for (std::size_t c = 0; c < n_calls; ++c) {
         if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, layout, calls[c], inputs, row_token, out);
     }

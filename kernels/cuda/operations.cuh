@@ -47,6 +47,7 @@ struct Worker {
     Scratch scratch;
     const Cublas* cublas = nullptr;
     int compute_major = 0;
+    ByteInputTypes byte_inputs;
 
     template <typename... Parameters, typename... Arguments>
     void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,

@@ -1,3 +1,4 @@
+#include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -160,9 +161,11 @@ bool cublas_serves(const Worker& worker, WeightType type) {
 }  // namespace
 
 std::uint64_t product_scratch_bytes(const CudaStep& step) {
-    if (step.n_tokens <= CudaContext::kFewRows) return 0;
     const std::int64_t heads = step.attention.output_width();
     const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
+    if (step.n_tokens <= CudaContext::kFewRows) {
+        return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * rounded_bytes(columns)));
+    }
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
     // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim), the way back, and the logits'.
     std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false);
@@ -235,8 +238,13 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
 
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
+    const bool few = n <= CudaContext::kFewRows;
+    if ((few ? worker.byte_inputs.rounds_few(weight.type) : worker.byte_inputs.rounds_many(weight.type)) &&
+        multiply_in_bytes(worker, weight, x, n, y)) {
+        return;
+    }
     const bool unpacks = !is_plain(weight.type);
-    if (n <= CudaContext::kFewRows) {
+    if (few) {
         multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }
