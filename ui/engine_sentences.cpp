@@ -370,6 +370,9 @@ constexpr const char* kEngineSentences[] = {
                       "is %2, %3 bytes too little."),
     QT_TRANSLATE_NOOP("EngineText",
                       "Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower."),
+    QT_TRANSLATE_NOOP("EngineText",
+                      "NVIDIA's library cuBLAS was not found, so slower products of Offstage's own read prompts on %1; "
+                      "the CUDA toolkit has it."),
     QT_TRANSLATE_NOOP("EngineText", "%1 took %2 experts; %3 more were planned and found no room."),
     QT_TRANSLATE_NOOP("EngineText",
                       "%1 has less memory free than planned, and RAM has no room for the experts left over; close "

@@ -31,6 +31,7 @@ struct DeviceInfo {
     std::uint64_t available_bytes = 0;  // when it was opened: what a budget may be at most
     // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
     std::string fingerprint;
+    std::string note;  // a sentence for the person who loads a model on it; empty: none
 };
 
 // A point in one of the device's two queues. Default: long past.

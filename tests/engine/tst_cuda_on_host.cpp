@@ -173,7 +173,7 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
         const char* name = parity::kAllChecks[i].name;
         const auto check = static_cast<int>(i);
         QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check << false;
-        const bool of_blocks = QString(name).contains("blocks") && !QString(name).startsWith("embed");
+        const bool of_blocks = QString(name).contains("_blocks") && !QString(name).startsWith("embed");
         if (of_blocks) QTest::addRow("inputs of 8 bits: %s", name) << 8 << 6 << false << 4 << check << true;
         if (test::kSanitized) continue;  // every lane is a fiber: minutes
         QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check << false;
