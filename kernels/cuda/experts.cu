@@ -304,9 +304,10 @@ std::size_t batch_row_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::
 constexpr std::size_t kBatchRounding = 4 * 256;  // four pieces
 
 // Room to unpack any of the three matrices.
-std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    std::size_t most = unpack_bytes(ffn_dim, hidden_dim, false);
-    for (const std::size_t down : {unpack_bytes(ffn_dim, hidden_dim, true), unpack_bytes(hidden_dim, ffn_dim, false)}) {
+std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim, std::size_t unpacked_bytes) {
+    std::size_t most = unpack_bytes(ffn_dim, hidden_dim, false, unpacked_bytes);
+    for (const std::size_t down : {unpack_bytes(ffn_dim, hidden_dim, true, unpacked_bytes),
+                                   unpack_bytes(hidden_dim, ffn_dim, false, unpacked_bytes)}) {
         if (down > most) most = down;
     }
     return most;
@@ -322,10 +323,12 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
         if (bytes_per_weight(type) > bytes) bytes = bytes_per_weight(type);
     }
     const bool packed = is_packed(layout.gate) || is_packed(layout.up) || is_packed(layout.down);
-    const bool unpacks = !is_plain(layout.gate) || !is_plain(layout.up) || !is_plain(layout.down);
+    const bool unpacked_first =
+        unpacks(worker, layout.gate) || unpacks(worker, layout.up) || unpacks(worker, layout.down);
+    const std::size_t room_bytes =
+        unpacked_first ? most_unpacked(layout.hidden_dim, layout.ffn_dim, worker.unpacked_bytes) : 0;
     worker.scratch.restart();
-    std::size_t fixed = kBatchRounding;
-    if (unpacks) fixed += most_unpacked(layout.hidden_dim, layout.ffn_dim);
+    const std::size_t fixed = kBatchRounding + room_bytes;
     const std::size_t left = worker.scratch.left() < fixed ? 0 : worker.scratch.left() - fixed;
     const auto room = static_cast<std::int64_t>(left / batch_row_bytes(layout.hidden_dim, layout.ffn_dim, bytes));
     std::int64_t most = room < kBatchRows ? room : kBatchRows;
@@ -340,8 +343,7 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     auto* activation = worker.scratch.take<unsigned char>(most * layout.ffn_dim * static_cast<std::int64_t>(bytes));
 
     unsigned char* unpacked = nullptr;
-    if (unpacks) {
-        const std::size_t room_bytes = most_unpacked(layout.hidden_dim, layout.ffn_dim);
+    if (unpacked_first) {
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(room_bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
@@ -353,7 +355,7 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     const ExpertView expert{call.weights, layout};
     const auto product = [&](const WeightView& weight, bool transposed, const void* from, std::int64_t rows,
                              float* to) {
-        if (!is_plain(weight.type)) {
+        if (unpacks(worker, weight.type)) {
             multiply_unpacked(worker, weight, transposed, from, rows, to, unpacked);
             return;
         }
@@ -382,8 +384,8 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
 }
 
 // Of n_networks networks of one size, of which each token passes n_active.
-std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks,
-                            std::int64_t n_active) {
+std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks, std::int64_t n_active,
+                            std::size_t unpacked_bytes) {
     if (ffn_dim <= 0) return 0;
     // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8
     // calls: further calls then take another launch.
@@ -401,17 +403,17 @@ std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
     const std::uint64_t many =
         static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, ffn_dim, sizeof(float)) + kBatchRounding +
-        most_unpacked(step.hidden_dim, ffn_dim);
+        most_unpacked(step.hidden_dim, ffn_dim, unpacked_bytes);
     return many > few ? many : few;
 }
 
 }  // namespace
 
-std::uint64_t expert_scratch_bytes(const CudaStep& step) {
+std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     if (step.hidden_dim <= 0) return 0;
     const std::uint64_t experts =
-        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1);
-    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1);
+        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
+    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
     return experts > dense ? experts : dense;
 }
 
