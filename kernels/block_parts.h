@@ -85,22 +85,19 @@ OFFSTAGE_HOST_DEVICE inline float half_of_e8m0(std::uint8_t e) {
     return float_from_bits(e < 2 ? 0x200000u << e : static_cast<std::uint32_t>(e - 1) << 23u);
 }
 
-// Scale and bias of part `part` (0 .. 15) of a block of 256 of Q4_K and Q5_K: pairs of
-// parts have six bits of each, those of the last four pairs in two places.
-OFFSTAGE_HOST_DEVICE inline void read_six_bits(const std::uint8_t* block, int part, BlockPart& out) {
-    const std::uint8_t* s = block + 4;
+// Scale and bias of part `part` (0 .. 15) of a block of 256 of Q4_K and Q5_K, whose first
+// 16 bytes these are: pairs of parts have six bits of each, those of the last four pairs
+// in two places.
+OFFSTAGE_HOST_DEVICE inline void read_six_bits(const std::uint32_t (&header)[4], int part, BlockPart& out) {
     const int i = part / 2;
-    unsigned scale = 0;
-    unsigned low = 0;
-    if (i < 4) {
-        scale = s[i] & 63u;
-        low = s[i + 4] & 63u;
-    } else {
-        scale = (s[i + 4] & 15u) | (s[i - 4] >> 6u) << 4u;
-        low = static_cast<unsigned>(s[i + 4] >> 4u) | static_cast<unsigned>(s[i] >> 6u) << 4u;
-    }
-    out.scale = half_at(block) * static_cast<float>(scale);
-    out.bias = -(half_at(block + 2) * static_cast<float>(low));
+    const int shift = i % 4 * 8;
+    const unsigned scales = header[1] >> shift;
+    const unsigned lows = header[2] >> shift;
+    const unsigned rest = header[3] >> shift;  // four bits of both
+    const unsigned scale = i < 4 ? scales & 63u : (rest & 15u) | (scales >> 6u & 3u) << 4u;
+    const unsigned low = i < 4 ? lows & 63u : (rest >> 4u & 15u) | (lows >> 6u & 3u) << 4u;
+    out.scale = half_value(header[0] & 0xffffu) * static_cast<float>(scale);
+    out.bias = -(half_value(header[0] >> 16u) * static_cast<float>(low));
 }
 
 // Scale of a part of Q3_K, of six bits in two places.
@@ -259,7 +256,9 @@ OFFSTAGE_HOST_DEVICE inline void read_scale(const std::uint8_t* block, int part,
     } else if constexpr (kType == WeightType::kQ3K) {
         out.scale = half_at(block + 108) * static_cast<float>(q3k_scale(block + 96, part));
     } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
-        read_six_bits(block, part, out);
+        const std::uint32_t header[4] = {word32_at(block), word32_at(block + 4), word32_at(block + 8),
+                                         word32_at(block + 12)};
+        read_six_bits(header, part, out);
     } else if constexpr (kType == WeightType::kQ6K) {
         out.scale = half_at(block + 208) * static_cast<float>(static_cast<std::int8_t>(block[192 + part]));
     } else if constexpr (kType == WeightType::kIq4Xs) {

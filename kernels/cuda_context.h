@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/byte_inputs.h"
 #include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
@@ -128,6 +129,10 @@ class CudaContext {
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;
+
+    // Of multiply() and experts() from now on; none at first. Experts with many rows: where all three matrices are
+    // such.
+    virtual void set_byte_inputs(const ByteInputTypes& types) = 0;
 
     // ---- operations on the compute queue: see engine's Backend for what each computes.
     virtual void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) = 0;

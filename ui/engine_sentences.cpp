@@ -319,6 +319,8 @@ struct Sentences {
         QT_TR_NOOP("The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is "
                    "%2, %3 bytes too little."),
         QT_TR_NOOP("Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower."),
+        QT_TR_NOOP("NVIDIA's library cuBLAS was not found, so slower products of Offstage's own read prompts on %1; "
+                   "the CUDA toolkit has it."),
         QT_TR_NOOP("%1 took %2 experts; %3 more were planned and found no room."),
         QT_TR_NOOP("%1 has less memory free than planned, and RAM has no room for the experts left over; close other "
                    "programs or lower the VRAM budget."),

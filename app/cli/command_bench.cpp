@@ -75,6 +75,8 @@ int run_bench(const BenchOptions& options) {
                      {"kv_type", summary.kv_type},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
+                     {"device_compute", summary.device_compute},
+                     {"device_compute_origin", summary.device_compute_origin},
                      {"device", summary.device},
                      {"emulated", summary.emulated}});
         print_json(json);

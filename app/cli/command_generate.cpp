@@ -58,6 +58,8 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"kv_type", model.kv_type},
         {"compute", model.compute},
         {"compute_origin", model.compute_origin},
+        {"device_compute", model.device_compute},
+        {"device_compute_origin", model.device_compute_origin},
         {"n_threads", model.n_threads},
         {"instruction_set", model.instruction_set},
         {"policy", model.policy},

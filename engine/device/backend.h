@@ -12,6 +12,7 @@
 #include "engine/device/arena.h"
 #include "engine/device/row_quantizer.h"
 #include "engine/indices.h"
+#include "kernels/byte_inputs.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
@@ -30,6 +31,7 @@ struct DeviceInfo {
     std::uint64_t available_bytes = 0;  // when it was opened: what a budget may be at most
     // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
     std::string fingerprint;
+    std::string note;  // a sentence for the person who loads a model on it; empty: none
 };
 
 // A point in one of the device's two queues. Default: long past.
@@ -238,6 +240,10 @@ class Backend {
     // Packs rows for the host, beside the two queues; there once reserve() was called, until the next reserve() for
     // larger rows. nullptr: this device does not, or not such rows.
     virtual RowQuantizer* row_quantizer() { return nullptr; }
+
+    // Of which types of files' blocks multiply() and experts() round the inputs to 8 bits from now on; none at first.
+    // info().fingerprint says so then. False: this device cannot be told; it forms products as it was opened for.
+    virtual bool set_byte_inputs(const kernels::ByteInputTypes& /*types*/) { return false; }
 
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens, and
     // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had.

@@ -1,7 +1,9 @@
 #include "engine/device/cuda_backend.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,10 @@ DeviceInfo info_of(const kernels::CudaFacts& facts) {
                        std::to_string(facts.memory_bus_bits) + " bit driver " + version_text(facts.driver_version) +
                        " runtime " + version_text(facts.runtime_version) +
                        (facts.cublas.empty() ? " without cuBLAS" : " cuBLAS " + facts.cublas);
+    if (facts.cublas.empty()) {
+        info.note = "NVIDIA's library cuBLAS was not found, so slower products of Offstage's own read prompts on " +
+                    facts.name + "; the CUDA toolkit has it.";
+    }
     return info;
 }
 
@@ -208,6 +214,7 @@ class CudaBackend final : public Backend {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     }
+    bool set_byte_inputs(const kernels::ByteInputTypes& types) override;
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
@@ -249,18 +256,31 @@ class CudaBackend final : public Backend {
 
 void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                           float* out) {
-    // Experts of one layer have one shape; their formats may differ (some in fewer bits).
-    std::size_t done = 0;
-    while (done < calls.size()) {
-        const kernels::ExpertLayout& layout = calls[done].weights.layout;
+    // Experts of one layer have one shape; their formats may differ (some in fewer bits). Those of one format go
+    // together, in whatever order they come.
+    const auto is_of = [](const kernels::ExpertLayout& layout) {
+        return [&layout](const ExpertCall& call) { return call.weights.layout == layout; };
+    };
+    for (auto first = calls.begin(); first != calls.end(); ++first) {
+        const kernels::ExpertLayout& layout = first->weights.layout;
+        if (std::any_of(calls.begin(), first, is_of(layout))) continue;
         calls_.clear();
-        std::size_t next = done;
-        for (; next < calls.size() && calls[next].weights.layout == layout; ++next) {
-            calls_.push_back({calls[next].weights.data, calls[next].first_row, calls[next].n_rows});
+        for (auto call = first; call != calls.end(); ++call) {
+            if (is_of(layout)(*call)) calls_.push_back({call->weights.data, call->first_row, call->n_rows});
         }
         context_->experts(layout, calls_.data(), calls_.size(), inputs, row_token, out);
-        done = next;
     }
+}
+
+bool CudaBackend::set_byte_inputs(const kernels::ByteInputTypes& types) {
+    context_->set_byte_inputs(types);
+    info_.fingerprint = info_of(context_->facts()).fingerprint;
+    if (types == kernels::ByteInputTypes()) return true;
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "+int8:%llx/%llx", static_cast<unsigned long long>(types.few),
+                  static_cast<unsigned long long>(types.many));
+    info_.fingerprint += text.data();
+    return true;
 }
 
 void CudaBackend::reserve(const StepShape& shape) {

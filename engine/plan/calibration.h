@@ -12,6 +12,7 @@
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/device_products.h"
 
 namespace offstage::engine {
 
@@ -96,6 +97,9 @@ class CalibrationCache {
     // Of the two modes of products (choose_compute()).
     bool load(const std::string& key, ProductTimes& times) const;
     std::string store(const std::string& key, const ProductTimes& times) const;
+    // Of a device's products with files' blocks (choose_device_products()).
+    bool load(const std::string& key, DeviceProductTimes& times) const;
+    std::string store(const std::string& key, const DeviceProductTimes& times) const;
     // Of a model's dense part.
     bool load(const std::string& key, DenseCosts& costs) const;
     std::string store(const std::string& key, const DenseCosts& costs) const;

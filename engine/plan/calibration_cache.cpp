@@ -255,6 +255,33 @@ std::string CalibrationCache::store(const std::string& key, const ProductTimes& 
                                   {"measured_on", times.measured_on}}));
 }
 
+bool CalibrationCache::load(const std::string& key, DeviceProductTimes& times) const {
+    return load_document(directory_, key, "device_products", [&](const json& document, const std::string& source) {
+        const JsonFields fields(document, source);
+        times = {};
+        times.measured_on = fields.text("measured_on");
+        for (const kernels::FormatTraits& format : kernels::kFormats) {
+            const json* const found = fields.find(format.name);
+            if (found == nullptr) continue;
+            const JsonFields type(*found, source);
+            times.types[format.type] = {
+                type.number("few_float_us", 0, kLongestUs), type.number("few_bytes_us", 0, kLongestUs),
+                type.number("many_float_us", 0, kLongestUs), type.number("many_bytes_us", 0, kLongestUs)};
+        }
+    });
+}
+
+std::string CalibrationCache::store(const std::string& key, const DeviceProductTimes& times) const {
+    json document = {{"measured_on", times.measured_on}};
+    for (const auto& [type, us] : times.types) {
+        document[kernels::name_of(type)] = {{"few_float_us", us.few_float_us},
+                                            {"few_bytes_us", us.few_bytes_us},
+                                            {"many_float_us", us.many_float_us},
+                                            {"many_bytes_us", us.many_bytes_us}};
+    }
+    return report(store_document(directory_, key, "device_products", std::move(document)));
+}
+
 bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {
     return load_document(directory_, key, "dense", [&](const json& document, const std::string& source) {
         const JsonFields fields(document, source);

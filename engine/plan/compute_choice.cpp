@@ -22,14 +22,6 @@ std::string key_of_machine() {
            std::string(kernels::Gemm::library_version());
 }
 
-std::string today() {
-    const std::time_t now = std::time(nullptr);
-    std::tm date{};
-    localtime_r(&now, &date);
-    std::array<char, 16> text{};
-    return std::strftime(text.data(), text.size(), "%Y-%m-%d", &date) > 0 ? text.data() : "";
-}
-
 ProductTimes measure_products(const ProductTimer& timer) {
     ProductTimes times;
     const std::array<std::pair<TrialProduct, double*>, 4> products = {{
@@ -60,6 +52,14 @@ ProductTimes measure_products() {
 }
 
 }  // namespace
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm date{};
+    localtime_r(&now, &date);
+    std::array<char, 16> text{};
+    return std::strftime(text.data(), text.size(), "%Y-%m-%d", &date) > 0 ? text.data() : "";
+}
 
 ProductForm faster_form(const ProductTimes& times) {
     return {times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32,

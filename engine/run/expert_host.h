@@ -16,6 +16,7 @@
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/plan/compute_choice.h"
+#include "engine/plan/device_products.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
@@ -61,6 +62,7 @@ class ExpertHost {
 
     kernels::ThreadPool& pool() { return *pool_; }
     const ComputeChoice& compute() const { return compute_; }
+    const DeviceProducts& device_products() const { return device_products_; }
     kernels::ProductForm form() const { return compute_.form; }
     CpuOperations& host() { return *host_; }
     Backend& device() { return *device_; }
@@ -105,6 +107,7 @@ class ExpertHost {
     std::unique_ptr<QuantCache> quant_cache_;  // nullptr: synthetic
     std::unique_ptr<ExpertSource> expert_source_;
     ComputeChoice compute_;
+    DeviceProducts device_products_;
     std::unique_ptr<CpuOperations> host_;
     MemorySize memory_;
     HostMemory host_memory_;

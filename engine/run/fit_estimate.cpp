@@ -13,6 +13,8 @@
 #include "engine/error.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/device_products.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/quant/quantize_dense.h"
@@ -103,15 +105,22 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
     return *source_;
 }
 
+// A device's products differ by what is asked for.
+std::string FitEstimator::key_of_device(const LoadRequest& request) {
+    return (runs_on_cpu(request) ? "cpu" : request.device) + " " + std::to_string(static_cast<int>(request.compute));
+}
+
 const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& request) {
     const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
-    std::unique_ptr<DeviceFacts>& known = devices_[name];
+    std::unique_ptr<DeviceFacts>& known = devices_[key_of_device(request)];
     if (known != nullptr && !request.opens_device) return *known;
     auto facts = std::make_unique<DeviceFacts>();
+    const CalibrationCache cache(calibration_directory(request.cache_directory));
     std::uint64_t device_budget = 0;
     if (request.opens_device) {
         // Only tests name one; it stays open while it is asked.
         const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
+        known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
         facts->info = device->info();
         facts->shares_host_memory = device->shares_host_memory();
         facts->scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
@@ -133,6 +142,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
     } else {
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
         const std::unique_ptr<Backend> device = open_device(name, 0, host);
+        known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
         facts->info = device->info();
         device_budget = device->memory().usage().budget_bytes;
         // Its scratch memory is asked for now: it does not stay open.
@@ -445,6 +455,11 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     kernels::ThreadPool pool(request.n_threads);
     CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
+    choose_device_products(*device, request.compute, source.expert_type(),
+                           CalibrationCache(calibration_directory(request.cache_directory)));
+    if (const auto known = devices_.find(key_of_device(request)); known != devices_.end() && known->second != nullptr) {
+        known->second->info.fingerprint = device->info().fingerprint;
+    }
     const LoadPlanner planner(
         request,
         {spec_, source.expert_type(), source.dense_bytes(), device->info(), {}, room_for(request, held).memory});

@@ -107,6 +107,7 @@ class FitEstimator {
     struct Room;
 
     const WeightSource& source_for(const LoadRequest& request);
+    static std::string key_of_device(const LoadRequest& request);
     const DeviceFacts& facts_of(const LoadRequest& request);
     Room room_for(const LoadRequest& request, const FitHeld& held);
     FitEstimate try_out(const LoadRequest& request, const FitHeld& held, bool forecasts = false);

@@ -187,6 +187,8 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.kv_type = name_of(request.kv);
     summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
+    summary_.device_compute = name_of(device_products());
+    summary_.device_compute_origin = engine::describe(device_products());
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool().n_threads();
     summary_.has_tokenizer = tokenizer() != nullptr;
@@ -207,6 +209,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     store.residency(resident);
     summary_.expected_hit_rate = expected_hit_rate(popularity(), resident);
     if (popularity().n_tokens > 0) summary_.popularity = popularity().source;
+    if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
     if (std::string note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
     for (const std::string& note : store.notes()) summary_.notes.push_back(note);

@@ -36,6 +36,8 @@ struct ModelSummary {
     std::string kv_type;                                 // "bf16": keys and values of the context
     std::string compute;                                 // "bf16" or "f32": products of batched multiplications
     std::string compute_origin;                          // where that choice is from, for the person (ComputeChoice)
+    std::string device_compute;                          // the device's own choice (DeviceProducts); empty: it has none
+    std::string device_compute_origin;                   // where that one is from
     std::string instruction_set;                         // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;

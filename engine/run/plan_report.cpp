@@ -10,6 +10,8 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/device_products.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_costs.h"
 #include "kernels/thread_pool.h"
@@ -41,6 +43,8 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     machine.device =
         open_device(runs_on_cpu(request) ? "cpu" : request.device,
                     runs_on_cpu(request) ? ram_budget(request, machine.memory) : request.vram_bytes, *machine.host);
+    choose_device_products(*machine.device, request.compute, machine.type,
+                           CalibrationCache(calibration_directory(request.cache_directory)));
     return machine;
 }
 

@@ -176,9 +176,11 @@ __global__ void __launch_bounds__(kDecodeThreads)
     }
 }
 
-// grid: (heads, items). Brings the splits together, in their order.
+// grid: (heads, items). Brings the splits together, in an order of their number alone: a
+// warp weighs them, 32 at a time, then each thread adds up its values.
 __global__ void __launch_bounds__(kDecodeThreads)
     join_splits(DecodeItems list, AttentionShape shape, std::int64_t most_splits, float* partials, float* out) {
+    float* const weights = shared_memory<float>();  // (most_splits), then their sum
     const DecodeItem& item = list.items[blockIdx.y];
     if (item.n_splits == 1) return;  // is there already
     const std::int64_t head = blockIdx.x;
@@ -186,17 +188,25 @@ __global__ void __launch_bounds__(kDecodeThreads)
     const std::int64_t value_dim = shape.value_dim;
     const std::int64_t step = value_dim + 2;
     const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, value_dim);
-    float largest = first[0];
-    for (std::int64_t s = 1; s < item.n_splits; ++s) largest = fmaxf(largest, first[s * step]);
-    for (std::int64_t i = threadIdx.x; i < value_dim; i += kDecodeThreads) {
+    if (threadIdx.x < kWarp) {
+        const int lane = static_cast<int>(threadIdx.x);
+        float largest = first[0];
+        for (int s = lane; s < item.n_splits; s += kWarp) largest = fmaxf(largest, first[s * step]);
+        largest = warp_max(largest);
         float sum = 0.0f;
-        float value = 0.0f;
-        for (std::int64_t s = 0; s < item.n_splits; ++s) {
-            const float weight = expf(first[s * step] - largest);
-            sum = fmaf(first[s * step + 1], weight, sum);
-            value = fmaf(first[s * step + 2 + i], weight, value);
+        for (int s = lane; s < item.n_splits; s += kWarp) {
+            weights[s] = expf(first[s * step] - largest);
+            sum = fmaf(first[s * step + 1], weights[s], sum);
         }
-        out[(item.row * n_heads + head) * value_dim + i] = value / (sum + sink_share(shape, head, largest));
+        sum = warp_sum(sum);
+        if (lane == 0) weights[most_splits] = sum + sink_share(shape, head, largest);
+    }
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; i < value_dim; i += kDecodeThreads) {
+        float value = 0.0f;
+#pragma unroll 8
+        for (int s = 0; s < item.n_splits; ++s) value = fmaf(first[s * step + 2 + i], weights[s], value);
+        out[(item.row * n_heads + head) * value_dim + i] = value / weights[most_splits];
     }
 }
 
@@ -264,7 +274,8 @@ void few(const Attention& attention, const DecodeItems& list) {
     }
     if (most_splits > 1) {
         worker.start(join_splits, dim3(static_cast<unsigned>(shape.n_heads), static_cast<unsigned>(list.n)),
-                     kDecodeThreads, 0, list, shape, most_splits, partials, attention.out);
+                     kDecodeThreads, static_cast<std::size_t>(most_splits + 1) * sizeof(float), list, shape,
+                     most_splits, partials, attention.out);
     }
 }
 

@@ -1,87 +1,10 @@
 // Experts with few rows straight from files' blocks: what becomes of their inputs, neuron
 // by neuron, and w2, whose rows are outputs, with all calls of a layer in one launch.
 #include "kernels/cuda/blocks.cuh"
-#include "kernels/cuda/few_experts.cuh"
+#include "kernels/cuda/expert_job.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
-
-// A layer's calls: first the rows of w1 and w3, then those of w2. blockIdx.y: the call.
-// One type for both, since each type of job is compiled for all formats.
-struct ExpertJob {
-    FewCalls list;
-    Gating gating;
-    bool down = false;
-    UpRows up_rows;           // of w1 and w3: a row of each side by side where both are read
-    int n_matrices = 0;       // of these
-    std::int64_t offset = 0;  // of w2, bytes
-    std::int64_t stride = 0;  // of w2, bytes
-    std::int64_t n_rows = 0;
-    std::int64_t n_columns = 0;
-    const float* inputs = nullptr;            // of w1 and w3
-    const std::int32_t* row_token = nullptr;  // which of them
-    float* activations = nullptr;
-    float* out = nullptr;
-
-    ExpertJob(const FewCalls& calls, const ExpertLayout& layout) : list(calls), gating(layout) {}
-
-    template <int kInputs>
-    __device__ int n_inputs() const {
-        return list.calls[blockIdx.y].n_rows;
-    }
-    __device__ const unsigned char* row(std::int64_t r) const {
-        const auto* const weights = static_cast<const unsigned char*>(list.calls[blockIdx.y].weights);
-        if (down) return weights + offset + r * stride;
-        return n_matrices == 2 ? weights + r / 2 * up_rows.stride + up_rows.offsets[r % 2]
-                               : weights + r * up_rows.stride + up_rows.offsets[0];
-    }
-    template <int kInputs>
-    __device__ const float* input(int t) const {
-        const FewCall& call = list.calls[blockIdx.y];
-        return down ? activations + (call.scratch_row + t) * n_columns
-                    : inputs + static_cast<std::int64_t>(row_token[call.first_row + t]) * n_columns;
-    }
-    template <int kInputs, int kRows>
-    __device__ void store(std::int64_t first, int t, const float (&sums)[kRows]) const {
-        const FewCall& call = list.calls[blockIdx.y];
-        if (down) {
-            store_outputs(call, first, t, sums);
-        } else {
-            store_neurons(call, first, t, sums);
-        }
-    }
-    template <int kRows>
-    __device__ void store_neurons(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
-        static_assert(kRows % 2 == 0, "both rows of a neuron are of one warp");
-        float* const place = activations + (call.scratch_row + t) * gating.ffn_dim;
-#pragma unroll
-        for (int r = 0; r < kRows; r += 2) {
-            if (first + r >= n_rows) break;
-            if (n_matrices == 2) {
-                const std::int64_t neuron = (first + r) / 2;
-                const float both[2] = {sums[r], sums[r + 1]};
-                up_rows.store(gating, call.weights, neuron, both, place + neuron);
-                continue;
-            }
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                const float one[1] = {sums[r + i]};
-                const std::int64_t neuron = first + r + i;
-                if (neuron < n_rows) up_rows.store(gating, call.weights, neuron, one, place + neuron);
-            }
-        }
-    }
-    template <int kRows>
-    __device__ void store_outputs(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
-        const float* const biases =
-            gating.spec.biases ? gating.biases(call.weights) + 2 * gating.ffn_dim + first : nullptr;
-        float* const place = out + static_cast<std::int64_t>(call.first_row + t) * n_rows + first;
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-            if (first + r < n_rows) place[r] = biases == nullptr ? sums[r] : sums[r] + biases[r];
-        }
-    }
-};
 
 void start(Worker& worker, WeightType type, int n_inputs, const ExpertJob& job) {
     with_block_inputs(n_inputs, [&](auto number) {
@@ -93,27 +16,16 @@ void start(Worker& worker, WeightType type, int n_inputs, const ExpertJob& job) 
 
 void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
-    ExpertJob job(list, layout);
-    job.up_rows = rows;
-    job.n_matrices = rows.of_both ? 2 : 1;
-    job.n_rows = layout.ffn_dim * job.n_matrices;
-    job.n_columns = layout.hidden_dim;
+    ExpertJob job = ExpertJob::up(list, layout, rows, activations);
     job.inputs = inputs;
     job.row_token = row_token;
-    job.activations = activations;
     start(worker, type, n_inputs, job);
 }
 
 void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                 const float* activations, float* out) {
-    ExpertJob job(list, layout);
-    job.down = true;
-    job.offset = static_cast<std::int64_t>(layout.down_offset());
-    job.stride = static_cast<std::int64_t>(layout.down_stride());
-    job.n_rows = layout.hidden_dim;
-    job.n_columns = layout.ffn_dim;
+    ExpertJob job = ExpertJob::of_w2(list, layout, out);
     job.activations = const_cast<float*>(activations);  // read alone
-    job.out = out;
     start(worker, layout.down, n_inputs, job);
 }
 

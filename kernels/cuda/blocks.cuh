@@ -47,12 +47,22 @@ struct BlockSizes {
     static constexpr int kWeights = traits_of(kType).group;
     static constexpr int kBytes = traits_of(kType).block_bytes;
     static constexpr int kParts = kWeights / kPartWeights;
+    static constexpr bool kVector = kBytes % 16 == 0;  // see load_bytes()
 };
 
-// kWords * 4 bytes from any address. Only words with one of these bytes in them are read:
-// what lies in the same word beyond the last one belongs to the same allocation.
-template <int kWords>
-__device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[kWords]) {
+// 16 bytes from any address. Only words with one of these bytes in them are read: what lies
+// in the same word beyond the last one belongs to the same allocation. kVector: they are
+// at a multiple of 16 where the weight is, which is then found out.
+template <bool kVector = false>
+__device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[4]) {
+    constexpr int kWords = 4;
+    if constexpr (kVector) {
+        if (reinterpret_cast<std::uintptr_t>(bytes) % 16 == 0) {
+            const uint4 all = *reinterpret_cast<const uint4*>(bytes);
+            words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+            return;
+        }
+    }
     const unsigned beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 4);
     const auto* const from = reinterpret_cast<const unsigned*>(bytes - beyond);
     const unsigned shift = beyond * 8;
@@ -167,23 +177,45 @@ __device__ inline void load_codes(const std::uint8_t* block, int part, unsigned 
                           : kSixBits ? part / 8 * 64 + part % 4 * 16
                                      : part / 4 * 32 + part % 2 * 16;
         const int shift = kTwoBits ? part % 8 / 2 * 2 : kSixBits ? part % 8 / 4 * 4 : part % 4 / 2 * 4;
-        load_bytes(block + kBegin + place, words);
+        load_bytes<BlockSizes<kType>::kVector>(block + kBegin + place, words);
 #pragma unroll
         for (unsigned& word : words) word = fields(word, shift, kTwoBits ? 3u : 15u);
         if constexpr (kType == WeightType::kQ3K || kType == WeightType::kQ5K || kSixBits) {
             unsigned high[4];
-            load_bytes(block +
-                           (kSixBits                    ? 128 + part / 8 * 32
-                            : kType == WeightType::kQ5K ? 16
-                                                        : 0) +
-                           part % 2 * 16,
-                       high);
+            load_bytes<BlockSizes<kType>::kVector>(block +
+                                                       (kSixBits                    ? 128 + part / 8 * 32
+                                                        : kType == WeightType::kQ5K ? 16
+                                                                                    : 0) +
+                                                       part % 2 * 16,
+                                                   high);
             const int high_shift = kSixBits ? part % 8 / 2 * 2 : part / 2;
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 words[w] |= fields(high[w], high_shift, kSixBits ? 3u : 1u) << (kTwoBits ? 2 : 4);
             }
         }
+    }
+}
+
+// Four codes as signed numbers.
+template <WeightType kType>
+__device__ inline unsigned signed_codes(unsigned word) {
+    constexpr unsigned kSigns = 0x80808080u;
+    constexpr unsigned kZeros = static_cast<unsigned>(code_zero(kType)) * 0x01010101u;
+    if constexpr (code_zero(kType) == 128) return word ^ kSigns;
+    if constexpr (code_zero(kType) == 0) return word;
+    return ((word | kSigns) - kZeros) ^ kSigns;  // codes are below 128: nothing is borrowed
+}
+
+// As read_scale(), in fewer loads where that is possible.
+template <WeightType kType>
+__device__ inline void load_scale(const std::uint8_t* block, int part, BlockPart& out) {
+    if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+        unsigned header[4];
+        load_bytes<true>(block, header);
+        read_six_bits(header, part, out);
+    } else {
+        read_scale<kType>(block, part, out);
     }
 }
 
@@ -200,7 +232,7 @@ struct RowPart {
             row + static_cast<std::int64_t>(index / BlockSizes<kType>::kParts) * BlockSizes<kType>::kBytes;
         load_codes<kType>(block, index % BlockSizes<kType>::kParts, words);
         BlockPart part;
-        read_scale<kType>(block, index % BlockSizes<kType>::kParts, part);
+        load_scale<kType>(block, index % BlockSizes<kType>::kParts, part);
         scale = part.scale;
         bias = has_bias(kType) ? part.bias : 0.0f;
     }

@@ -1,4 +1,7 @@
+#include <cstdlib>
 #include <dlfcn.h>
+#include <string>
+#include <vector>
 
 #include "kernels/cuda/cublas_library.cuh"
 
@@ -11,15 +14,32 @@ bool find(void* library, const char* name, Function& function) {
     return function != nullptr;
 }
 
+// The loader's own first, then where NVIDIA's installers put it without telling the loader.
+std::vector<std::string> folders() {
+    std::vector<std::string> all = {""};
+    for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
+        const char* const root = std::getenv(variable);
+        if (root != nullptr && root[0] == '/') all.push_back(std::string(root) + "/lib64/");
+    }
+    const std::string version = std::to_string(CUBLAS_VER_MAJOR);
+    for (const std::string& root : {std::string("/usr/local/cuda"), "/usr/local/cuda-" + version,
+                                    "/usr/local/cuda-" + version + "." + std::to_string(CUBLAS_VER_MINOR)}) {
+        all.push_back(root + "/lib64/");
+    }
+    all.push_back("/opt/cuda/lib64/");
+    all.push_back("/usr/lib/wsl/lib/");
+    return all;
+}
+
 }  // namespace
 
 std::unique_ptr<Cublas> Cublas::load() {
     std::unique_ptr<Cublas> cublas(new Cublas);
     // The same major version alone keeps its interface.
     const std::string file = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
-    cublas->library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (cublas->library_ == nullptr) {  // NVIDIA's installer does not always tell the loader
-        cublas->library_ = dlopen(("/usr/local/cuda/lib64/" + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    for (const std::string& folder : folders()) {
+        cublas->library_ = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (cublas->library_ != nullptr) break;
     }
     void* library = cublas->library_;
     CublasFunctions& functions = cublas->functions_;

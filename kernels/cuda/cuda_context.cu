@@ -108,7 +108,9 @@ bool QuantizingQueue::open(int compute_major) {
     if (!use_device()) return false;
     cudaError_t status = create_stream(stream_, false);
     for (Event& event : done_) {
-        if (status == cudaSuccess) status = cudaEventCreate(event.out());
+        // Whoever waits sleeps: the CPU's experts run beside.
+        constexpr unsigned kFlags = cudaEventBlockingSync | cudaEventDisableTiming;
+        if (status == cudaSuccess) status = cudaEventCreateWithFlags(event.out(), kFlags);
     }
     worker_.stream = stream_.get();
     worker_.compute_major = compute_major;
@@ -170,6 +172,8 @@ class Context final : public CudaContext {
 
     std::uint64_t scratch_bytes(const CudaStep& step) const override;
     void set_scratch(void* data, std::size_t bytes) override;
+
+    void set_byte_inputs(const ByteInputTypes& types) override { worker_.byte_inputs = types; }
 
     void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::embed(worker_, table, tokens, n, x);
@@ -354,6 +358,7 @@ bool Context::open(CudaOpening& opening) {
     facts_.total_bytes = total_bytes;
     worker_.stream = compute_.get();
     worker_.compute_major = facts_.compute_major;
+    worker_.unpacked_bytes = unpacked_bytes_for(facts_.total_bytes);
     if (cublas_ != nullptr) {
         facts_.cublas = cublas_->version();
         worker_.cublas = cublas_.get();
@@ -507,9 +512,9 @@ double Context::elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t e
 }
 
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
-    std::uint64_t most = product_scratch_bytes(step);
-    for (const std::uint64_t bytes :
-         {attention_scratch_bytes(step), router_scratch_bytes(step), expert_scratch_bytes(step)}) {
+    std::uint64_t most = product_scratch_bytes(step, worker_.unpacked_bytes);
+    for (const std::uint64_t bytes : {attention_scratch_bytes(step), router_scratch_bytes(step),
+                                      expert_scratch_bytes(step, worker_.unpacked_bytes)}) {
         if (bytes > most) most = bytes;
     }
     return most + cublas_bytes_;

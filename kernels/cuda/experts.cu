@@ -8,6 +8,7 @@
 // outputs, down is a product with a matrix, for each call or (blocks) for all. No sum depends on when a block
 // runs, so results do not vary from run to run; nor do they depend on the other calls.
 // Many rows: products of matrices, as they lie in the block.
+#include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -142,8 +143,10 @@ __global__ void __launch_bounds__(kThreads)
 
 std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_rows) {
     const auto floats = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
+    const std::int64_t wider = hidden_dim > ffn_dim ? hidden_dim : ffn_dim;
     return Scratch::rounded(floats(n_rows * ffn_dim)) +
-           Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim));
+           Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim)) +
+           Scratch::rounded(static_cast<std::size_t>(n_rows * rounded_bytes(wider)));
 }
 
 // Whether plain rows of a matrix can be read 16 bytes at a time in all calls.
@@ -190,9 +193,16 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// Where the rows of w2 are outputs.
+// Where the rows of w2 are outputs. rounded: room for the activations of a list in 8 bits.
 void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                     const float* activations, float* out) {
+                     const float* activations, unsigned char* rounded, float* out) {
+    if (worker.byte_inputs.rounds_few(layout.down)) {
+        FewCalls scratch_rows = list;
+        for (int c = 0; c < list.n; ++c) scratch_rows.calls[c].first_row = list.calls[c].scratch_row;
+        round_inputs(worker, scratch_rows, activations, nullptr, layout.ffn_dim, rounded);
+        byte_down(worker, layout, n_inputs, list, rounded, out);
+        return;
+    }
     if (is_blocks(layout.down)) {
         block_down(worker, layout, n_inputs, list, activations, out);
         return;
@@ -223,7 +233,10 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
     auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
-    if (activations == nullptr || partials == nullptr) {
+    // Of the inputs and then of the activations.
+    const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
+    auto* rounded = worker.scratch.take<unsigned char>(n_rows * rounded_bytes(wider));
+    if (activations == nullptr || partials == nullptr || rounded == nullptr) {
         worker.lacks_scratch();
         return;
     }
@@ -232,13 +245,21 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
             if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
         }
     }
+    const ByteInputTypes& bytes = worker.byte_inputs;
+    if (bytes.rounds_few(layout.gate) || bytes.rounds_few(layout.up)) {
+        round_inputs(worker, list, inputs, row_token, layout.hidden_dim, rounded);
+    }
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        if (bytes.rounds_few(type)) {
+            byte_up(worker, layout, rows, type, n_inputs, list, rounded, activations);
+            return;
+        }
         (is_packed(type)   ? packed_up
          : is_blocks(type) ? block_up
                            : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
     });
     if (layout.down_rows_are_outputs) {
-        down_by_outputs(worker, layout, n_inputs, list, activations, out);
+        down_by_outputs(worker, layout, n_inputs, list, activations, rounded, out);
         return;
     }
     (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
@@ -283,9 +304,10 @@ std::size_t batch_row_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::
 constexpr std::size_t kBatchRounding = 4 * 256;  // four pieces
 
 // Room to unpack any of the three matrices.
-std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    std::size_t most = unpack_bytes(ffn_dim, hidden_dim, false);
-    for (const std::size_t down : {unpack_bytes(ffn_dim, hidden_dim, true), unpack_bytes(hidden_dim, ffn_dim, false)}) {
+std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim, std::size_t unpacked_bytes) {
+    std::size_t most = unpack_bytes(ffn_dim, hidden_dim, false, unpacked_bytes);
+    for (const std::size_t down : {unpack_bytes(ffn_dim, hidden_dim, true, unpacked_bytes),
+                                   unpack_bytes(hidden_dim, ffn_dim, false, unpacked_bytes)}) {
         if (down > most) most = down;
     }
     return most;
@@ -301,10 +323,12 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
         if (bytes_per_weight(type) > bytes) bytes = bytes_per_weight(type);
     }
     const bool packed = is_packed(layout.gate) || is_packed(layout.up) || is_packed(layout.down);
-    const bool unpacks = !is_plain(layout.gate) || !is_plain(layout.up) || !is_plain(layout.down);
+    const bool unpacked_first =
+        unpacks(worker, layout.gate) || unpacks(worker, layout.up) || unpacks(worker, layout.down);
+    const std::size_t room_bytes =
+        unpacked_first ? most_unpacked(layout.hidden_dim, layout.ffn_dim, worker.unpacked_bytes) : 0;
     worker.scratch.restart();
-    std::size_t fixed = kBatchRounding;
-    if (unpacks) fixed += most_unpacked(layout.hidden_dim, layout.ffn_dim);
+    const std::size_t fixed = kBatchRounding + room_bytes;
     const std::size_t left = worker.scratch.left() < fixed ? 0 : worker.scratch.left() - fixed;
     const auto room = static_cast<std::int64_t>(left / batch_row_bytes(layout.hidden_dim, layout.ffn_dim, bytes));
     std::int64_t most = room < kBatchRows ? room : kBatchRows;
@@ -319,8 +343,7 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     auto* activation = worker.scratch.take<unsigned char>(most * layout.ffn_dim * static_cast<std::int64_t>(bytes));
 
     unsigned char* unpacked = nullptr;
-    if (unpacks) {
-        const std::size_t room_bytes = most_unpacked(layout.hidden_dim, layout.ffn_dim);
+    if (unpacked_first) {
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(room_bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
@@ -332,7 +355,7 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     const ExpertView expert{call.weights, layout};
     const auto product = [&](const WeightView& weight, bool transposed, const void* from, std::int64_t rows,
                              float* to) {
-        if (!is_plain(weight.type)) {
+        if (unpacks(worker, weight.type)) {
             multiply_unpacked(worker, weight, transposed, from, rows, to, unpacked);
             return;
         }
@@ -361,8 +384,8 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
 }
 
 // Of n_networks networks of one size, of which each token passes n_active.
-std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks,
-                            std::int64_t n_active) {
+std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks, std::int64_t n_active,
+                            std::size_t unpacked_bytes) {
     if (ffn_dim <= 0) return 0;
     // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8
     // calls: further calls then take another launch.
@@ -380,17 +403,17 @@ std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
     const std::uint64_t many =
         static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, ffn_dim, sizeof(float)) + kBatchRounding +
-        most_unpacked(step.hidden_dim, ffn_dim);
+        most_unpacked(step.hidden_dim, ffn_dim, unpacked_bytes);
     return many > few ? many : few;
 }
 
 }  // namespace
 
-std::uint64_t expert_scratch_bytes(const CudaStep& step) {
+std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     if (step.hidden_dim <= 0) return 0;
     const std::uint64_t experts =
-        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1);
-    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1);
+        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
+    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
     return experts > dense ? experts : dense;
 }
 
@@ -404,6 +427,11 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
     few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 5, 8, inputs, row_token, out);
+    const ByteInputTypes& bytes = worker.byte_inputs;
+    if (bytes.rounds_many(layout.gate) && bytes.rounds_many(layout.up) && bytes.rounds_many(layout.down)) {
+        many_rows_in_bytes(worker, layout, calls, n_calls, inputs, row_token, out);
+        return;
+    }
     for (std::size_t c = 0; c < n_calls; ++c) {
         if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, layout, calls[c], inputs, row_token, out);
     }

@@ -47,6 +47,8 @@ struct Worker {
     Scratch scratch;
     const Cublas* cublas = nullptr;
     int compute_major = 0;
+    ByteInputTypes byte_inputs;
+    std::size_t unpacked_bytes = 0;  // of weights that are unpacked at once: see unpacked_bytes_for()
 
     template <typename... Parameters, typename... Arguments>
     void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
@@ -112,7 +114,8 @@ void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, c
 
 // products.cu
 constexpr std::int64_t kProductRows = 1024;  // of activations, converted at once
-std::uint64_t product_scratch_bytes(const CudaStep& step);
+// unpacked_bytes: the worker's.
+std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
 // Activations: values of row t and head h begin at data + t * stride + h * head_stride.
 struct InputRows {
@@ -139,10 +142,12 @@ struct Factor {
     std::int64_t stride = 0;
     bool transposed = false;
 };
-// What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies 16-bit numbers, else F32.
-// Packed weights and a file's blocks are unpacked to it: to bf16, which holds whatever activations bring, where cuBLAS
-// serves it (8.0).
+// What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies it, else F32 without
+// cuBLAS. With it, packed weights, a file's blocks and bf16 before compute capability 8.0 are unpacked to another type:
+// to bf16, which holds whatever activations bring, where cuBLAS serves it (8.0), else to f16.
 WeightType input_type(const Worker& worker, WeightType weights);
+// Whether such weights go through multiply_unpacked().
+bool unpacks(const Worker& worker, WeightType weights);
 // y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the factor plain.
 void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
                    std::int64_t y_stride);
@@ -158,11 +163,13 @@ void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const f
 bool can_read_packed(Worker& worker, const void* weight, const float* x);
 void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                            std::int64_t n, const OutputRows& y);
+// Large enough for a product that fills a GPU with so much memory, small beside it.
+std::size_t unpacked_bytes_for(std::uint64_t memory_bytes);
 // What multiply_unpacked() needs at most for a weight of this shape, whatever type its products want.
-std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed);
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed, std::size_t unpacked_bytes);
 // y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows) * weight; x of input_type().
-// The weight is packed or, if not transposed, of a file's blocks. room: unpack_bytes(), 16-byte aligned. How the weight
-// is divided depends on its shape alone.
+// The weight is one that unpacks(); of a file's blocks only if not transposed. room: unpack_bytes(), 16-byte aligned.
+// How the weight is divided depends on its shape and the GPU alone.
 void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
                        float* y, void* room);
 
@@ -175,7 +182,7 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
                        WeightType type, void* to);
 
 // experts.cu
-std::uint64_t expert_scratch_bytes(const CudaStep& step);
+std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
 void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
 

@@ -10,13 +10,6 @@ namespace {
 constexpr int kFewThreads = 128;
 constexpr int kFewWarps = kFewThreads / kWarp;
 constexpr int kUnpackThreads = 256;
-// Of unpacked weights at once: large enough for a product that fills a GPU, small beside an expert. The tests' host
-// layer takes less, so that small weights come in parts there too.
-#ifndef OFFSTAGE_UNPACK_BYTES
-#define OFFSTAGE_UNPACK_BYTES 16777216
-#endif
-constexpr std::size_t kUnpackBytes = OFFSTAGE_UNPACK_BYTES;
-
 // grid: (outputs of a head, heads, pieces of kInputs inputs). stride: bytes.
 template <WeightType kType, int kRows, int kInputs>
 __global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)
@@ -88,12 +81,27 @@ __global__ void __launch_bounds__(kUnpackThreads)
     }
 }
 
+// Columns first ... of bf16 rows, `stride` apart, as f16; a block per row.
+__global__ void __launch_bounds__(kUnpackThreads)
+    convert_rows(const Bf16* rows, std::int64_t stride, std::int64_t first, std::int64_t n_columns, F16* to) {
+    const std::int64_t row = blockIdx.x;
+    for (std::int64_t i = threadIdx.x; i < n_columns; i += kUnpackThreads) {
+        to[row * n_columns + i] = narrow<F16>(widen(rows[row * stride + first + i]));
+    }
+}
+
 void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, std::int64_t n_rows,
             std::int64_t first_column, std::int64_t n_columns, WeightType type, void* to) {
     if (is_blocks(weight.type)) {  // never in parts of rows: see multiply_unpacked()
         WeightView rows = weight;
         rows.data = weight.row(first_row);
         unpack_block_rows(worker, rows, nullptr, n_rows, type, to);
+        return;
+    }
+    if (is_plain(weight.type)) {  // bf16 where cuBLAS knows f16 alone
+        worker.start(convert_rows, blocks_for(n_rows, 1), kUnpackThreads, 0,
+                     reinterpret_cast<const Bf16*>(weight.row(first_row)), row_stride(weight), first_column, n_columns,
+                     static_cast<F16*>(to));
         return;
     }
     const std::int64_t n_pieces = n_rows * (n_columns / kPiece);
@@ -111,10 +119,22 @@ void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, st
 
 }  // namespace
 
-std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed) {
+std::size_t unpacked_bytes_for(std::uint64_t memory_bytes) {
+#ifdef OFFSTAGE_UNPACK_BYTES  // the tests' host layer: little, so that small weights come in parts there too
+    static_cast<void>(memory_bytes);
+    return OFFSTAGE_UNPACK_BYTES;
+#else
+    constexpr std::size_t kLeast = std::size_t{16} << 20;
+    constexpr std::size_t kMost = std::size_t{64} << 20;
+    const auto share = static_cast<std::size_t>(memory_bytes / 512);
+    return share < kLeast ? kLeast : share > kMost ? kMost : share;
+#endif
+}
+
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed, std::size_t unpacked_bytes) {
     const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
     const std::size_t least = bytes(transposed ? n_rows * kPackedBlock : n_cols);
-    const std::size_t most = least > kUnpackBytes ? least : kUnpackBytes;
+    const std::size_t most = least > unpacked_bytes ? least : unpacked_bytes;
     return Scratch::rounded(most < bytes(n_rows * n_cols) ? most : bytes(n_rows * n_cols));
 }
 
@@ -144,8 +164,8 @@ void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_
 void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
                        float* y, void* room) {
     const WeightType type = input_type(worker, weight.type);
-    const auto most =
-        static_cast<std::int64_t>(unpack_bytes(weight.n_rows, weight.n_cols, transposed) / bytes_per_weight(type));
+    const auto most = static_cast<std::int64_t>(
+        unpack_bytes(weight.n_rows, weight.n_cols, transposed, worker.unpacked_bytes) / bytes_per_weight(type));
     // Always whole outputs, so that no sum is split: rows of the weight or, transposed, blocks of its columns.
     if (transposed) {
         const std::int64_t at_once = most / weight.n_rows / kPackedBlock * kPackedBlock;

@@ -1,3 +1,4 @@
+#include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -159,27 +160,30 @@ bool cublas_serves(const Worker& worker, WeightType type) {
 
 }  // namespace
 
-std::uint64_t product_scratch_bytes(const CudaStep& step) {
-    if (step.n_tokens <= CudaContext::kFewRows) return 0;
+std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     const std::int64_t heads = step.attention.output_width();
     const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
+    if (step.n_tokens <= CudaContext::kFewRows) {
+        return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * rounded_bytes(columns)));
+    }
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
     // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim), the way back, and the logits'.
-    std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false);
+    std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false, unpacked_bytes);
     for (const std::int64_t n_rows : {step.attention.qkv_width(), step.vocab_size}) {
-        const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false);
+        const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false, unpacked_bytes);
         if (bytes > unpacked) unpacked = bytes;
     }
     return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
 }
 
 WeightType input_type(const Worker& worker, WeightType weights) {
-    if (!is_plain(weights)) {
-        return worker.cublas == nullptr    ? WeightType::kF32
-               : worker.compute_major >= 8 ? WeightType::kBf16
-                                           : WeightType::kF16;
-    }
-    return cublas_serves(worker, weights) ? weights : WeightType::kF32;
+    if (worker.cublas == nullptr) return WeightType::kF32;
+    if (is_plain(weights) && cublas_serves(worker, weights)) return weights;
+    return worker.compute_major >= 8 ? WeightType::kBf16 : WeightType::kF16;
+}
+
+bool unpacks(const Worker& worker, WeightType weights) {
+    return !is_plain(weights) || (worker.cublas != nullptr && !cublas_serves(worker, weights));
 }
 
 void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
@@ -235,8 +239,13 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
 
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
-    const bool unpacks = !is_plain(weight.type);
-    if (n <= CudaContext::kFewRows) {
+    const bool few = n <= CudaContext::kFewRows;
+    if ((few ? worker.byte_inputs.rounds_few(weight.type) : worker.byte_inputs.rounds_many(weight.type)) &&
+        multiply_in_bytes(worker, weight, x, n, y)) {
+        return;
+    }
+    const bool unpacked_first = unpacks(worker, weight.type);
+    if (few) {
         multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }
@@ -244,8 +253,8 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
     const WeightType type = input_type(worker, weight.type);
     worker.scratch.restart();
     unsigned char* unpacked = nullptr;
-    if (unpacks) {
-        const std::size_t bytes = unpack_bytes(weight.n_rows, weight.n_cols, false);
+    if (unpacked_first) {
+        const std::size_t bytes = unpack_bytes(weight.n_rows, weight.n_cols, false, worker.unpacked_bytes);
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
@@ -253,7 +262,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
         }
     }
     const auto product = [&](const void* from, std::int64_t rows, float* to) {
-        if (unpacks) {
+        if (unpacked_first) {
             multiply_unpacked(worker, weight, false, from, rows, to, unpacked);
             return;
         }

@@ -1333,6 +1333,10 @@
         <translation>Nur %1 von %2 an Experten im RAM sind seitenfest; die übrigen werden langsamer auf die GPU kopiert.</translation>
     </message>
     <message>
+        <source>NVIDIA&apos;s library cuBLAS was not found, so slower products of Offstage&apos;s own read prompts on %1; the CUDA toolkit has it.</source>
+        <translation>NVIDIAs Bibliothek cuBLAS wurde nicht gefunden, deshalb lesen langsamere eigene Produkte von Offstage die Prompts auf %1; das CUDA-Toolkit enthält sie.</translation>
+    </message>
+    <message>
         <source>%1 took %2 experts; %3 more were planned and found no room.</source>
         <translation>%1 hat %2 Experten aufgenommen; %3 weitere waren geplant und fanden keinen Platz.</translation>
     </message>

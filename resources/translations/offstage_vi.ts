@@ -1333,6 +1333,10 @@
         <translation>Chỉ %1 trong %2 chuyên gia ở RAM được khóa trang; các chuyên gia còn lại được sao chép sang GPU chậm hơn.</translation>
     </message>
     <message>
+        <source>NVIDIA&apos;s library cuBLAS was not found, so slower products of Offstage&apos;s own read prompts on %1; the CUDA toolkit has it.</source>
+        <translation>Không tìm thấy thư viện cuBLAS của NVIDIA, nên các phép nhân chậm hơn của chính Offstage đọc câu lệnh trên %1; bộ công cụ CUDA có thư viện này.</translation>
+    </message>
+    <message>
         <source>%1 took %2 experts; %3 more were planned and found no room.</source>
         <translation>%1 đã nhận %2 chuyên gia; thêm %3 chuyên gia trong phương án không còn chỗ.</translation>
     </message>

@@ -135,12 +135,15 @@ class Stage {
 
 // Runs `work(i)` per iteration, which reads so many bytes, and compares with the device's bandwidth.
 void count(benchmark::State& state, Stage& stage, double bytes, double flops, const std::function<void(int)>& work) {
+    constexpr int kCalls = 20;  // in an interval: one takes little longer than to start it
     const double limit = stage.device_gbps();
     double us = 0;
     int i = 0;
     work(i);  // once for the caches and the library's first start
     for (auto _ : state) {
-        const double taken = stage.time_us([&] { work(++i); });
+        const double taken = stage.time_us([&] {
+            for (int call = 0; call < kCalls; ++call) work(++i);
+        }) / kCalls;
         state.SetIterationTime(taken * 1e-6);
         us += taken;
     }
@@ -154,17 +157,25 @@ void count(benchmark::State& state, Stage& stage, double bytes, double flops, co
 
 using kernels::WeightType;
 
-void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t n_rows, std::int64_t n_tokens) {
+// byte_inputs: rounded to 8 bits, where the weights are files' blocks.
+void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t n_rows, std::int64_t n_tokens,
+            bool byte_inputs = false) {
+    stage.backend().set_byte_inputs(byte_inputs ? kernels::ByteInputTypes::all() : kernels::ByteInputTypes());
     const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_tokens * kHidden) * 4);
     const DeviceBlock y = stage.zeros(static_cast<std::size_t>(n_tokens * n_rows) * 4);
     const auto bytes = static_cast<double>(n_rows) * static_cast<double>(kernels::row_bytes(type, kHidden));
+    // Another weight each time, over all the memory that the experts take: no cache holds that.
+    const std::size_t places = kExpertBytes / static_cast<std::size_t>(bytes);
     count(state, stage, bytes, 0, [&](int i) {
-        stage.backend().multiply({stage.expert(static_cast<std::size_t>(i)), type, n_rows, kHidden}, x.as<float>(),
-                                 n_tokens, y.as<float>());
+        const auto turn = static_cast<std::size_t>(i);
+        const std::byte* const weight = stage.expert(turn) + turn / kExperts % places * static_cast<std::size_t>(bytes);
+        stage.backend().multiply({weight, type, n_rows, kHidden}, x.as<float>(), n_tokens, y.as<float>());
     });
 }
 
-void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t n_experts, std::int64_t n_rows) {
+void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t n_experts, std::int64_t n_rows,
+             bool byte_inputs = false) {
+    stage.backend().set_byte_inputs(byte_inputs ? kernels::ByteInputTypes::all() : kernels::ByteInputTypes());
     kernels::ExpertLayout layout = kernels::expert_layout(type, kHidden, kFfn);
     layout.down_rows_are_outputs = kernels::is_blocks(type);
     const auto all = static_cast<std::int64_t>(n_experts) * n_rows;
@@ -297,13 +308,17 @@ void register_all(Stage& stage) {
                                   WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kQ4K, WeightType::kQ6K,
                                   WeightType::kIq3S, WeightType::kIq2Xs, WeightType::kMxfp4}) {
         const std::string name = std::string(" ") + kernels::name_of(type);
-        for (const std::int64_t tokens : {1, 2, 4, 8, 64}) {
-            add(named(("matvec 4096x4096" + name).c_str(), tokens, "tokens"),
-                [&stage, type, tokens](auto& state) { matvec(state, stage, type, kHidden, tokens); });
-        }
-        for (const std::int64_t rows : {1, 2, 4, 8, 16, 64, 512}) {
-            add(named(("2 experts" + name).c_str(), rows, "rows each"),
-                [&stage, type, rows](auto& state) { experts(state, stage, type, 2, rows); });
+        for (const bool bytes : {false, true}) {
+            if (bytes && !kernels::is_blocks(type)) continue;
+            const std::string how = name + (bytes ? " inputs in 8 bits" : "");
+            for (const std::int64_t tokens : {1, 2, 4, 8, 64}) {
+                add(named(("matvec 4096x4096" + how).c_str(), tokens, "tokens"),
+                    [&stage, type, tokens, bytes](auto& state) { matvec(state, stage, type, kHidden, tokens, bytes); });
+            }
+            for (const std::int64_t rows : {1, 2, 4, 8, 16, 64, 512}) {
+                add(named(("2 experts" + how).c_str(), rows, "rows each"),
+                    [&stage, type, rows, bytes](auto& state) { experts(state, stage, type, 2, rows, bytes); });
+            }
         }
         if (kernels::is_blocks(type)) continue;
         add("quantize an expert to" + name, [&stage, type](auto& state) { quantize(state, stage, type); });

@@ -14,6 +14,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __noinline__
 #define __launch_bounds__(...)
 #define threadIdx (::cuda_host::this_thread().thread)
 #define blockIdx (::cuda_host::this_thread().block)
@@ -69,6 +70,8 @@ struct cudaDeviceProp {
 using cudaStream_t = struct HostStream*;
 using cudaEvent_t = struct HostEvent*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaEventBlockingSync = 1;
+inline constexpr unsigned cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaHostRegisterPortable = 1;
 inline constexpr unsigned cudaHostRegisterMapped = 2;
 
@@ -95,6 +98,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
@@ -108,8 +112,13 @@ struct ThisThread {
 };
 const ThisThread& this_thread();
 
-// Meets the other lanes of the warp; returns what each of them gave (32 words).
-const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t value);
+// Meets the other lanes of the warp; returns what each of them gave, one after the other: as many words as it did, at
+// most kMostWords.
+constexpr int kMostWords = 6;
+const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* words, int n_words);
+inline const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word) {
+    return meet_warp(mask, function, &word, 1);
+}
 void meet_block();
 
 // Of the running block: exactly as large as the launch said.
@@ -167,6 +176,14 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
 }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31u));
+}
+// c + the products of the four signed bytes of a and b.
+inline int __dp4a(int a, int b, int c) {
+    for (int shift = 0; shift < 32; shift += 8) {
+        c += static_cast<std::int8_t>(static_cast<unsigned>(a) >> shift) *
+             static_cast<std::int8_t>(static_cast<unsigned>(b) >> shift);
+    }
+    return c;
 }
 template <typename T>
 T __ldcs(const T* address) {

@@ -80,7 +80,7 @@ struct Warp {
     const char* function = nullptr;
     unsigned generation = 0;
     // Two sets: a lane may meet the next time while others still read what the last meeting brought.
-    std::uint32_t words[2][kLanes] = {};
+    std::uint32_t words[2][kLanes * kMostWords] = {};
 };
 
 struct Fiber {
@@ -301,7 +301,7 @@ void* shared_memory() {
     return active->shared_data;
 }
 
-const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t value) {
+const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* mine, int n_words) {
     BlockRunner::State& state = *active;
     const int index = state.current->index;
     const auto w = static_cast<std::size_t>(index / kLanes);
@@ -312,7 +312,7 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_
     }
     warp.function = function;
     std::uint32_t* words = warp.words[warp.generation % 2];
-    words[index % kLanes] = value;
+    std::copy_n(mine, n_words, words + index % kLanes * n_words);
     if (++warp.arrived == kLanes) {
         warp.arrived = 0;
         ++warp.generation;

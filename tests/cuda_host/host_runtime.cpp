@@ -482,6 +482,11 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return cudaSuccess;
 }
 
+// All events sleep here, and have their times.
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    return cudaEventCreate(event);
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     const std::lock_guard lock(host().mutex);
     (void)begin("cudaEventDestroy");

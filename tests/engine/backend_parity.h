@@ -19,6 +19,7 @@
 #include "engine/error.h"
 #include "kernels/packed.h"
 #include "tests/kernels/attention_shapes.h"
+#include "tests/kernels/byte_inputs_reference.h"
 #include "tests/kernels/expert_reference.h"
 #include "tests/kernels/packed_data.h"
 #include "tests/kernels/routing_reference.h"
@@ -38,7 +39,15 @@ struct Promise {
     // up. A device that rounds inputs to 16 bits for these says so here.
     double batched_tolerance = 3e-6;
     bool bit_exact = true;  // a row of experts() has the same bits in any company
+    // Inputs of products with files' blocks are rounded to 8 bits: those that are expected too, then.
+    bool byte_inputs = false;
 
+    bool rounds(WeightType type) const { return byte_inputs && kernels::is_blocks(type); }
+    // Of experts with many rows: all matrices are in blocks, or none is multiplied so.
+    bool rounds(WeightType type, const kernels::ExpertLayout& layout, std::int64_t n_rows) const {
+        return rounds(type) &&
+               (n_rows <= kFewRows || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
+    }
     double tolerance(std::int64_t n_rows) const { return n_rows > kFewRows ? batched_tolerance : kTolerance; }
     static constexpr std::int64_t kFewRows = 8;
     static constexpr double kTolerance = 3e-6;  // float32 throughout
@@ -330,6 +339,12 @@ inline void check_add_bias(Backend& backend, const Promise&) {
 }
 
 // For each number of rows.
+// n inputs, rounded to 8 bits or not.
+inline std::vector<double> as_multiplied(bool rounds, const float* x, std::int64_t n) {
+    if (rounds) return kernels::test::rounded_inputs(x, n).values;
+    return {x, x + n};
+}
+
 inline void check_product(Backend& backend, const Promise& promise, const TestWeight& weight,
                           std::initializer_list<std::int64_t> all_n) {
     const std::int64_t rows = weight.view.n_rows;
@@ -340,10 +355,12 @@ inline void check_product(Backend& backend, const Promise& promise, const TestWe
         backend.multiply(weight.view, x.data(), n, y.data());
         std::vector<Expected> want(static_cast<std::size_t>(n * rows));
         for (std::int64_t t = 0; t < n; ++t) {
+            const std::vector<double> in =
+                as_multiplied(promise.rounds(weight.view.type), x.host().data() + t * cols, cols);
             for (std::int64_t r = 0; r < rows; ++r) {
                 for (std::int64_t i = 0; i < cols; ++i) {
-                    want[static_cast<std::size_t>(t * rows + r)].add(
-                        double{weight.at(r, i)} * double{x.host()[static_cast<std::size_t>(t * cols + i)]});
+                    want[static_cast<std::size_t>(t * rows + r)].add(double{weight.at(r, i)} *
+                                                                     in[static_cast<std::size_t>(i)]);
                 }
             }
         }
@@ -1286,33 +1303,47 @@ class TestExperts {
         return result;
     }
 
-    std::vector<Expected> expected(std::size_t expert, const float* x) const {
+    // Of a row of an expert that has n_rows of them.
+    std::vector<Expected> expected(std::size_t expert, const float* x, const Promise& promise,
+                                   std::int64_t n_rows) const {
         const Expert& e = experts_[expert];
         const std::int64_t ffn = e.layout.ffn_dim;
         const kernels::ExpertSpec& spec = e.layout.spec;
         const float* biases = e.biases.data();
-        std::vector<Expected> out(static_cast<std::size_t>(hidden_));
-        for (std::int64_t i = 0; i < hidden_; ++i) out[static_cast<std::size_t>(i)].add(double{biases[2 * ffn + i]});
+        const auto inputs_for = [&](WeightType type) {
+            return as_multiplied(promise.rounds(type, e.layout, n_rows), x, hidden_);
+        };
+        const std::vector<double> gate_in = inputs_for(e.layout.gate);
+        const std::vector<double> up_in = inputs_for(e.layout.up);
+        std::vector<double> activations;
+        std::vector<double> spreads;
         for (std::int64_t j = 0; j < ffn; ++j) {
             Expected gate;
             Expected up;
             gate.add(double{biases[j]});
             up.add(double{biases[ffn + j]});
             for (std::int64_t i = 0; i < hidden_; ++i) {
-                gate.add(double{e.gate.at(j, i)} * double{x[i]});
-                up.add(double{e.up.at(j, i)} * double{x[i]});
+                gate.add(double{e.gate.at(j, i)} * gate_in[static_cast<std::size_t>(i)]);
+                up.add(double{e.up.at(j, i)} * up_in[static_cast<std::size_t>(i)]);
             }
             const double activated = kernels::test::gate_in_double(spec, gate.value);
             const double factor = kernels::test::up_in_double(spec, up.value);
             // How far rounding inside the two sums can move the activation (its slope is
             // at most 1.2).
             const bool adds_one = spec.activation == kernels::Activation::kClamped;
-            const double spread =
-                1.2 * gate.magnitude * std::abs(factor) + std::abs(activated) * (up.magnitude + (adds_one ? 1 : 0));
-            for (std::int64_t i = 0; i < hidden_; ++i) {
+            activations.push_back(activated * factor);
+            spreads.push_back(1.2 * gate.magnitude * std::abs(factor) +
+                              std::abs(activated) * (up.magnitude + (adds_one ? 1 : 0)));
+        }
+        if (promise.rounds(e.layout.down, e.layout, n_rows)) round_activations(activations, spreads);
+        std::vector<Expected> out(static_cast<std::size_t>(hidden_));
+        for (std::int64_t i = 0; i < hidden_; ++i) {
+            Expected& value = out[static_cast<std::size_t>(i)];
+            value.add(double{biases[2 * ffn + i]});
+            for (std::int64_t j = 0; j < ffn; ++j) {
                 const double column = double{e.layout.down_rows_are_outputs ? e.down.at(i, j) : e.down.at(j, i)};
-                out[static_cast<std::size_t>(i)].value += activated * factor * column;
-                out[static_cast<std::size_t>(i)].magnitude += spread * std::abs(column);
+                value.value += activations[static_cast<std::size_t>(j)] * column;
+                value.magnitude += spreads[static_cast<std::size_t>(j)] * std::abs(column);
             }
         }
         return out;
@@ -1332,6 +1363,20 @@ class TestExperts {
         std::unique_ptr<OnDevice<std::byte>> block;
     };
 
+    // To 8 bits; the spread of what rounding before may bring to another code is that code's step.
+    static void round_activations(std::vector<double>& activations, std::vector<double>& spreads) {
+        constexpr double kTolerance = Promise::kTolerance;
+        const std::vector<float> floats(activations.begin(), activations.end());
+        const auto rounded = kernels::test::rounded_inputs(floats.data(), static_cast<std::int64_t>(floats.size()));
+        double widest = 0;  // of 32, since they share a scale
+        for (std::size_t j = 0; j < floats.size(); ++j) {
+            if (j % 32 == 0) widest = *std::max_element(&spreads[j], &spreads[j] + 32);
+            activations[j] = rounded.values[j];
+            const double step = rounded.steps[j];
+            const double moves = kTolerance * (spreads[j] + widest) + 1e-6 * step;
+            spreads[j] += widest + (rounded.margins[j] * step < moves ? step / kTolerance : 0);
+        }
+    }
     static std::vector<kernels::ExpertLayout> layouts_of(const std::vector<WeightType>& types, std::int64_t hidden,
                                                          std::int64_t ffn, const kernels::ExpertSpec& spec) {
         std::vector<kernels::ExpertLayout> layouts;
@@ -1358,8 +1403,9 @@ inline void check_step(const Promise& promise, const TestExperts& experts, std::
     for (std::size_t s = 0; s < shares.size(); ++s) {
         for (std::size_t r = 0; r < shares[s].tokens.size(); ++r) {
             const float* x = inputs.host().data() + shares[s].tokens[r] * hidden;
-            PARITY_VERIFY(mismatch(experts.row(result, s, r), experts.expected(shares[s].expert, x),
-                                   promise.tolerance(static_cast<std::int64_t>(shares[s].tokens.size()))));
+            const auto n_rows = static_cast<std::int64_t>(shares[s].tokens.size());
+            PARITY_VERIFY(mismatch(experts.row(result, s, r), experts.expected(shares[s].expert, x, promise, n_rows),
+                                   promise.tolerance(n_rows)));
         }
         for (std::int64_t i = -2 * hidden; i < 0; ++i) {
             QCOMPARE(result.rows[static_cast<std::size_t>(result.first_rows[s] * hidden + i)], 77.0f);
@@ -1511,7 +1557,7 @@ inline void check_company(Backend& backend, const Promise& promise, const TestEx
                 QVERIFY(same_bits(experts.row(a, 0, r), experts.row(b, 2, r)));
             } else {
                 const float* x = inputs.host().data() + share.tokens[r] * hidden;
-                PARITY_VERIFY(mismatch(experts.row(b, 2, r), experts.expected(0, x), promise.tolerance(n)));
+                PARITY_VERIFY(mismatch(experts.row(b, 2, r), experts.expected(0, x, promise, n), promise.tolerance(n)));
             }
         }
     }
@@ -1819,6 +1865,7 @@ inline constexpr Check kChecks[] = {
 
 // Reserves scratch memory and runs one check on a device just opened. 256 MiB are enough for every check.
 inline void run_check(const Check& check, Backend& backend, const Promise& promise) {
+    if (promise.byte_inputs) QVERIFY(backend.set_byte_inputs(kernels::ByteInputTypes::all()));
     QVERIFY(backend.ok());
     backend.reserve(largest_step());
     check.run(backend, promise);

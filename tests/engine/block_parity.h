@@ -52,6 +52,11 @@ inline void check_multiply_blocks(Backend& backend, const Promise& promise) {
         check_product(backend, promise, TestWeight(backend, type, 3, 4096 + 768, 6, 1), {1, 2, 7, 12});
         if (QTest::currentTestFailed()) return;
     }
+    // More rows and more outputs than a block of the GPU forms, and at addresses of whole vectors.
+    for (const WeightType type : {WeightType::kQ4K, WeightType::kQ6K, WeightType::kQ5_0}) {
+        check_product(backend, promise, TestWeight(backend, type, 131, 256, 8), {3, 16, 70});
+        if (QTest::currentTestFailed()) return;
+    }
     // Rows of a larger tensor, apart.
     const TestWeight apart(backend, WeightType::kQ3K, 12, 256, 7);
     kernels::WeightView view = apart.view;
@@ -61,11 +66,12 @@ inline void check_multiply_blocks(Backend& backend, const Promise& promise) {
         const OnDevice<float> x(backend, random_floats(n * 256, 8));
         const OnDevice<float> y(backend, filled(n * 6, NAN));
         backend.multiply(view, x.data(), n, y.data());
+        const std::vector<double> in = as_multiplied(promise.rounds(view.type), x.host().data(), n * 256);
         std::vector<Expected> want(static_cast<std::size_t>(n * 6));
         for (std::int64_t i = 0; i < n * 6 * 256; ++i) {
             const std::int64_t t = i / 256 / 6;
             want[static_cast<std::size_t>(i / 256)].add(double{apart.at(i / 256 % 6 * 2, i % 256)} *
-                                                        double{x.host()[static_cast<std::size_t>(t * 256 + i % 256)]});
+                                                        in[static_cast<std::size_t>(t * 256 + i % 256)]);
         }
         PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance(n)));
     }

@@ -6,9 +6,12 @@
 
 #include <QtTest>
 
+#include "engine/device/cuda_backend.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/compute_choice.h"
+#include "engine/plan/device_products.h"
 #include "engine/run/loaded_model.h"
+#include "tests/cuda_host/cuda_host.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -156,6 +159,59 @@ class TestComputeChoice : public QObject {
         QVERIFY(weights.form == ProductForm() && weights.origin == Origin::kWeights);
         QCOMPARE(machine.n_timings, 0);
         QVERIFY(QDir(caches.path()).isEmpty());
+    }
+
+    // A GPU (here without one: tests/cuda_host) on which 8 bits are faster with some types
+    // only, and for few rows and many with different ones.
+    void aDevice_roundsWhereThatIsFaster() {
+        using offstage::kernels::ByteInputTypes;
+        using DeviceOrigin = DeviceProducts::Origin;
+        cuda_host::reset();
+        const QTemporaryDir caches;
+        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        const auto device = make_cuda_backend(offstage::kernels::open_cuda_context_on_host(0), 0, 1 << 20);
+        const std::string fingerprint = device->info().fingerprint;
+        int n_timings = 0;
+        const DeviceProductTimer timer = [&](WeightType type, bool many, bool bytes) {
+            ++n_timings;
+            const bool faster = type == WeightType::kQ4K || (type == WeightType::kQ6K && many);
+            return bytes ? (faster ? 50.0 : 95.0) : 100.0 + n_timings % 3;
+        };
+        const auto chosen = [&](ComputeMode mode, WeightType weights = WeightType::kQ4K) {
+            return choose_device_products(*device, mode, weights, cache, timer);
+        };
+        QCOMPARE(chosen(ComputeMode::kAuto, WeightType::kBf16).origin, DeviceOrigin::kNoChoice);
+        QCOMPARE(chosen(ComputeMode::kF32).types == ByteInputTypes(), true);
+        QCOMPARE(device->info().fingerprint, fingerprint);
+        QCOMPARE(chosen(ComputeMode::kInt8).types == ByteInputTypes::all(), true);
+        QVERIFY(device->info().fingerprint != fingerprint);
+        QCOMPARE(known_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, cache).origin,
+                 DeviceOrigin::kNotYet);
+        QCOMPARE(n_timings, 0);
+
+        const DeviceProducts first = chosen(ComputeMode::kAuto);
+        QCOMPARE(first.origin, DeviceOrigin::kMeasured);
+        QCOMPARE(first.types.few, ByteInputTypes::bit(WeightType::kQ4K));
+        QCOMPARE(first.types.many, ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ6K));
+        QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K"));
+        QVERIFY(device->info().fingerprint != fingerprint);
+        const int once = n_timings;
+        QVERIFY(once > 0);
+        const DeviceProducts second = chosen(ComputeMode::kAuto, WeightType::kQ6K);
+        QCOMPARE(second.origin, DeviceOrigin::kKept);
+        QVERIFY(second.types == first.types);
+        QCOMPARE(describe(second), describe(first));
+        QCOMPARE(n_timings, once);
+
+        const CalibrationCache none{std::filesystem::path()};
+        QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, none, timer).origin,
+                 DeviceOrigin::kCannotKeep);
+        QCOMPARE(device->info().fingerprint, fingerprint);
+        // Its own products, for which there is no room here.
+        const CalibrationCache other{std::filesystem::path((caches.path() + QStringLiteral("/other")).toStdString())};
+        QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, other).origin,
+                 DeviceOrigin::kNoRoom);
+        QVERIFY(device->ok());
     }
 
     // On this machine, whatever it is.

@@ -62,15 +62,23 @@ void TestCudaBackend::without_a_gpu_opening_is_an_error() {
 
 void TestCudaBackend::keeps_the_contract_data() {
     QTest::addColumn<int>("check");
+    QTest::addColumn<bool>("byte_inputs");
     for (std::size_t i = 0; i < parity::kAllChecks.size(); ++i) {
-        QTest::addRow("%s", parity::kAllChecks[i].name) << static_cast<int>(i);
+        const QString name = parity::kAllChecks[i].name;
+        QTest::addRow("%s", qPrintable(name)) << static_cast<int>(i) << false;
+        if (name.contains("_blocks") && !name.startsWith("embed")) {
+            QTest::addRow("inputs of 8 bits: %s", qPrintable(name)) << static_cast<int>(i) << true;
+        }
     }
 }
 
 void TestCudaBackend::keeps_the_contract() {
     SKIP_WITHOUT_GPU();
     QFETCH(int, check);
-    parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *open(), kPromise);
+    QFETCH(bool, byte_inputs);
+    parity::Promise promise = kPromise;
+    promise.byte_inputs = byte_inputs;
+    parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *open(), promise);
 }
 
 void TestCudaBackend::same_bits_in_every_run() {

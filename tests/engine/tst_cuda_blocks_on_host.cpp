@@ -95,6 +95,31 @@ class TestCudaBlocksOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
+    // Inputs rounded to 8 bits on both sides: few tokens as the CPU's, whose codes of
+    // activations a rounding of sums may move by one; many, which the CPU does not round, near
+    // its float32.
+    void logitsOfRoundedInputs_areThoseOfTheCpu() {
+        constexpr double kCodesApart = 5e-3;
+        constexpr double kInBytes = 6e-2;
+        const QString name = QStringLiteral("mixed");
+        const ExpectedAnswer few = answered(name, ComputeMode::kInt8);
+        const ExpectedAnswer exact = answered(name);
+        reset(false);
+        LoadRequest request = on_host_layer(name);
+        request.compute = ComputeMode::kInt8;
+        request.dispatch = parse_dispatch("transfer");
+        request.vram_bytes = vram_for(request, 50);
+        auto model = open(request);
+        QCOMPARE(model->summary().device_compute, std::string("int8 inputs with all types"));
+        compare(*model, few, kCodesApart);
+        const std::size_t prompt = exact.tokens.size() - exact.logits.size() + 1;
+        const auto rows = compute_logits(*model, std::span(exact.tokens).first(prompt), true);
+        const double error = relativeError(rows.back(), exact.logits.front());
+        QVERIFY2(error > kExact && error < kInBytes, qPrintable(QString::number(error)));
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
     // Budgets that change between tokens, guessed copies and a cache meanwhile.
     void plansThatMove_changeNoLogits() {
         const ExpectedAnswer expected = answered(QStringLiteral("mixed"));
@@ -182,12 +207,15 @@ class TestCudaBlocksOnHost : public QObject {
                (percent < 100 ? staged * plan.slot_bytes : 0);
     }
     // What the CPU says to a prompt, greedily.
-    ExpectedAnswer answered(const QString& name) {
-        ExpectedAnswer& answer = answers_[name];
+    ExpectedAnswer answered(const QString& name, ComputeMode compute = ComputeMode::kF32) {
+        const bool bytes = compute == ComputeMode::kInt8;
+        ExpectedAnswer& answer = answers_[name + (bytes ? QStringLiteral(" int8") : QString())];
         if (!answer.logits.empty()) return answer;
-        const auto model = open(on_cpu(name));
+        LoadRequest request = on_cpu(name);
+        request.compute = compute;
+        const auto model = open(request);
         KvSequence sequence = model->new_sequence();
-        for (TokenId t = 0; t < 11; ++t) answer.tokens.push_back((t * 7 + 3) % 40);
+        for (TokenId t = 0; t < (bytes ? 7 : 11); ++t) answer.tokens.push_back((t * 7 + 3) % 40);
         std::vector<TokenId> next = answer.tokens;
         for (int i = 0; i < kAnswer; ++i) {
             const Segment segment{&sequence, next};

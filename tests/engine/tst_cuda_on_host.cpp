@@ -168,15 +168,18 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
     QTest::addColumn<bool>("cublas");
     QTest::addColumn<int>("seed");
     QTest::addColumn<int>("check");
+    QTest::addColumn<bool>("byte_inputs");
     for (std::size_t i = 0; i < parity::kAllChecks.size(); ++i) {
         const char* name = parity::kAllChecks[i].name;
         const auto check = static_cast<int>(i);
-        QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check;
+        QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check << false;
+        const bool of_blocks = QString(name).contains("_blocks") && !QString(name).startsWith("embed");
+        if (of_blocks) QTest::addRow("inputs of 8 bits: %s", name) << 8 << 6 << false << 4 << check << true;
         if (test::kSanitized) continue;  // every lane is a fiber: minutes
-        QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check;
+        QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check << false;
         // Older GPUs differ in products alone: cuBLAS has no bfloat16 for them.
         if (!QString(name).startsWith("multiply") && !QString(name).startsWith("experts")) continue;
-        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
+        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check << false;
     }
 }
 
@@ -186,6 +189,7 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     QFETCH(bool, cublas);
     QFETCH(int, seed);
     QFETCH(int, check);
+    QFETCH(bool, byte_inputs);
     cuda_host::Settings settings;
     settings.compute_major = compute_major;
     settings.compute_minor = compute_minor;
@@ -193,7 +197,7 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     settings.seed = static_cast<std::uint32_t>(seed);
     cuda_host::reset(settings);
     parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *open_on_host(),
-                      {cublas ? kRounded : kExact, true});
+                      {cublas ? kRounded : kExact, true, byte_inputs});
     QCOMPARE(problems(), QString());
 }
 

@@ -9,6 +9,7 @@
 
 #include <QTest>
 
+#include "byte_inputs_reference.h"
 #include "kernels/cpu_kernels.h"
 #include "packed_data.h"
 #include "test_buffer.h"
@@ -33,20 +34,6 @@ void multiply(const CpuKernels& kernels, const WeightView& weight, const float* 
     std::fill_n(inputs.data(), n_tokens * rounded_input_bytes(n), std::byte{0xff});
     kernels.round_inputs(weight.type, exact_x.data(), n, n_tokens, n, inputs.data());
     kernels.matvec_bytes(weight, inputs.data(), n_tokens, begin, end, y, weight.n_rows);
-}
-
-// x as CpuKernels::round_inputs rounds it.
-std::vector<double> rounded(const float* x, std::int64_t n) {
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < n; i += 32) {
-        float most = 0.0f;
-        for (std::int64_t j = i; j < i + 32; ++j) most = std::max(most, std::abs(x[j]));
-        const float factor = most > 0.0f ? 127.0f / most : 0.0f;
-        for (std::int64_t j = i; j < i + 32; ++j) {
-            values.push_back(std::nearbyint(x[j] * factor) * static_cast<double>(most / 127.0f));
-        }
-    }
-    return values;
 }
 
 }  // namespace
@@ -93,7 +80,7 @@ class TestByteInputs : public QObject {
                 std::vector<float> y(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
                 multiply(kernels, rows.view(), x.data(), n_tokens, kBegin, kEnd, y.data());
                 for (int t = 0; t < n_tokens; ++t) {
-                    const std::vector<double> in = rounded(x.data() + t * n_cols, n_cols);
+                    const std::vector<double> in = rounded_inputs(x.data() + t * n_cols, n_cols).values;
                     for (std::int64_t r = 0; r < kRows; ++r) {
                         const float got = y[static_cast<std::size_t>(t * kRows + r)];
                         if (r < kBegin || r >= kEnd) {

@@ -469,6 +469,7 @@ class TestEngineText : public QObject {
             QStringLiteral("engine/quant/weight_format.cpp"),    QStringLiteral("engine/plan/dispatch_settings.cpp"),
             QStringLiteral("engine/plan/prefetch_settings.cpp"), QStringLiteral("engine/plan/sensitivity.cpp"),
             QStringLiteral("engine/plan/compute_choice.cpp"),    QStringLiteral("engine/telemetry/routing_trace.cpp"),
+            QStringLiteral("engine/plan/device_products.cpp"),
             QStringLiteral("engine/plan/kv_type.cpp"),           QStringLiteral("engine/run/plan_report.cpp"),
             QStringLiteral("engine/model/tensor_types.cpp"),     QStringLiteral("engine/cluster/cluster_bound.cpp")};
         static const QSet<QString> others = {

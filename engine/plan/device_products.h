@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "engine/device/backend.h"
+#include "engine/plan/load_request.h"
+#include "kernels/byte_inputs.h"
+
+namespace offstage::engine {
+
+class CalibrationCache;
+
+// What was measured once on a device: how long it takes for products of typical shapes
+// with each type of files' blocks, the shortest of several each.
+struct DeviceProductTimes {
+    struct Times {
+        double few_float_us = 0;  // one row, inputs in float32
+        double few_bytes_us = 0;  // in 8 bits
+        double many_float_us = 0;
+        double many_bytes_us = 0;
+    };
+    std::map<kernels::WeightType, Times> types;
+    std::string measured_on;  // "2026-11-24"
+};
+
+// With which types a device rounds its inputs, and why so (Backend::set_byte_inputs).
+struct DeviceProducts {
+    enum class Origin : std::uint8_t {
+        kNoChoice,   // the device's products are the CPU's, or the model has no blocks of files
+        kAskedFor,   // --compute f32, bf16 or int8
+        kMeasured,   // just now, and kept
+        kKept,       // measured before
+        kNotYet,     // not measured: the first load will
+        kNoRoom,     // no room to measure: float32 inputs
+        kCannotKeep  // nothing could be written, so that the next load might measure otherwise: float32 inputs
+    };
+    kernels::ByteInputTypes types;
+    Origin origin = Origin::kNoChoice;
+    std::string measured_on;
+};
+
+// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K"; empty: no choice.
+std::string name_of(const DeviceProducts& products);
+std::string describe(const DeviceProducts& products);
+
+// Microseconds that a product with such weights takes, in turns for each of the four.
+using DeviceProductTimer = std::function<double(kernels::WeightType type, bool many, bool byte_inputs)>;
+
+// Types whose inputs are better rounded, which is where that is faster by more than
+// kProductMargin (engine/plan/compute_choice.h).
+kernels::ByteInputTypes faster_inputs(const DeviceProductTimes& times);
+
+// Tells the device what was asked for, or for kAuto what is kept for it or, if nothing is,
+// what is measured now and kept for all loads to come. `weights`: a model's, of which
+// plain ones leave nothing to choose. The device must have no step reserved that it
+// works on. `timer` (tests): in the place of the device's own products.
+DeviceProducts choose_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
+                                      const CalibrationCache& cache, const DeviceProductTimer& timer = {});
+// The same where nothing is to be measured for it.
+DeviceProducts known_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
+                                     const CalibrationCache& cache);
+
+}  // namespace offstage::engine

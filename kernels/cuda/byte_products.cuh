@@ -1,0 +1,68 @@
+#pragma once
+// Products of files' blocks with inputs that are rounded to 8 bits, once for a product
+// (ByteInputTypes): codes and rounded inputs are multiplied and added as whole numbers,
+// which is exact, and become float32 once for 16 or 32 of them. What is rounded, and how,
+// is what the CPU's scalar kernels do (kernels/cpu/integer_dots_scalar.cpp).
+
+#include <cstdint>
+#include <cuda_fp16.h>
+
+#include "kernels/block_parts.h"
+#include "kernels/cuda/few_experts.cuh"
+
+namespace offstage::kernels::cuda {
+
+// A row of n rounded inputs, a multiple of 32: n codes, then for each part of 16 of them
+// what follows. A multiple of 16 bytes.
+struct alignas(8) InputPart {
+    float scale;       // the same for 32
+    std::int32_t sum;  // of the part's codes
+};
+__host__ __device__ constexpr std::int64_t rounded_bytes(std::int64_t n) {
+    return n + n / kPartWeights * static_cast<std::int64_t>(sizeof(InputPart));
+}
+
+// Calls in lists as few_experts.cuh has them, of any number of rows: rows first_row ... of
+// inputs and outputs, rows scratch_row ... of what lies in between.
+
+// round_inputs.cu: row scratch_row + t of `to` = input row_token[first_row + t] (nullptr:
+// first_row + t), of n_columns.
+void round_inputs(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
+                  std::int64_t n_columns, unsigned char* to);
+// Row t of `to` = row t of the activations that `spec` makes of gate and up (n_rows,
+// n_columns); biases are not looked at.
+void round_activations(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n_rows,
+                       std::int64_t n_columns, unsigned char* to);
+
+// byte_products.cu: calls of up to kFewRows rows; each weight is read once. As block_up()
+// and block_down(), from inputs that are rounded already.
+void byte_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+             const FewCalls& list, const unsigned char* rounded, float* activations);
+void byte_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+               const unsigned char* rounded, float* out);
+// y: rows first_row ... of the calls, whose weights are the matrix.
+void byte_product(Worker& worker, const WeightView& weight, int n_inputs, const FewCalls& list,
+                  const unsigned char* rounded, float* y);
+
+// byte_tiles.cu: calls of many rows, on tensor cores. The rows of a matrix in each call's
+// weights, and what is added to an output.
+struct TiledMatrix {
+    WeightType type = WeightType::kF32;
+    std::int64_t offset = 0;  // bytes, from a call's weights
+    std::int64_t stride = 0;  // bytes
+    std::int64_t n_rows = 0;
+    std::int64_t n_columns = 0;
+    std::int64_t bias_offset = -1;  // bytes; negative: there is none
+};
+// Row t of a call -> row scratch_row + t (to_scratch) or first_row + t of y (rows, n_rows).
+void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
+                bool to_scratch, float* y);
+
+// byte_experts.cu: y (n, n_rows) = x * weight^T, any n. False: nothing was done, because
+// the scratch memory has no room for one row.
+bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+// The calls of more than kFewRows rows of experts whose matrices are all files' blocks.
+void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
+                        const float* inputs, const std::int32_t* row_token, float* out);
+
+}  // namespace offstage::kernels::cuda

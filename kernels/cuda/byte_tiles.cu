@@ -1,0 +1,232 @@
+// Many rows of rounded inputs (byte_products.cuh) with files' blocks, on tensor cores. A
+// block forms kOuts outputs of kRows inputs. It decodes the weights' codes into shared
+// memory, kParts parts of each row at a time, and lays the inputs' beside them; each warp
+// multiplies 32 outputs with 32 inputs, a step of 32 columns at a time (16 where scales
+// are of 16 weights), whose sums become float32 with the scales of both.
+//
+// One kernel for all formats: which one it is, is asked once for kParts parts.
+#include "kernels/cuda/blocks.cuh"
+#include "kernels/cuda/byte_products.cuh"
+#include "kernels/cuda/tensor_core.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kOuts = 128;
+constexpr int kRows = 64;
+constexpr int kParts = 8;
+// Of a row's codes, in words: four lanes' words of eight rows are in 32 banks.
+constexpr int kCodeStride = kParts * 4 + 4;
+constexpr int kWarpOuts = 2;  // of 16
+constexpr int kWarpRows = 4;  // of 8
+constexpr int kOutWarps = kOuts / (16 * kWarpOuts);
+static_assert(kOutWarps * kRows / (8 * kWarpRows) * kWarp == kThreads, "each warp has a piece of its own");
+
+struct alignas(8) WeightPart {
+    float scale;
+    float bias;
+};
+
+// In shared memory. Factors of one part of all rows lie together, so that lanes that want
+// neighbouring rows meet in no bank.
+struct Tile {
+    alignas(16) unsigned codes[kOuts][kCodeStride];
+    alignas(16) unsigned inputs[kRows][kCodeStride];
+    alignas(16) WeightPart weight_parts[kParts][kOuts];
+    alignas(16) InputPart input_parts[kParts][kRows];
+};
+
+// Whether neighbouring parts of a pair have scales of their own.
+constexpr bool has_scales_of_16(WeightType type) {
+    return type == WeightType::kQ2K || type == WeightType::kQ3K || type == WeightType::kQ6K ||
+           type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M;
+}
+
+struct TileJob {
+    FewCalls list;
+    TiledMatrix matrix;
+    const unsigned char* rounded;
+    float* y;
+    bool to_scratch;
+    bool scales_of_16;
+};
+
+// Parts first ... of rows first_out ... of the matrix; zeros beyond their ends.
+template <WeightType kType>
+__device__ __noinline__ void decode_weights(const unsigned char* rows, std::int64_t stride, int n_outs, int n_parts,
+                                            int first, Tile& tile) {
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < kOuts * kParts; i += kThreads) {
+        const int out = i / kParts;
+        const int part = i % kParts;
+        RowPart<kType> decoded;
+        decoded.clear();
+        if (out < n_outs && first + part < n_parts) {
+            decoded.load(rows + out * stride, first + part);
+#pragma unroll
+            for (unsigned& word : decoded.words) word = signed_codes<kType>(word);
+        }
+        *reinterpret_cast<uint4*>(&tile.codes[out][4 * part]) =
+            make_uint4(decoded.words[0], decoded.words[1], decoded.words[2], decoded.words[3]);
+        tile.weight_parts[part][out] = {decoded.scale, decoded.bias};
+    }
+}
+
+// Device code cannot ask is_blocks().
+template <WeightType kType>
+constexpr bool kIsBlocks = is_blocks(kType);
+
+template <std::size_t... kFormat>
+__device__ inline void decode_weights_of(WeightType type, const unsigned char* rows, std::int64_t stride, int n_outs,
+                                         int n_parts, int first, Tile& tile, std::index_sequence<kFormat...>) {
+    const auto try_format = [&](auto format) {
+        constexpr WeightType kType = static_cast<WeightType>(decltype(format)::value);
+        if constexpr (kIsBlocks<kType>) {
+            if (type == kType) decode_weights<kType>(rows, stride, n_outs, n_parts, first, tile);
+        }
+    };
+    (try_format(std::integral_constant<std::size_t, kFormat>()), ...);
+}
+
+// n_rows inputs from `rows` on, the same parts.
+__device__ inline void load_inputs(const unsigned char* rows, std::int64_t n_columns, int n_rows, int n_parts,
+                                   int first, Tile& tile) {
+    const std::int64_t row_bytes = rounded_bytes(n_columns);
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kParts; i += kThreads) {
+        const int row = i / kParts;
+        const int part = i % kParts;
+        uint4 codes = make_uint4(0, 0, 0, 0);
+        InputPart factors = {0.0f, 0};
+        if (row < n_rows && first + part < n_parts) {
+            const unsigned char* const input = rows + row * row_bytes;
+            codes = reinterpret_cast<const uint4*>(input)[first + part];
+            factors = reinterpret_cast<const InputPart*>(input + n_columns)[first + part];
+        }
+        *reinterpret_cast<uint4*>(&tile.inputs[row][4 * part]) = codes;
+        tile.input_parts[part][row] = factors;
+    }
+}
+
+// sums += the products of kSteps parts from `part` on, which have one scale: of outputs
+// first_out ... with inputs first_row ... of the tile.
+template <int kSteps>
+__device__ inline void add_parts(const Tile& tile, int part, int first_out, int first_row, bool biased,
+                                 float (&sums)[kWarpOuts][kWarpRows][4]) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int row = lane / 4;
+    const int place = lane % 4;
+    unsigned a[kWarpOuts][2 * kSteps];
+    WeightPart weights[kWarpOuts][2];
+#pragma unroll
+    for (int m = 0; m < kWarpOuts; ++m) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const int out = first_out + 16 * m + 8 * h + row;
+#pragma unroll
+            for (int s = 0; s < kSteps; ++s) a[m][2 * s + h] = tile.codes[out][4 * (part + s) + place];
+            weights[m][h] = tile.weight_parts[part][out];
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < kWarpRows; ++n) {
+        unsigned b[kSteps];
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s) b[s] = tile.inputs[first_row + 8 * n + row][4 * (part + s) + place];
+        float scales[2];
+        float shifts[2] = {};  // of the biases
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int input = first_row + 8 * n + 2 * place + i;
+            const InputPart factors = tile.input_parts[part][input];
+            scales[i] = factors.scale;
+            if (!biased) continue;
+            const int second = kSteps == 2 ? tile.input_parts[part + kSteps - 1][input].sum : 0;
+            shifts[i] = factors.scale * static_cast<float>(factors.sum + second);
+        }
+#pragma unroll
+        for (int m = 0; m < kWarpOuts; ++m) {
+            int products[4] = {};
+            multiply_bytes<kSteps>(products, a[m], b);
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                float& sum = sums[m][n][c];
+                sum = fmaf(weights[m][c / 2].scale * scales[c % 2], static_cast<float>(products[c]), sum);
+                if (biased) sum = fmaf(weights[m][c / 2].bias, shifts[c % 2], sum);
+            }
+        }
+    }
+}
+
+// grid: (outputs, rows, calls).
+__global__ void __launch_bounds__(kThreads, 2) multiply_tiles(TileJob job) {
+    Tile& tile = *shared_memory<Tile>();
+    const FewCall& call = job.list.calls[blockIdx.z];
+    const TiledMatrix& matrix = job.matrix;
+    const int first_input = static_cast<int>(blockIdx.y) * kRows;
+    if (first_input >= call.n_rows) return;  // the whole block
+    const std::int64_t first_output = static_cast<std::int64_t>(blockIdx.x) * kOuts;
+    const int n_rows = call.n_rows - first_input;
+    const int n_outs = matrix.n_rows - first_output < kOuts ? static_cast<int>(matrix.n_rows - first_output) : kOuts;
+    const int n_parts = static_cast<int>(matrix.n_columns / kPartWeights);
+    const auto* const weights = static_cast<const unsigned char*>(call.weights);
+    const unsigned char* const rows = weights + matrix.offset + first_output * matrix.stride;
+    const unsigned char* const inputs =
+        job.rounded + (call.scratch_row + first_input) * rounded_bytes(matrix.n_columns);
+    const bool biased = has_bias(matrix.type);
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int first_out = warp % kOutWarps * 16 * kWarpOuts;  // of the warp's piece
+    const int first_row = warp / kOutWarps * 8 * kWarpRows;
+    const bool has_piece = first_out < n_outs && first_row < n_rows;
+
+    float sums[kWarpOuts][kWarpRows][4] = {};
+    for (int first = 0; first < n_parts; first += kParts) {
+        if (first > 0) __syncthreads();
+        decode_weights_of(matrix.type, rows, matrix.stride, n_outs, n_parts, first, tile,
+                          std::make_index_sequence<kWeightTypes>());
+        load_inputs(inputs, matrix.n_columns, n_rows, n_parts, first, tile);
+        __syncthreads();
+        if (!has_piece) continue;
+#pragma unroll 1
+        for (int part = 0; part < kParts && first + part < n_parts; part += 2) {
+            if (job.scales_of_16) {
+                add_parts<1>(tile, part, first_out, first_row, biased, sums);
+                add_parts<1>(tile, part + 1, first_out, first_row, biased, sums);
+            } else {
+                add_parts<2>(tile, part, first_out, first_row, biased, sums);
+            }
+        }
+    }
+    if (!has_piece) return;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const auto* const biases = reinterpret_cast<const float*>(weights + matrix.bias_offset);
+#pragma unroll
+    for (int m = 0; m < kWarpOuts; ++m) {
+#pragma unroll
+        for (int n = 0; n < kWarpRows; ++n) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const int out = first_out + 16 * m + 8 * (c / 2) + lane / 4;
+                const int t = first_row + 8 * n + lane % 4 * 2 + c % 2;
+                if (out >= n_outs || t >= n_rows) continue;
+                float sum = sums[m][n][c];
+                if (matrix.bias_offset >= 0) sum += biases[first_output + out];
+                const std::int64_t row = (job.to_scratch ? call.scratch_row : call.first_row) + first_input + t;
+                job.y[row * matrix.n_rows + first_output + out] = sum;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
+                bool to_scratch, float* y) {
+    std::int32_t most = 0;
+    for (int c = 0; c < list.n; ++c) most = list.calls[c].n_rows > most ? list.calls[c].n_rows : most;
+    const dim3 grid(blocks_for(matrix.n_rows, kOuts), blocks_for(most, kRows), static_cast<unsigned>(list.n));
+    const TileJob job{list, matrix, rounded, y, to_scratch, has_scales_of_16(matrix.type)};
+    worker.start(multiply_tiles, grid, kThreads, sizeof(Tile), job);
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,66 @@
+#pragma once
+// Products of small matrices of 8-bit numbers, formed by a warp on tensor cores
+// (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5). In the
+// tests' host layer the lanes exchange what they hold and add it up in loops.
+
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/numbers.cuh"
+
+namespace offstage::kernels::cuda {
+
+// c (16, 8) += a (16, 16 * kSteps) * b (8, 16 * kSteps)^T, signed numbers of 8 bits, exact
+// sums of 32 bits; kSteps: 1 or 2. By a whole warp. What a lane holds, with
+// row = lane / 4 and place = lane % 4:
+//   a[2 * s + h]  row `row + 8 * h`, columns 16 * s + 4 * place .. + 3
+//   b[s]          row `row`, the same columns
+//   c[2 * h + i]  row `row + 8 * h`, column 2 * place + i
+template <int kSteps>
+__device__ inline void multiply_bytes(int (&c)[4], const unsigned (&a)[2 * kSteps], const unsigned (&b)[kSteps]) {
+    static_assert(kSteps == 1 || kSteps == 2, "what the instructions take");
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    unsigned mine[3 * kSteps];
+    for (int i = 0; i < 2 * kSteps; ++i) mine[i] = a[i];
+    for (int s = 0; s < kSteps; ++s) mine[2 * kSteps + s] = b[s];
+    const std::uint32_t* const all = cuda_host::meet_warp(kAllLanes, "mma.sync", mine, 3 * kSteps);
+    const auto word_of = [&](unsigned lane, int i) { return static_cast<int>(all[lane * 3 * kSteps + i]); };
+    const unsigned lane = threadIdx.x % kWarp;
+    for (int h = 0; h < 2; ++h) {
+        for (unsigned i = 0; i < 2; ++i) {
+            for (int s = 0; s < kSteps; ++s) {
+                for (unsigned place = 0; place < 4; ++place) {
+                    const int of_a = word_of(lane / 4 * 4 + place, 2 * s + h);
+                    const int of_b = word_of((lane % 4 * 2 + i) * 4 + place, 2 * kSteps + s);
+                    c[2 * h + i] = __dp4a(of_a, of_b, c[2 * h + i]);
+                }
+            }
+        }
+    }
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (kSteps == 2) {
+        asm volatile(
+            "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+            "{%0, %1, %2, %3};"
+            : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    } else {
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+            : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+    }
+#elif defined(__CUDA_ARCH__)
+    // Eight rows and 16 columns at a time: the same places, in pieces.
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                         : "+r"(c[2 * h]), "+r"(c[2 * h + 1])
+                         : "r"(a[2 * s + h]), "r"(b[s]));
+        }
+    }
+#endif
+}
+
+}  // namespace offstage::kernels::cuda
