@@ -73,10 +73,24 @@ struct DeltaRule {
     std::int64_t out_stride = 0;
 };
 
-// Of one token's n inputs for CpuKernels::matvec_bytes(): codes, and for each 16 of them a
-// scale and a sum, all padded to a multiple of 256 inputs.
+// Of one token's n inputs for CpuKernels::matvec_bytes(): codes, for each 32 of them a
+// scale, and sums, all padded to a multiple of 256 inputs.
 inline constexpr std::int64_t rounded_input_bytes(std::int64_t n) {
     return (n + 255) / 256 * (256 + 2 * 16 * 4);
+}
+
+// What CpuKernels::matvec_bytes() wants for itself, for weights of n columns: panels of 16
+// rows unpacked, 16 codes and at most 4 * 16 numbers for 32 of the columns, as many as
+// lie well in a core's second cache.
+inline constexpr std::int64_t byte_panel_bytes(std::int64_t n) {
+    return (n + 255) / 256 * (256 * 16 + 8 * 4 * 16 * 4);
+}
+inline constexpr std::int64_t byte_panels(std::int64_t n) {
+    const std::int64_t fitting = (std::int64_t{1} << 18) / byte_panel_bytes(n);
+    return fitting < 1 ? 1 : fitting > 4 ? 4 : fitting;
+}
+inline constexpr std::int64_t byte_product_scratch(std::int64_t n) {
+    return byte_panels(n) * byte_panel_bytes(n) + 64;
 }
 
 struct CpuKernels {
@@ -96,11 +110,12 @@ struct CpuKernels {
     // 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
     void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
                          std::byte* to);
-    // As matvec_multi for a weight in a file's blocks, with inputs from round_inputs() of
-    // this set. Codes and rounded inputs are multiplied as whole numbers, exactly; a
-    // token's result does not depend on the others, bit by bit.
-    void (*matvec_bytes)(const WeightView& weight, const std::byte* inputs, int n_tokens, std::int64_t row_begin,
-                         std::int64_t row_end, float* y, std::int64_t y_stride);
+    // As matvec_multi for a weight in a file's blocks and any number of tokens, whose inputs
+    // lie at inputs[token], from round_inputs() of this set. Codes and rounded inputs are multiplied as whole
+    // numbers, exactly; a token's result depends neither on the others nor on their
+    // number, bit by bit. scratch: byte_product_scratch(n_cols).
+    void (*matvec_bytes)(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
+                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch);
 
     // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],

@@ -442,12 +442,22 @@ struct ProductTrial::State {
 
     Gemm gemm;
     std::vector<float> x = std::vector<float>(static_cast<std::size_t>(kTokens * kInputs), 1.0f);
-    std::vector<std::byte> rounded = std::vector<std::byte>(static_cast<std::size_t>(rounded_input_bytes(kInputs)));
+    std::vector<std::byte> rounded =
+        std::vector<std::byte>(static_cast<std::size_t>(kTokens * rounded_input_bytes(kInputs)));
+    std::vector<std::byte> scratch = std::vector<std::byte>(static_cast<std::size_t>(byte_product_scratch(kInputs)));
     std::vector<Bf16> weights = std::vector<Bf16>(static_cast<std::size_t>(kInputs * kOutputs), Bf16{0x3f80});
     std::vector<float> y = std::vector<float>(static_cast<std::size_t>(kTokens * kOutputs));
     // Small numbers everywhere, scales among them.
     std::vector<std::uint16_t> blocks =
         std::vector<std::uint16_t>(kOutputs * row_bytes(WeightType::kQ4K, kInputs) / 2, std::uint16_t{0x1c1c});
+
+    void multiply_bytes(const WeightView& weight, int n_tokens) {
+        const CpuKernels& kernels = cpu_kernels();
+        kernels.round_inputs(weight.type, x.data(), kInputs, n_tokens, kInputs, rounded.data());
+        const std::byte* inputs[kTokens];
+        for (int t = 0; t < n_tokens; ++t) inputs[t] = rounded.data() + t * rounded_input_bytes(kInputs);
+        kernels.matvec_bytes(weight, inputs, n_tokens, 0, kOutputs, y.data(), kOutputs, scratch.data());
+    }
 };
 
 ProductTrial::ProductTrial(ThreadPool& pool) : state_(std::make_unique<State>(pool)) {}
@@ -470,8 +480,10 @@ double ProductTrial::run_us(TrialProduct product) {
             kernels.matvec(few, s.x.data(), 0, State::kOutputs, s.y.data());
             break;
         case TrialProduct::kFewByteInputs:
-            kernels.round_inputs(few.type, s.x.data(), State::kInputs, 1, State::kInputs, s.rounded.data());
-            kernels.matvec_bytes(few, s.rounded.data(), 1, 0, State::kOutputs, s.y.data(), State::kOutputs);
+            s.multiply_bytes(few, 1);
+            break;
+        case TrialProduct::kManyByteInputs:
+            s.multiply_bytes(few, State::kTokens);
             break;
     }
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -490,7 +502,8 @@ std::string_view name_of(GemmMode mode) {
 }
 
 std::string name_of(ProductForm form) {
-    return std::string(name_of(form.many)) + (form.byte_inputs ? " and int8" : "");
+    const char* const bytes = form.byte_prompts ? " and int8" : form.byte_inputs ? ", int8 for few tokens" : "";
+    return std::string(name_of(form.many)) + bytes;
 }
 
 }  // namespace offstage::kernels

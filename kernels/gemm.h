@@ -23,13 +23,16 @@ std::string_view name_of(GemmMode mode);
 struct ProductForm {
     GemmMode many = GemmMode::kF32;  // of many tokens
     bool byte_inputs = false;        // of few tokens with a file's blocks: CpuKernels::matvec_bytes
+    bool byte_prompts = false;       // and of many: then a prompt's products are those of its tokens one by one
 
     ProductForm() = default;
-    ProductForm(GemmMode mode, bool bytes = false) : many(mode), byte_inputs(bytes) {}
+    ProductForm(GemmMode mode, bool bytes = false) : ProductForm(mode, bytes, bytes) {}
+    ProductForm(GemmMode mode, bool few_bytes, bool many_bytes)
+        : many(mode), byte_inputs(few_bytes), byte_prompts(many_bytes) {}
     bool operator==(const ProductForm&) const = default;
 };
 
-std::string name_of(ProductForm form);  // "bf16", "f32 and int8"
+std::string name_of(ProductForm form);  // "bf16", "f32 and int8", "bf16, int8 for few tokens"
 
 // Which way round the weight lies.
 enum class GemmLayout : std::uint8_t {
@@ -62,10 +65,12 @@ class Gemm {
 };
 
 // Products of typical shapes, for comparing the forms: 64 tokens with 512 outputs of 2048
-// bf16 weights, one token with 512 outputs of 2048 weights in Q4_K.
-enum class TrialProduct : std::uint8_t { kManyF32, kManyBf16, kFewFloatInputs, kFewByteInputs };
+// bf16 weights, or of weights in Q4_K for inputs of 8 bits; one token with 512 outputs of
+// 2048 weights in Q4_K.
+enum class TrialProduct : std::uint8_t { kManyF32, kManyBf16, kManyByteInputs, kFewFloatInputs, kFewByteInputs };
 
-// Threads as Gemm; products of one token run on the calling thread.
+// Threads as Gemm; products with inputs of 8 bits, and of one token, run on the calling
+// thread.
 class ProductTrial {
   public:
     explicit ProductTrial(ThreadPool& pool);

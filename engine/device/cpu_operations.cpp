@@ -20,6 +20,8 @@ constexpr std::int64_t kRowGrain = 16;    // rows of a step or a weight: the sma
 // bits, on any number of threads.
 constexpr std::int64_t kGrainOfSeveral = 12;
 constexpr std::int64_t kPieceRows = 48;          // of a weight: a piece of a job of several, both grains divide it
+constexpr std::int64_t kRoundedRows = 4;         // of inputs, rounded in one piece
+constexpr std::int64_t kJobFloats = 1 << 20;     // of gates, and of ups: experts that go together stay in a cache
 constexpr std::int64_t kValueGrain = 4096;       // the same for single values
 constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 constexpr std::int64_t kNeuronGrain = 8;         // what the one-pass kernel takes together
@@ -30,6 +32,13 @@ template <typename Value>
 Value* room(std::vector<Value>& buffer, std::int64_t n) {
     if (buffer.size() < as_size(n)) buffer.resize(as_size(n));
     return buffer.data();
+}
+
+// The same for inputs of 8 bits, which begin at a cache line.
+std::byte* room_for_rounded(std::vector<std::byte>& buffer, std::int64_t n) {
+    constexpr std::uintptr_t kLine = 64;
+    std::byte* const bytes = room(buffer, n + static_cast<std::int64_t>(kLine));
+    return bytes + (kLine - reinterpret_cast<std::uintptr_t>(bytes) % kLine) % kLine;
 }
 
 // Many chunks let any number of threads share the work evenly; each costs a sum per row, written and read once (all
@@ -50,6 +59,23 @@ bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
         if (tokens[i] != tokens[0] + i) return false;
     }
     return true;
+}
+
+// w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in order:
+// w1's first, w3's first, w1's second, ...
+kernels::WeightView gate_and_up(const kernels::ExpertView& expert) {
+    kernels::WeightView view = expert.gate();
+    view.n_rows *= 2;
+    view.stride = kernels::row_bytes(view.type, view.n_cols);
+    return view;
+}
+
+// n pairs (gate, up) apart: the second ones into the first half of their place.
+void take_apart(std::int64_t n, float* pairs, float* gate) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        gate[i] = pairs[2 * i];
+        pairs[i] = pairs[2 * i + 1];
+    }
 }
 
 // Keys (n_kv_heads, key_dim) and, where the cache has them, values (n_kv_heads, value_dim) of token t of a segment.
@@ -76,31 +102,39 @@ struct CpuOperations::State {
           kernels(kernels::cpu_kernels()),
           gemm(compute_pool),
           attention_scratch(as_size(compute_pool.n_threads())),
-          rounded_of_threads(as_size(compute_pool.n_threads())) {}
+          product_scratch(as_size(compute_pool.n_threads())) {}
 
-    // Of a product: rows of values, and the same rounded (CpuKernels::round_inputs) where
-    // that is what is multiplied.
-    struct FewInputs {
+    // Of a product: rows of values, at most kFewTokens, or the rows rounded
+    // (CpuKernels::round_inputs) where that is what is multiplied, any number.
+    struct Inputs {
         const float* values = nullptr;
         std::int64_t stride = 0;
         std::int64_t n = 0;
-        const std::byte* rounded = nullptr;
+        const std::byte* const* rounded = nullptr;
     };
-    // An expert with few rows.
-    struct FewRows {
+    // Rows that one of the kernels for few rows takes, or that is multiplied matrix by
+    // matrix in one job with others.
+    struct ExpertRows {
         const ExpertCall* call = nullptr;
         const float* inputs = nullptr;
         std::int64_t chunks = 0;       // of neurons
         std::int64_t first_value = 0;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
                                        // activations, single values
-        FewInputs gate_inputs, up_inputs, down_inputs;  // where matrices are multiplied one by one
+        Inputs gate_inputs, up_inputs, down_inputs;  // where matrices are multiplied one by one
+    };
+    // Rows to round, and where to.
+    struct Rounding {
+        kernels::WeightType type;
+        std::int64_t n_cols;
+        const float* values;
+        std::byte* to;
     };
     struct Piece {
-        const FewRows* expert;
+        const ExpertRows* expert;
         std::int64_t begin, end;  // rows of its matrices
     };
     struct Chunk {
-        const FewRows* expert;
+        const ExpertRows* expert;
         std::int64_t index;
         std::int64_t neurons_before;  // in the chunks before this one, of all experts
     };
@@ -112,14 +146,17 @@ struct CpuOperations::State {
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
-    std::vector<FewRows> few;
+    std::vector<ExpertRows> few;
     std::vector<Chunk> chunks;
     std::vector<Piece> pieces;
     std::vector<float> gathered;     // inputs of experts whose tokens are apart
-    std::vector<float> partials;     // see FewRows
-    std::vector<std::byte> rounded;  // see FewInputs
-    std::vector<std::vector<std::byte>> rounded_of_threads;
-    std::vector<float> batch_in, batch_gate, batch_up;  // of one expert, matrix by matrix
+    std::vector<float> partials;     // see ExpertRows
+    std::vector<std::byte> rounded;  // see Inputs
+    std::vector<const std::byte*> rounded_rows;
+    std::vector<Rounding> roundings;
+    std::vector<std::int32_t> places;                     // of tokens among those that experts want
+    std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
+    std::vector<float> batch_in, batch_gate, batch_up;    // of one expert, matrix by matrix
 
     // change(begin, end): a range of n values, here or on the pool.
     template <typename Change>
@@ -133,40 +170,47 @@ struct CpuOperations::State {
     // Whether so many rows go through the kernels for few of them.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
-    bool rounds_inputs_of(kernels::WeightType type) const { return form.byte_inputs && kernels::is_blocks(type); }
-    // At most kFewTokens inputs for such weights. buffer: has room for them rounded.
-    FewInputs inputs_for(kernels::WeightType type, std::int64_t n_cols, const float* x, std::int64_t x_stride,
-                         std::int64_t n, std::byte* buffer) const {
-        if (n == 0 || !rounds_inputs_of(type)) return {x, x_stride, n, nullptr};
-        kernels.round_inputs(type, x, x_stride, static_cast<int>(n), n_cols, buffer);
-        return {x, x_stride, n, buffer};
+    // Whether so many rows for such weights are rounded.
+    bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
+        return form.byte_inputs && kernels::is_blocks(type) && (form.byte_prompts || are_few(n));
     }
-    FewInputs inputs_for(const kernels::WeightView& weight, const float* x, std::int64_t x_stride, std::int64_t n,
-                         std::vector<std::byte>& buffer) const {
-        const std::int64_t bytes = rounds_inputs_of(weight.type) ? n * kernels::rounded_input_bytes(weight.n_cols) : 0;
-        return inputs_for(weight.type, weight.n_cols, x, x_stride, n, room(buffer, bytes));
+    void round_all();
+    // n rows of n_cols values for weights of the type, rounded if that is what is multiplied.
+    Inputs inputs_for(kernels::WeightType type, std::int64_t n_cols, const float* x, std::int64_t x_stride,
+                      std::int64_t n);
+    // For products of such weights on any thread.
+    void reserve_scratch(std::int64_t n_cols) {
+        for (auto& scratch : product_scratch) room(scratch, kernels::byte_product_scratch(n_cols));
     }
     // Rows [begin, end) of the weight.
-    void multiply_few(const kernels::WeightView& weight, const FewInputs& x, std::int64_t begin, std::int64_t end,
-                      float* y, std::int64_t y_stride) const {
+    void multiply_rows(const kernels::WeightView& weight, const Inputs& x, std::int64_t begin, std::int64_t end,
+                       float* y, std::int64_t y_stride, int thread) {
         if (x.rounded != nullptr) {
-            kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride);
+            kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
+                                 product_scratch[as_size(thread)].data());
         } else if (x.n == 1) {
             kernels.matvec(weight, x.values, begin, end, y);
         } else if (x.n > 1) {
             kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
         }
     }
-    // Those of the calls with few rows whose w2 lies by outputs, or those whose does not,
-    // into `few`, with their inputs one after the other.
-    void gather_few(std::span<const ExpertCall> calls, bool by_outputs, const float* inputs,
-                    const std::int32_t* row_token);
+    // Whether the expert's matrices are multiplied one by one in a job with those of
+    // others: all experts of few rows whose w2 lies by outputs, and of many if all their
+    // inputs are rounded.
+    bool goes_by_outputs(const ExpertCall& call) const {
+        const kernels::ExpertLayout& layout = call.weights.layout;
+        const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, call.n_rows); };
+        return layout.down_rows_are_outputs &&
+               (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
+    }
+    // The inputs of `few` whose kernels take float32, one after the other.
+    void gather_inputs(const float* inputs, const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
-    void round_for_first_job();
+    void round_for_first_job(const float* inputs, const std::int32_t* row_token);
     void round_for_second_job(const float* activations);
-    void few_by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                        float* out);
+    void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 
@@ -231,15 +275,54 @@ void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, 
     state_->multiply(weight, x, n, y);
 }
 
+void CpuOperations::State::round_all() {
+    const auto n = static_cast<std::int64_t>(roundings.size());
+    const auto round = [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const Rounding& row = roundings[as_size(i)];
+            kernels.round_inputs(row.type, row.values, row.n_cols, 1, row.n_cols, row.to);
+        }
+    };
+    if (n <= kFewTokens) {
+        round(0, n);
+    } else {
+        pool.parallel_for(n, kRoundedRows, [&](std::int64_t begin, std::int64_t end, int) { round(begin, end); });
+    }
+}
+
+CpuOperations::State::Inputs CpuOperations::State::inputs_for(kernels::WeightType type, std::int64_t n_cols,
+                                                              const float* x, std::int64_t x_stride, std::int64_t n) {
+    if (n == 0 || !rounds_inputs(type, n)) return {x, x_stride, n, nullptr};
+    const std::int64_t bytes = kernels::rounded_input_bytes(n_cols);
+    std::byte* const to = room_for_rounded(rounded, n * bytes);
+    room(rounded_rows, n);
+    roundings.clear();
+    for (std::int64_t t = 0; t < n; ++t) {
+        roundings.push_back({type, n_cols, x + t * x_stride, to + t * bytes});
+        rounded_rows[as_size(t)] = to + t * bytes;
+    }
+    round_all();
+    reserve_scratch(n_cols);
+    return {x, x_stride, n, rounded_rows.data()};
+}
+
 void CpuOperations::State::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!are_few(n)) {
+    if (!are_few(n) && !rounds_inputs(weight.type, n)) {
         gemm.multiply(form.many, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
-    const FewInputs inputs = inputs_for(weight, x, weight.n_cols, n, rounded);
-    pool.parallel_for(
-        weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
-        [&](std::int64_t begin, std::int64_t end, int) { multiply_few(weight, inputs, begin, end, y, weight.n_rows); });
+    const Inputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n);
+    if (!are_few(n)) {
+        pool.parallel_dynamic((weight.n_rows + kPieceRows - 1) / kPieceRows, [&](std::int64_t piece, int thread) {
+            const std::int64_t begin = piece * kPieceRows;
+            multiply_rows(weight, inputs, begin, std::min(begin + kPieceRows, weight.n_rows), y, weight.n_rows, thread);
+        });
+        return;
+    }
+    pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
+                      [&](std::int64_t begin, std::int64_t end, int thread) {
+                          multiply_rows(weight, inputs, begin, end, y, weight.n_rows, thread);
+                      });
 }
 
 void CpuOperations::add(const float* y, std::int64_t n, float* x, float factor) {
@@ -297,17 +380,35 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         part.n_rows = n_rows;
         return part;
     };
-    if (!state_->are_few(n)) {
+    if (!state_->are_few(n) && !state_->rounds_inputs(weight.type, n)) {
         for (std::int64_t head = 0; head < n_heads; ++head) {
             state_->gemm.multiply(state_->form.many, kernels::GemmLayout::kRowsAreOutputs, x + head * x_head_stride,
                                   x_stride, n, of_head(head), y + head * y_head_stride, y_stride);
         }
         return;
     }
+    if (!state_->rounds_inputs(weight.type, n)) {
+        state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
+            const State::Inputs inputs{x + head * x_head_stride, x_stride, n, nullptr};
+            state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
+        });
+        return;
+    }
+    // The rows of a head follow those of another.
+    const std::int64_t bytes = kernels::rounded_input_bytes(weight.n_cols);
+    std::byte* to = room_for_rounded(state_->rounded, n_heads * n * bytes);
+    room(state_->rounded_rows, n_heads * n);
+    state_->roundings.clear();
+    for (std::int64_t i = 0; i < n_heads * n; ++i, to += bytes) {
+        const float* values = x + i / n * x_head_stride + i % n * x_stride;
+        state_->roundings.push_back({weight.type, weight.n_cols, values, to});
+        state_->rounded_rows[as_size(i)] = to;
+    }
+    state_->round_all();
+    state_->reserve_scratch(weight.n_cols);
     state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-        std::vector<std::byte>& buffer = state_->rounded_of_threads[as_size(thread)];
-        const State::FewInputs inputs = state_->inputs_for(weight, x + head * x_head_stride, x_stride, n, buffer);
-        state_->multiply_few(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride);
+        const State::Inputs inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
+        state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
     });
 }
 
@@ -476,13 +577,34 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const kernels::Router
     // For each token its logits, and what kernels::route() wants for itself.
     float* logits = room(state_->router_logits, n * 3 * n_experts);
     const kernels::WeightView view{arrays.gate, kernels::WeightType::kF32, n_experts, hidden_dim};
-    state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
+    const auto multiply = [&](std::int64_t expert, std::int64_t expert_end, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            state_->kernels.matvec(view, x + t * hidden_dim, expert, expert_end, logits + t * 3 * n_experts);
+        }
+    };
+    const auto choose = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t t = begin; t < end; ++t) {
             float* row = logits + t * 3 * n_experts;
-            state_->kernels.matvec(view, x + t * hidden_dim, 0, n_experts, row);
             kernels::route(spec, {row, as_size(n_experts)}, arrays.selection_bias,
                            {experts + t * n_active, as_size(n_active)}, {weights + t * n_active, as_size(n_active)},
                            {row + n_experts, as_size(2 * n_experts)}, arrays.expert_scale);
+        }
+    };
+    if (n <= kFewTokens) {  // too few for a thread each: the gate is divided
+        const std::int64_t grain = n_experts * hidden_dim <= kSerialFloats ? n_experts : kRowGrain;
+        state_->pool.parallel_for(n_experts, grain,
+                                  [&](std::int64_t begin, std::int64_t end, int) { multiply(begin, end, 0, n); });
+        choose(0, n);
+        return;
+    }
+    state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t block = begin; block < end; block += kFewTokens) {
+            const std::int64_t block_end = std::min(block + kFewTokens, end);
+            // A stretch of the gate meets a few tokens while it is in a cache.
+            for (std::int64_t expert = 0; expert < n_experts; expert += kRowGrain) {
+                multiply(expert, std::min(expert + kRowGrain, n_experts), block, block_end);
+            }
+            choose(block, block_end);
         }
     });
 }
@@ -490,26 +612,28 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const kernels::Router
 void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                             float* out) {
     state_->few_rows(calls, inputs, row_token, out);
-    state_->few_by_outputs(calls, inputs, row_token, out);
+    state_->by_outputs(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows > 0 && !state_->are_few(call.n_rows)) state_->by_matrices(call, inputs, row_token, out);
+        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->goes_by_outputs(call)) continue;
+        state_->by_matrices(call, inputs, row_token, out);
     }
 }
 
-void CpuOperations::State::gather_few(std::span<const ExpertCall> calls, bool by_outputs, const float* inputs,
-                                      const std::int32_t* row_token) {
-    few.clear();
+void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t* row_token) {
+    const auto is_float = [&](const ExpertRows& expert) {
+        const kernels::ExpertLayout& layout = expert.call->weights.layout;
+        const std::int64_t n = expert.call->n_rows;
+        return !layout.down_rows_are_outputs || !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
+    };
     std::int64_t n_gathered = 0;
-    for (const ExpertCall& call : calls) {
-        const kernels::ExpertLayout& layout = call.weights.layout;
-        if (call.n_rows == 0 || !are_few(call.n_rows) || layout.down_rows_are_outputs != by_outputs) continue;
-        few.emplace_back().call = &call;
-        if (!are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
+    for (const ExpertRows& expert : few) {
+        const ExpertCall& call = *expert.call;
+        if (is_float(expert) && !are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
     }
-    if (few.empty()) return;
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;  // the model's, the same for all
     float* place = room(gathered, n_gathered * hidden);
-    for (FewRows& expert : few) {
+    for (ExpertRows& expert : few) {
+        if (!is_float(expert)) continue;
         const ExpertCall& call = *expert.call;
         const std::int32_t* tokens = row_token + call.first_row;
         if (are_consecutive(tokens, call.n_rows)) {
@@ -523,90 +647,148 @@ void CpuOperations::State::gather_few(std::span<const ExpertCall> calls, bool by
     }
 }
 
-void CpuOperations::State::round_for_first_job() {
+// Each token is rounded once for all experts with matrices of one type.
+void CpuOperations::State::round_for_first_job(const float* inputs, const std::int32_t* row_token) {
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
-    const std::int64_t row = kernels::rounded_input_bytes(hidden);
+    const std::int64_t bytes = kernels::rounded_input_bytes(hidden);
     std::int64_t n_rows = 0;
-    for (const FewRows& expert : few) n_rows += expert.call->n_rows;
-    std::byte* place = form.byte_inputs ? room(rounded, 2 * n_rows * row) : nullptr;
-    // In decode all experts of a layer have the same input.
-    kernels::WeightType last_type = {};
-    FewInputs last;
-    const auto inputs = [&](const FewRows& expert, kernels::WeightType type) {
-        const std::int64_t n = expert.call->n_rows;
-        if (last_type == type && last.values == expert.inputs && last.n == n) return last;
-        last_type = type;
-        last = inputs_for(type, hidden, expert.inputs, hidden, n, place);
-        if (last.rounded != nullptr) place += n * row;
-        return last;
-    };
-    for (FewRows& expert : few) {
-        expert.gate_inputs = inputs(expert, expert.call->weights.layout.gate);
-        expert.up_inputs = inputs(expert, expert.call->weights.layout.up);
+    std::int32_t n_tokens = 0;
+    for (const ExpertRows& expert : few) {
+        const std::int32_t* tokens = row_token + expert.call->first_row;
+        n_rows += expert.call->n_rows;
+        for (std::int64_t r = 0; r < expert.call->n_rows; ++r) n_tokens = std::max(n_tokens, tokens[r] + 1);
     }
+    roundings.clear();
+    std::byte* const to = room_for_rounded(rounded, form.byte_inputs ? 2 * n_rows * bytes : 0);
+    room(rounded_rows, form.byte_inputs ? 2 * n_rows : 0);
+    std::int64_t n_used = 0;  // of rounded_rows
+    kernels::WeightType last_type = {};
+    places.clear();
+    const auto rounded_for = [&](const ExpertRows& expert, kernels::WeightType type) -> Inputs {
+        const std::int64_t n = expert.call->n_rows;
+        if (!rounds_inputs(type, n)) return {expert.inputs, hidden, n, nullptr};
+        if (places.empty() || last_type != type) {
+            places.assign(as_size(n_tokens), -1);
+            last_type = type;
+        }
+        const std::byte** const rows = rounded_rows.data() + n_used;
+        n_used += n;
+        for (std::int64_t r = 0; r < n; ++r) {
+            const std::int32_t token = row_token[expert.call->first_row + r];
+            std::int32_t& place = places[as_size(token)];
+            if (place < 0) {
+                place = static_cast<std::int32_t>(roundings.size());
+                roundings.push_back({type, hidden, inputs + token * hidden, to + place * bytes});
+            }
+            rows[r] = to + place * bytes;
+        }
+        return {expert.inputs, hidden, n, rows};
+    };
+    for (ExpertRows& expert : few) expert.gate_inputs = rounded_for(expert, expert.call->weights.layout.gate);
+    for (ExpertRows& expert : few) expert.up_inputs = rounded_for(expert, expert.call->weights.layout.up);
+    round_all();
+    if (!roundings.empty()) reserve_scratch(hidden);
 }
 
 void CpuOperations::State::round_for_second_job(const float* activations) {
-    std::int64_t most = 0;
-    for (const FewRows& expert : few) {
-        most += expert.call->n_rows * kernels::rounded_input_bytes(expert.call->weights.layout.ffn_dim);
-    }
-    std::byte* place = form.byte_inputs ? room(rounded, most) : nullptr;
-    for (FewRows& expert : few) {
+    std::int64_t n_rows = 0;
+    std::int64_t n_bytes = 0;
+    std::int64_t longest = 0;
+    for (const ExpertRows& expert : few) {
         const kernels::ExpertLayout& layout = expert.call->weights.layout;
-        const std::int64_t n = expert.call->n_rows;
-        expert.down_inputs =
-            inputs_for(layout.down, layout.ffn_dim, activations + expert.first_value, layout.ffn_dim, n, place);
-        if (expert.down_inputs.rounded != nullptr) place += n * kernels::rounded_input_bytes(layout.ffn_dim);
+        if (!rounds_inputs(layout.down, expert.call->n_rows)) continue;
+        n_rows += expert.call->n_rows;
+        n_bytes += expert.call->n_rows * kernels::rounded_input_bytes(layout.ffn_dim);
+        longest = std::max(longest, layout.ffn_dim);
     }
+    std::byte* to = room_for_rounded(rounded, n_bytes);
+    const std::byte** rows = room(rounded_rows, n_rows);
+    roundings.clear();
+    for (ExpertRows& expert : few) {
+        const kernels::ExpertLayout& layout = expert.call->weights.layout;
+        const std::int64_t ffn = layout.ffn_dim;
+        const float* values = activations + expert.first_value;
+        expert.down_inputs = {values, ffn, expert.call->n_rows, nullptr};
+        if (!rounds_inputs(layout.down, expert.call->n_rows)) continue;
+        expert.down_inputs.rounded = rows;
+        for (std::int64_t r = 0; r < expert.call->n_rows; ++r, values += ffn) {
+            roundings.push_back({layout.down, ffn, values, to});
+            *rows++ = to;
+            to += kernels::rounded_input_bytes(ffn);
+        }
+    }
+    round_all();
+    if (!roundings.empty()) reserve_scratch(longest);
+}
+
+void CpuOperations::State::by_outputs(std::span<const ExpertCall> calls, const float* inputs,
+                                      const std::int32_t* row_token, float* out) {
+    few.clear();
+    std::int64_t n_values = 0;
+    for (const ExpertCall& call : calls) {
+        if (call.n_rows == 0 || !goes_by_outputs(call)) continue;
+        if (n_values > kJobFloats) {
+            run_by_outputs(inputs, row_token, out);
+            few.clear();
+            n_values = 0;
+        }
+        ExpertRows& expert = few.emplace_back();
+        expert.call = &call;
+        expert.first_value = n_values;
+        n_values += call.n_rows * call.weights.layout.ffn_dim;
+    }
+    if (!few.empty()) run_by_outputs(inputs, row_token, out);
 }
 
 // All experts at once, in two jobs: what becomes of their inputs, neuron by neuron, and
 // then the outputs. So threads wait for each other twice, not for every matrix.
-void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, const float* inputs,
-                                          const std::int32_t* row_token, float* out) {
-    gather_few(calls, true, inputs, row_token);
-    if (few.empty()) return;
-    std::int64_t n_values = 0;
+void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out) {
     pieces.clear();
-    const auto split = [&](const FewRows& expert, std::int64_t n_rows) {
+    const auto split = [&](const ExpertRows& expert, std::int64_t n_rows) {
         for (std::int64_t row = 0; row < n_rows; row += kPieceRows) {
             pieces.push_back({&expert, row, std::min(row + kPieceRows, n_rows)});
         }
     };
-    for (FewRows& expert : few) {
-        expert.first_value = n_values;
-        n_values += expert.call->n_rows * expert.call->weights.layout.ffn_dim;
-        split(expert, expert.call->weights.layout.ffn_dim);
-    }
+    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.ffn_dim);
+    const ExpertRows& last = few.back();
+    const std::int64_t n_values = last.first_value + last.call->n_rows * last.call->weights.layout.ffn_dim;
     float* const gates = room(batch_gate, n_values);
-    float* const ups = room(batch_up, n_values);
-    round_for_first_job();
-    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
+    float* const ups = room(batch_up, 2 * n_values);
+    gather_inputs(inputs, row_token);
+    round_for_first_job(inputs, row_token);
+    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int thread) {
         const auto& [expert, begin, end] = pieces[as_size(i)];
         const kernels::ExpertView& weights = expert->call->weights;
         const std::int64_t ffn = weights.layout.ffn_dim;
         const std::int64_t n = expert->call->n_rows;
+        const bool together = expert->gate_inputs.rounded != nullptr && weights.layout.gate == weights.layout.up;
         float* gate = gates + expert->first_value;
-        float* up = ups + expert->first_value;
-        multiply_few(weights.gate(), expert->gate_inputs, begin, end, gate, ffn);
-        multiply_few(weights.up(), expert->up_inputs, begin, end, up, ffn);
+        float* up = ups + (together ? 2 : 1) * expert->first_value;
+        if (together) {
+            multiply_rows(gate_and_up(weights), expert->gate_inputs, 2 * begin, 2 * end, up, 2 * ffn, thread);
+        } else {
+            multiply_rows(weights.gate(), expert->gate_inputs, begin, end, gate, ffn, thread);
+            multiply_rows(weights.up(), expert->up_inputs, begin, end, up, ffn, thread);
+        }
         const kernels::ExpertBiases biases = weights.biases();
-        for (std::int64_t t = 0; t < n; ++t, gate += ffn, up += ffn) {
-            if (biases.gate != nullptr) kernels.axpy(1.0f, biases.gate + begin, end - begin, gate + begin);
-            if (biases.up != nullptr) kernels.axpy(1.0f, biases.up + begin, end - begin, up + begin);
-            kernels.activate(weights.layout.spec, gate + begin, up + begin, end - begin, gate + begin);
+        gate += begin;
+        up += (together ? 2 : 1) * begin;
+        for (std::int64_t t = 0; t < n; ++t, gate += ffn, up += (together ? 2 : 1) * ffn) {
+            if (together) take_apart(end - begin, up, gate);
+            if (biases.gate != nullptr) kernels.axpy(1.0f, biases.gate + begin, end - begin, gate);
+            if (biases.up != nullptr) kernels.axpy(1.0f, biases.up + begin, end - begin, up);
+            kernels.activate(weights.layout.spec, gate, up, end - begin, gate);
         }
     });
     round_for_second_job(gates);
     pieces.clear();
-    for (const FewRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);
-    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
+    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);
+    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int thread) {
         const auto& [expert, begin, end] = pieces[as_size(i)];
         const kernels::ExpertView& weights = expert->call->weights;
         const std::int64_t hidden = weights.layout.hidden_dim;
         float* to = out + expert->call->first_row * hidden;
-        multiply_few(weights.down(), expert->down_inputs, begin, end, to, hidden);
+        multiply_rows(weights.down(), expert->down_inputs, begin, end, to, hidden, thread);
         const float* const bias = weights.biases().down;
         for (std::int64_t t = 0; bias != nullptr && t < expert->call->n_rows; ++t, to += hidden) {
             kernels.axpy(1.0f, bias + begin, end - begin, to + begin);
@@ -616,13 +798,18 @@ void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, con
 
 void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const float* inputs,
                                     const std::int32_t* row_token, float* out) {
-    gather_few(calls, false, inputs, row_token);
+    few.clear();
+    for (const ExpertCall& call : calls) {
+        if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
+        few.emplace_back().call = &call;
+    }
     if (few.empty()) return;
+    gather_inputs(inputs, row_token);
     chunks.clear();
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
     std::int64_t n_partials = 0;
     std::int64_t n_neurons = 0;
-    for (FewRows& expert : few) {
+    for (ExpertRows& expert : few) {
         const std::int64_t ffn = expert.call->weights.layout.ffn_dim;
         expert.chunks = n_chunks(ffn, expert.call->n_rows);
         expert.first_value = n_partials;
@@ -644,7 +831,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             });
         };
         for (auto chunk = at(thread), end = at(thread + 1); chunk != end; ++chunk) {
-            const FewRows& expert = *chunk->expert;
+            const ExpertRows& expert = *chunk->expert;
             const ExpertCall& call = *expert.call;
             float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
@@ -659,7 +846,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
 
 void CpuOperations::State::add_partials(float* out, std::int64_t n_partials, std::int64_t hidden) {
     const auto add_columns = [&](std::int64_t begin, std::int64_t end, int) {
-        for (const FewRows& expert : few) {
+        for (const ExpertRows& expert : few) {
             for (std::int64_t r = 0; r < expert.call->n_rows; ++r) {
                 float* row = out + (expert.call->first_row + r) * hidden + begin;
                 const float* sums = partials.data() + (expert.first_value + r) * hidden + begin;

@@ -240,6 +240,7 @@ bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
         const JsonFields fields(document, source);
         times.f32_us = fields.number("f32_us", 0, kLongestUs);
         times.bf16_us = fields.number("bf16_us", 0, kLongestUs);
+        times.byte_prompts_us = fields.number("byte_prompts_us", 0, kLongestUs);
         times.float_inputs_us = fields.number("float_inputs_us", 0, kLongestUs);
         times.byte_inputs_us = fields.number("byte_inputs_us", 0, kLongestUs);
         times.measured_on = fields.text("measured_on");
@@ -250,6 +251,7 @@ std::string CalibrationCache::store(const std::string& key, const ProductTimes& 
     return report(store_document(directory_, key, "products",
                                  {{"f32_us", times.f32_us},
                                   {"bf16_us", times.bf16_us},
+                                  {"byte_prompts_us", times.byte_prompts_us},
                                   {"float_inputs_us", times.float_inputs_us},
                                   {"byte_inputs_us", times.byte_inputs_us},
                                   {"measured_on", times.measured_on}}));

@@ -24,9 +24,10 @@ std::string key_of_machine() {
 
 ProductTimes measure_products(const ProductTimer& timer) {
     ProductTimes times;
-    const std::array<std::pair<TrialProduct, double*>, 4> products = {{
+    const std::array<std::pair<TrialProduct, double*>, 5> products = {{
         {TrialProduct::kManyF32, &times.f32_us},
         {TrialProduct::kManyBf16, &times.bf16_us},
+        {TrialProduct::kManyByteInputs, &times.byte_prompts_us},
         {TrialProduct::kFewFloatInputs, &times.float_inputs_us},
         {TrialProduct::kFewByteInputs, &times.byte_inputs_us},
     }};
@@ -62,8 +63,10 @@ std::string today() {
 }
 
 ProductForm faster_form(const ProductTimes& times) {
-    return {times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32,
-            times.byte_inputs_us * kProductMargin < times.float_inputs_us};
+    const bool bf16 = times.bf16_us * kProductMargin < times.f32_us;
+    const bool few_bytes = times.byte_inputs_us * kProductMargin < times.float_inputs_us;
+    const bool many_bytes = times.byte_prompts_us * kProductMargin < (bf16 ? times.bf16_us : times.f32_us);
+    return {bf16 ? GemmMode::kBf16 : GemmMode::kF32, few_bytes, few_bytes && many_bytes};
 }
 
 std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache) {
@@ -99,10 +102,11 @@ std::string describe(const ComputeChoice& choice) {
         case Origin::kKept:
             std::snprintf(
                 text.data(), text.size(),
-                "measured on %s and kept for this machine: f32 takes %.2f ms where bf16 takes %.2f, and float "
-                "inputs of a file's blocks %.2f where int8 takes %.2f",
+                "measured on %s and kept for this machine: f32 takes %.2f ms where bf16 takes %.2f and int8 %.2f, "
+                "and float inputs of a file's blocks %.2f where int8 takes %.2f",
                 choice.times.measured_on.c_str(), choice.times.f32_us / 1e3, choice.times.bf16_us / 1e3,
-                choice.times.float_inputs_us / 1e3, choice.times.byte_inputs_us / 1e3);
+                choice.times.byte_prompts_us / 1e3, choice.times.float_inputs_us / 1e3,
+                choice.times.byte_inputs_us / 1e3);
             return text.data();
         case Origin::kCannotKeep:
             return "a measured choice could not be kept, so that f32 is used, as in every such case";

@@ -17,6 +17,7 @@ class CalibrationCache;
 struct ProductTimes {
     double f32_us = 0;
     double bf16_us = 0;
+    double byte_prompts_us = 0;
     double float_inputs_us = 0;
     double byte_inputs_us = 0;
     std::string measured_on;  // "2026-11-22"
@@ -37,7 +38,7 @@ struct ComputeChoice {
 };
 
 // For a person: "measured on 2026-11-22 and kept for this machine: f32 takes 0.73 ms where
-// bf16 takes 1.44, and float inputs of a file's blocks 0.21 where int8 takes 0.08".
+// bf16 takes 1.44 and int8 0.45, and float inputs of a file's blocks 0.21 where int8 takes 0.08".
 std::string describe(const ComputeChoice& choice);
 
 // Microseconds that one such product takes.
@@ -45,7 +46,8 @@ using ProductTimer = std::function<double(kernels::TrialProduct)>;
 
 // All take turns, kProductTurns of each, and the shortest of each counts: other load on
 // the machine only ever adds. What rounds, bf16 and inputs of 8 bits, is chosen where it
-// is faster by more than kProductMargin. Processors with an instruction for it are about
+// is faster by more than kProductMargin; of many tokens, inputs of 8 bits only where they
+// are for few as well. Processors with an instruction for it are about
 // twice as fast or half as fast, so that noise cannot decide.
 inline constexpr int kProductTurns = 31;
 inline constexpr double kProductMargin = 1.25;

@@ -1,7 +1,8 @@
 #pragma once
 // Codes and scales of 256 weights of a file's blocks (kernels/block_parts.h), as products
-// with inputs of 8 bits want them: codes as bytes, a vector of them after the other, a
-// scale and a bias for each part of 16. That is one large block, or eight small ones.
+// with inputs of 8 bits want them: codes as bytes, a vector of them after the other, and
+// for each 32 weights a scale and a bias, or for each half of these. The 256 are one large
+// block, or eight small ones.
 //
 // Codes come in the order in which a block's bytes give them with the fewest
 // instructions; part_at() says which it is, and inputs are laid in the same order.
@@ -25,7 +26,8 @@ constexpr int kGroup = 256;                    // weights taken at once
 constexpr int kParts = kGroup / kPartWeights;  // 16
 constexpr int kUnit = 4 * kLanes;              // codes of a vector
 constexpr int kUnits = kGroup / kUnit;         // of a group
-constexpr int kFactors = kParts / kLanes;      // vectors that have a number for each part
+constexpr int kInputsPerScale = 32;            // inputs have a scale for so many
+constexpr int kScales = kGroup / kInputsPerScale;
 
 constexpr int kUnitParts = kUnit / kPartWeights;
 
@@ -43,14 +45,21 @@ constexpr bool is_of_nibbles(WeightType type) {
            type == WeightType::kMxfp4;
 }
 
+// Each 16 weights have a scale of their own, not each 32.
+constexpr bool has_half_scales(WeightType type) {
+    return type == WeightType::kQ6K || type == WeightType::kQ3K || type == WeightType::kQ2K ||
+           type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M;
+}
+
 // The part of the group that place `place` (in 16 codes) has.
 constexpr int part_at(WeightType type, int place) {
     const int unit = place / kUnitParts;
     const int j = place % kUnitParts;
     if (is_of_nibbles(type)) return 2 * (unit / 2 * kUnitParts + j) + unit % 2;
     if (kUnit == 32) return place;
-    // A vector of 64 bytes has bits of 32 weights and of others 64 or 128 further on.
-    if (type == WeightType::kQ4K || type == WeightType::kQ5K) return (unit / 2 * 4 + unit % 2 + j / 2 * 2) * 2 + j % 2;
+    // Of four 32 bytes the lower four bits, in first and second halves, then the upper ones.
+    if (type == WeightType::kQ4K || type == WeightType::kQ5K) return j * 4 + unit / 2 * 2 + unit % 2;
+    // A vector of 64 bytes has bits of 32 weights and of others 128 further on.
     if (type == WeightType::kQ2K || type == WeightType::kQ3K) return (unit + j / 2 * 4) * 2 + j % 2;
     return place;
 }
@@ -137,10 +146,11 @@ __attribute__((always_inline)) inline Bytes load_unit(const std::uint8_t* bytes)
 // 16 bytes each, `stride` apart.
 __attribute__((always_inline)) inline Bytes load_16s(const std::uint8_t* bytes, int stride) {
 #if OFFSTAGE_VECTOR_BITS == 512
+    // Loads with a mask do not wait for the unit that shuffles.
     __m512i all = _mm512_castsi128_si512(load_16(bytes));
-    all = _mm512_inserti32x4(all, load_16(bytes + stride), 1);
-    all = _mm512_inserti32x4(all, load_16(bytes + 2 * stride), 2);
-    return _mm512_inserti32x4(all, load_16(bytes + 3 * stride), 3);
+    all = _mm512_mask_broadcast_i32x4(all, 0x00f0, load_16(bytes + stride));
+    all = _mm512_mask_broadcast_i32x4(all, 0x0f00, load_16(bytes + 2 * stride));
+    return _mm512_mask_broadcast_i32x4(all, 0xf000, load_16(bytes + 3 * stride));
 #else
     return _mm256_inserti128_si256(_mm256_castsi128_si256(load_16(bytes)), load_16(bytes + stride), 1);
 #endif
@@ -188,20 +198,21 @@ __attribute__((always_inline)) inline Bytes where_bit(const std::uint8_t* bytes,
 #endif
 }
 
-// The parts' numbers from 16 signed bytes.
-__attribute__((always_inline)) inline void factors_of_bytes(__m128i bytes, float factor, Vector (&out)[kFactors]) {
-    for (int v = 0; v < kFactors; ++v) out[v] = multiply(signed_bytes(bytes, v), broadcast(factor));
+// Eight numbers from signed bytes, each times the factor.
+__attribute__((always_inline)) inline __m256 factors_of_bytes(__m128i bytes, float factor) {
+    return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), _mm256_set1_ps(factor));
 }
 
-// The same from eight numbers, each that of two parts.
-__attribute__((always_inline)) inline void factors_of_pairs(__m256 eight, Vector (&out)[kFactors]) {
-#if OFFSTAGE_VECTOR_BITS == 512
-    out[0] = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
-                                   _mm512_castps256_ps512(eight));
-#else
-    out[0] = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
-    out[1] = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
-#endif
+// The same from 16 bytes, those of first halves and of second ones in turn.
+__attribute__((always_inline)) inline void factors_of_halves(__m128i bytes, float factor, __m256 (&out)[2]) {
+    const __m128i apart = _mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+    out[0] = factors_of_bytes(apart, factor);
+    out[1] = factors_of_bytes(_mm_unpackhi_epi64(apart, apart), factor);
+}
+
+// A bit in each of eight bytes.
+constexpr long long bytes_of_bit(int bit) {
+    return static_cast<long long>(0x0101010101010101ull << static_cast<unsigned>(bit));
 }
 
 // 256 weights of a row.
@@ -212,9 +223,11 @@ struct CodeGroup {
     static constexpr int kBytes = kBlocks * kBlockBytes;
     static constexpr int kOffset = offset_of(kType);
 
+    static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;  // of 32 weights, with scales of their own
+
     const std::uint8_t* block;
-    Vector scales[kFactors];
-    Vector biases[kFactors];  // b - s z
+    __m256 scales[kHalves];
+    __m256 biases[kHalves];  // where has_bias(kType)
 
     __attribute__((always_inline)) void open(const std::uint8_t* bytes) {
         block = bytes;
@@ -225,13 +238,7 @@ struct CodeGroup {
         } else {
             read_small();
         }
-        if constexpr (kOffset > 0) {
-            for (int v = 0; v < kFactors; ++v) {
-                biases[v] = multiply(scales[v], broadcast(static_cast<float>(-kOffset)));
-            }
-        }
     }
-    static constexpr bool has_biases() { return has_bias(kType) || kOffset > 0; }
 
     // A vector of codes, those of the parts part_at(kType, kUnitParts * kIndex ..).
     template <int kIndex>
@@ -240,6 +247,20 @@ struct CodeGroup {
         // Of large blocks: where the first of its weights lie among those of the block, in 32s.
         constexpr int k32 = part_at(kType, kUnitParts * i) / 2;
         if constexpr (has_codebook(kType)) {
+#if OFFSTAGE_VECTOR_BITS == 512
+            // Through memory, where a load of all words waits for their stores, or in
+            // registers: found by measuring.
+            if constexpr (kType == WeightType::kIq3S || is_of_eighths(kType)) {
+                const auto part = [&](int p) __attribute__((always_inline)) {
+                    std::uint64_t words[2];
+                    read_points<kType>(block, kUnitParts * i + p, kBlockCodebooks, words);
+                    return _mm_set_epi64x(static_cast<long long>(words[1]), static_cast<long long>(words[0]));
+                };
+                const __m256i first = _mm256_inserti128_si256(_mm256_castsi128_si256(part(0)), part(1), 1);
+                const __m256i second = _mm256_inserti128_si256(_mm256_castsi128_si256(part(2)), part(3), 1);
+                return moved(_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1));
+            }
+#endif
             alignas(64) std::uint64_t words[kUnitParts][2];
             for (int p = 0; p < kUnitParts; ++p) {
                 read_points<kType>(block, kUnitParts * i + p, kBlockCodebooks, words[p]);
@@ -280,9 +301,24 @@ struct CodeGroup {
             return either(low, where_bit < k32, kUnit == 32 ? k32 : (k32 + 4) % 8 > (block, 4));
         } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
             constexpr int kBegin = kType == WeightType::kQ4K ? 16 : 48;
+#if OFFSTAGE_VECTOR_BITS == 512
+            const __m512i a = load_unit(block + kBegin);
+            const __m512i b = load_unit(block + kBegin + 64);
+            const Bytes low = bits_of_bytes(
+                i % 2 == 0 ? _mm512_shuffle_i32x4(a, b, 0x88) : _mm512_shuffle_i32x4(a, b, 0xdd), i / 2 * 4, 15);
+            if constexpr (kType == WeightType::kQ4K) return low;
+            constexpr int kBit = i / 2;  // of eighths kBit, kBit + 2, ...
+            const __m512i tested = _mm512_set_epi64(
+                bytes_of_bit(kBit + 6), bytes_of_bit(kBit + 6), bytes_of_bit(kBit + 4), bytes_of_bit(kBit + 4),
+                bytes_of_bit(kBit + 2), bytes_of_bit(kBit + 2), bytes_of_bit(kBit), bytes_of_bit(kBit));
+            const __mmask64 set =
+                _mm512_test_epi8_mask(_mm512_broadcast_i32x4(load_16(block + 16 + i % 2 * 16)), tested);
+            return either(low, _mm512_maskz_set1_epi8(set, 16));
+#else
             const Bytes low = bits_of_bytes(load_unit(block + kBegin + k32 / 2 * 32), k32 % 2 * 4, 15);
             if constexpr (kType == WeightType::kQ4K) return low;
-            return either(low, where_bit < k32, kUnit == 32 ? k32 : (k32 + 2) % 8 > (block + 16, 16));
+            return either(low, where_bit<k32, k32>(block + 16, 16));
+#endif
         } else {
             static_assert(kType == WeightType::kQ6K, "all formats are here");
             const Bytes low = bits_of_bytes(load_unit(block + k32 / 4 * 64 + k32 % 2 * 32), k32 % 4 / 2 * 4, 15);
@@ -312,39 +348,42 @@ struct CodeGroup {
     }
 
     // Scales of formats with codebooks and signs are odd numbers times a factor: (2 n + 1) *
-    // factor, n of four bits for each part.
+    // factor, n of four bits.
     __attribute__((always_inline)) void read_odd_scales() {
-        __m128i numbers;
-        float factor = half_at(block);
+        const auto odd = [](__m128i numbers) __attribute__((always_inline)) {
+            return _mm_add_epi8(_mm_add_epi8(numbers, numbers), _mm_set1_epi8(1));
+        };
+        const auto nibbles = [](__m128i pairs) __attribute__((always_inline)) {
+            return _mm_and_si128(_mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4)), _mm_set1_epi8(15));
+        };
+        const float factor = half_at(block);
         if constexpr (kType == WeightType::kIq2Xxs || kType == WeightType::kIq3Xxs) {
             constexpr int kFirst = kType == WeightType::kIq2Xxs ? 6 : 66;
             constexpr int kStep = kType == WeightType::kIq2Xxs ? 8 : 4;
             std::uint64_t eight = 0;
             for (int i = 0; i < 8; ++i) eight |= std::uint64_t{block[kFirst + kStep * i + 3]} >> 4u << (8 * i);
-            const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(eight));
-            numbers = _mm_unpacklo_epi8(bytes, bytes);
-            factor *= kType == WeightType::kIq2Xxs ? 0.125f : 0.25f;
+            scales[0] = factors_of_bytes(odd(_mm_cvtsi64_si128(static_cast<long long>(eight))),
+                                         factor * (kType == WeightType::kIq2Xxs ? 0.125f : 0.25f));
         } else if constexpr (kType == WeightType::kIq3S) {
             const __m128i pairs = _mm_cvtsi32_si128(static_cast<int>(word32_at(block + 106)));
-            const __m128i bytes = _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4));
-            numbers = _mm_and_si128(_mm_unpacklo_epi8(bytes, bytes), _mm_set1_epi8(15));
+            scales[0] = factors_of_bytes(odd(nibbles(pairs)), factor);
         } else {
             const auto pairs =
                 _mm_cvtsi64_si128(static_cast<long long>(word64_at(block + (kType == WeightType::kIq2Xs ? 66 : 74))));
-            numbers = _mm_and_si128(_mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4)), _mm_set1_epi8(15));
-            factor *= 0.125f;
+            factors_of_halves(odd(nibbles(pairs)), factor * 0.125f, scales);
         }
-        factors_of_bytes(_mm_add_epi8(_mm_add_epi8(numbers, numbers), _mm_set1_epi8(1)), factor, scales);
     }
 
     void read_scales() {
-        alignas(64) float of_parts[kParts];
-        BlockPart part;
-        for (int p = 0; p < kParts; ++p) {
-            read_scale<kType>(block, p, part);
-            of_parts[p] = part.scale;
+        for (int half = 0; half < kHalves; ++half) {
+            alignas(32) float values[kScales];
+            BlockPart part;
+            for (int k = 0; k < kScales; ++k) {
+                read_scale<kType>(block, 2 * k + half, part);
+                values[k] = part.scale;
+            }
+            scales[half] = _mm256_load_ps(values);
         }
-        for (int v = 0; v < kFactors; ++v) scales[v] = load(of_parts + v * kLanes);
     }
 
     // Eight blocks of 32.
@@ -377,13 +416,12 @@ struct CodeGroup {
             // half_of_e8m0(): 2^-128 and 2^-127 are subnormal.
             const __m256i large = _mm256_slli_epi32(_mm256_sub_epi32(exponents, _mm256_set1_epi32(1)), 23);
             const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x200000), exponents);
-            factors_of_pairs(_mm256_castsi256_ps(
-                                 _mm256_blendv_epi8(large, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), exponents))),
-                             scales);
+            scales[0] = _mm256_castsi256_ps(
+                _mm256_blendv_epi8(large, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), exponents)));
         } else {
-            factors_of_pairs(halves(0), scales);
+            scales[0] = halves(0);
         }
-        if constexpr (has_bias(kType)) factors_of_pairs(halves(2), biases);
+        if constexpr (has_bias(kType)) biases[0] = halves(2);
     }
 
     __attribute__((always_inline)) void read_large() {
@@ -392,8 +430,8 @@ struct CodeGroup {
         } else if constexpr (kType == WeightType::kQ2K) {
             const __m128i both = load_16(block);
             const __m128i low = _mm_set1_epi8(15);
-            factors_of_bytes(_mm_and_si128(both, low), half_at(block + 80), scales);
-            factors_of_bytes(_mm_and_si128(_mm_srli_epi16(both, 4), low), -half_at(block + 82), biases);
+            factors_of_halves(_mm_and_si128(both, low), half_at(block + 80), scales);
+            factors_of_halves(_mm_and_si128(_mm_srli_epi16(both, 4), low), -half_at(block + 82), biases);
         } else if constexpr (kType == WeightType::kQ3K) {
             constexpr std::uint64_t kLow = 0x0f0f0f0f0f0f0f0full;
             constexpr std::uint32_t kTwo = 0x03030303u;
@@ -404,22 +442,25 @@ struct CodeGroup {
             };
             const __m128i bytes = _mm_set_epi64x(static_cast<long long>((low >> 4u & kLow) | upper(4) << 4u),
                                                  static_cast<long long>((low & kLow) | upper(0) << 4u));
-            factors_of_bytes(_mm_sub_epi8(bytes, _mm_set1_epi8(32)), half_at(block + 108), scales);
+            factors_of_halves(_mm_sub_epi8(bytes, _mm_set1_epi8(32)), half_at(block + 108), scales);
         } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
-            // As read_six_bits(), four at a time.
-            const std::uint32_t a = word32_at(block + 4);
-            const std::uint32_t b = word32_at(block + 8);
-            const std::uint32_t c = word32_at(block + 12);
-            const auto eight = [](std::uint32_t first, std::uint32_t last) __attribute__((always_inline)) {
-                const __m128i bytes = _mm_set_epi64x(0, static_cast<long long>(first | std::uint64_t{last} << 32u));
-                return _mm_unpacklo_epi8(bytes, bytes);
-            };
-            factors_of_bytes(eight(a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 2u & 0x30303030u)), half_at(block),
-                             scales);
-            factors_of_bytes(eight(b & 0x3f3f3f3fu, (c >> 4u & 0x0f0f0f0fu) | (b >> 2u & 0x30303030u)),
-                             -half_at(block + 2), biases);
+            // As read_six_bits(), in words of four: scales and, in the upper half, what biases
+            // are made of. a, b: the first of both; c: four bits of each of the last.
+            const __m128i all = load_16(block);
+            const __m128i aabb = _mm_shuffle_epi32(all, _MM_SHUFFLE(2, 2, 1, 1));
+            const __m128i cccc = _mm_shuffle_epi32(all, _MM_SHUFFLE(3, 3, 3, 3));
+            const __m128i six =
+                _mm_or_si128(_mm_and_si128(_mm_srlv_epi32(aabb, _mm_setr_epi32(0, 2, 0, 2)),
+                                           _mm_setr_epi32(0x3f3f3f3f, 0x30303030, 0x3f3f3f3f, 0x30303030)),
+                             _mm_and_si128(_mm_srlv_epi32(cccc, _mm_setr_epi32(0, 0, 0, 4)),
+                                           _mm_setr_epi32(0, 0x0f0f0f0f, 0, 0x0f0f0f0f)));
+            const __m128 factors = _mm_cvtph_ps(all);
+            const __m256 scale = _mm256_broadcastss_ps(factors);
+            const __m256 bias = _mm256_broadcastss_ps(_mm_movehdup_ps(_mm_xor_ps(factors, _mm_set1_ps(-0.0f))));
+            scales[0] = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(six)), scale);
+            biases[0] = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(six, six))), bias);
         } else if constexpr (kType == WeightType::kQ6K) {
-            factors_of_bytes(load_16(block + 192), half_at(block + 208), scales);
+            factors_of_halves(load_16(block + 192), half_at(block + 208), scales);
         } else if constexpr (kType == WeightType::kIq4Xs) {
             const __m128i low = _mm_cvtsi32_si128(static_cast<int>(word32_at(block + 4)));
             const __m128i nibbles = _mm_and_si128(_mm_unpacklo_epi8(low, _mm_srli_epi16(low, 4)), _mm_set1_epi8(15));
@@ -429,7 +470,7 @@ struct CodeGroup {
                                  _mm256_set1_epi32(3));
             const __m256i six = _mm256_or_si256(_mm256_cvtepu8_epi32(nibbles), _mm256_slli_epi32(high, 4));
             const __m256 numbers = _mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32)));
-            factors_of_pairs(_mm256_mul_ps(numbers, _mm256_set1_ps(half_at(block))), scales);
+            scales[0] = _mm256_mul_ps(numbers, _mm256_set1_ps(half_at(block)));
         }
     }
 };

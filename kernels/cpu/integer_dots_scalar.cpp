@@ -69,11 +69,11 @@ void round_inputs(WeightType /*type*/, const float* x, std::int64_t x_stride, in
     }
 }
 
-void matvec_bytes(const WeightView& weight, const std::byte* inputs, int n_tokens, std::int64_t row_begin,
-                  std::int64_t row_end, float* y, std::int64_t y_stride) {
+void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
+                  std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* /*scratch*/) {
     const std::int64_t n = weight.n_cols;
     for (int t = 0; t < n_tokens; ++t) {
-        const RoundedInputs rounded(inputs + t * rounded_input_bytes(n), n);
+        const RoundedInputs rounded(inputs[t], n);
         for (std::int64_t r = row_begin; r < row_end; ++r) {
             const auto* const row = reinterpret_cast<const std::uint8_t*>(weight.row(r));
             with_block_type(weight.type, [&](auto constant) {

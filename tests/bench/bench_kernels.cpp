@@ -92,13 +92,18 @@ void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
     std::vector<std::byte> rounded(static_cast<std::size_t>(n_tokens * rounded_input_bytes(kHiddenDim)));
+    std::vector<const std::byte*> inputs;
+    for (int t = 0; t < n_tokens; ++t) inputs.push_back(rounded.data() + t * rounded_input_bytes(kHiddenDim));
+    std::vector<std::vector<std::byte>> scratch(static_cast<std::size_t>(n_threads));
+    for (auto& of_thread : scratch) of_thread.resize(static_cast<std::size_t>(byte_product_scratch(kHiddenDim)));
     count_bandwidth(state, pool, n_rows * kHiddenDim, static_cast<std::size_t>(n_rows * bytes_of_row), [&] {
         if (byte_inputs) {
             kernels.round_inputs(type, x.data(), kHiddenDim, n_tokens, kHiddenDim, rounded.data());
         }
-        pool.parallel_for(n_rows, 8, [&](std::int64_t begin, std::int64_t end, int) {
+        pool.parallel_for(n_rows, byte_inputs ? 16 : 8, [&](std::int64_t begin, std::int64_t end, int thread) {
             if (byte_inputs) {
-                kernels.matvec_bytes(view, rounded.data(), n_tokens, begin, end, y.data(), n_rows);
+                kernels.matvec_bytes(view, inputs.data(), n_tokens, begin, end, y.data(), n_rows,
+                                     scratch[static_cast<std::size_t>(thread)].data());
             } else {
                 kernels.matvec_multi(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
             }

@@ -24,19 +24,20 @@ using Origin = ComputeChoice::Origin;
 
 namespace {
 
-// A machine on which bf16 and inputs of 8 bits are so many times as fast, and which does
-// much else: each timing is a little to many times too
+// A machine on which bf16 and inputs of 8 bits are so many times as fast, these of few and
+// of many tokens, and which does much else: each timing is a little to many times too
 // long, and one of twenty is about undisturbed.
 class BusyMachine {
   public:
-    explicit BusyMachine(double bf16_speed, double bytes_speed = 1)
-        : bf16_us_(1000 / bf16_speed), bytes_us_(200 / bytes_speed) {}
+    explicit BusyMachine(double bf16_speed, double bytes_speed = 1, double prompts_speed = 1)
+        : bf16_us_(1000 / bf16_speed), bytes_us_(200 / bytes_speed), prompts_us_(1000 / prompts_speed) {}
 
     ProductTimer timer() {
         return [this](TrialProduct product) {
             ++n_timings;
             const double us = product == TrialProduct::kManyF32          ? 1000.0
                               : product == TrialProduct::kManyBf16       ? bf16_us_
+                              : product == TrialProduct::kManyByteInputs ? prompts_us_
                               : product == TrialProduct::kFewFloatInputs ? 200.0
                                                                          : bytes_us_;
             std::uniform_real_distribution<double> part(0, 1);
@@ -50,6 +51,7 @@ class BusyMachine {
   private:
     double bf16_us_;
     double bytes_us_;
+    double prompts_us_;
     std::mt19937_64 random_{11};
 };
 
@@ -77,21 +79,26 @@ class TestComputeChoice : public QObject {
     void noise_doesNotDecide_data() {
         QTest::addColumn<double>("bf16_speed");
         QTest::addColumn<double>("bytes_speed");
+        QTest::addColumn<double>("prompts_speed");
         QTest::addColumn<QString>("chosen");
-        QTest::newRow("half as fast") << 0.5 << 0.5 << "f32";
-        QTest::newRow("nearly as fast") << 0.97 << 0.97 << "f32";
-        QTest::newRow("as fast") << 1.0 << 1.0 << "f32";
-        QTest::newRow("a little faster") << 1.06 << 1.06 << "f32";
-        QTest::newRow("bf16 twice as fast") << 2.0 << 1.0 << "bf16";
-        QTest::newRow("bytes twice as fast") << 1.0 << 2.0 << "f32 and int8";
-        QTest::newRow("both twice as fast") << 2.0 << 2.0 << "bf16 and int8";
+        QTest::newRow("half as fast") << 0.5 << 0.5 << 0.5 << "f32";
+        QTest::newRow("nearly as fast") << 0.97 << 0.97 << 0.97 << "f32";
+        QTest::newRow("as fast") << 1.0 << 1.0 << 1.0 << "f32";
+        QTest::newRow("a little faster") << 1.06 << 1.06 << 1.06 << "f32";
+        QTest::newRow("bf16 twice as fast") << 2.0 << 1.0 << 1.0 << "bf16";
+        QTest::newRow("bytes twice as fast") << 1.0 << 2.0 << 2.0 << "f32 and int8";
+        QTest::newRow("bytes of few tokens alone") << 1.0 << 2.0 << 1.06 << "f32, int8 for few tokens";
+        QTest::newRow("bytes of many tokens alone") << 1.0 << 1.06 << 4.0 << "f32";
+        QTest::newRow("bf16 as fast as bytes of many") << 3.0 << 2.0 << 3.0 << "bf16, int8 for few tokens";
+        QTest::newRow("all faster") << 2.0 << 2.0 << 4.0 << "bf16 and int8";
     }
     // Thirty machines alike, each measured for the first time under load.
     void noise_doesNotDecide() {
         QFETCH(double, bf16_speed);
         QFETCH(double, bytes_speed);
+        QFETCH(double, prompts_speed);
         QFETCH(QString, chosen);
-        BusyMachine machine(bf16_speed, bytes_speed);
+        BusyMachine machine(bf16_speed, bytes_speed, prompts_speed);
         for (int i = 0; i < 30; ++i) {
             const QTemporaryDir caches;
             const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
@@ -99,7 +106,7 @@ class TestComputeChoice : public QObject {
             QCOMPARE(QString::fromStdString(name_of(choice.form)), chosen);
             QCOMPARE(choice.origin, Origin::kMeasured);
         }
-        QCOMPARE(machine.n_timings, 30 * 4 * kProductTurns);
+        QCOMPARE(machine.n_timings, 30 * 5 * kProductTurns);
     }
 
     void thirtyLoads_areOneChoice_andOneMeasurement() {
@@ -112,7 +119,7 @@ class TestComputeChoice : public QObject {
             request.n_threads = 1 + load % 2;  // no other choice for other threads
             QCOMPARE(loadedWith(request, &origin), std::string("bf16"));
             QVERIFY2(origin.find("measured on 2") == 0, origin.c_str());
-            QCOMPARE(machine.n_timings, 4 * kProductTurns);
+            QCOMPARE(machine.n_timings, 5 * kProductTurns);
         }
     }
 
@@ -145,7 +152,7 @@ class TestComputeChoice : public QObject {
         QCOMPARE(n_files, 1);
         QVERIFY(!kept_compute(WeightType::kBf16, cache).has_value());
         QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
-        QCOMPARE(machine.n_timings, 2 * 4 * kProductTurns);
+        QCOMPARE(machine.n_timings, 2 * 5 * kProductTurns);
     }
 
     void whatIsAskedFor_andFloat32Weights_areNotMeasured() {
@@ -224,7 +231,7 @@ class TestComputeChoice : public QObject {
         QCOMPARE(second.origin, Origin::kKept);
         QVERIFY(second.form == first.form);
         QVERIFY(first.times.f32_us > 0 && first.times.bf16_us > 0);
-        QVERIFY(first.times.float_inputs_us > 0 && first.times.byte_inputs_us > 0);
+        QVERIFY(first.times.float_inputs_us > 0 && first.times.byte_inputs_us > 0 && first.times.byte_prompts_us > 0);
         QCOMPARE(second.times.f32_us, first.times.f32_us);
         QCOMPARE(describe(second), describe(first));
     }

@@ -80,6 +80,9 @@ class TestCpuOperations : public QObject {
     void experts_of_few_and_many_rows_agree_data();
     void experts_of_few_and_many_rows_agree();
 
+    void rounded_inputs_give_a_row_the_same_bits_in_any_company_data();
+    void rounded_inputs_give_a_row_the_same_bits_in_any_company();
+
   private:
     static void add_rows() {
         QTest::addColumn<int>("mode");
@@ -170,6 +173,86 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     for (std::size_t i = 0; i < many.size(); ++i) {
         if (std::abs(few[i] - many[i]) <= 1e-5f * largest) continue;
         QFAIL(qPrintable(QStringLiteral("place %1: %2 and %3").arg(i).arg(few[i]).arg(many[i])));
+    }
+}
+
+void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company_data() {
+    QTest::addColumn<int>("gate");
+    QTest::addColumn<int>("up");
+    QTest::addColumn<int>("down");
+    const auto add = [](WeightType gate, WeightType up, WeightType down) {
+        QTest::addRow("%s, %s, %s", name_of(gate), name_of(up), name_of(down))
+            << static_cast<int>(gate) << static_cast<int>(up) << static_cast<int>(down);
+    };
+    add(WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ6K);
+    add(WeightType::kQ8_0, WeightType::kQ8_0, WeightType::kQ8_0);
+    add(WeightType::kQ5_1, WeightType::kQ4_0, WeightType::kIq4Nl);
+}
+
+// Products of many tokens with a file's blocks are those of each alone: of a matrix, of
+// one by heads, and of experts, on any number of threads and in both orders of sums.
+void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company() {
+    QFETCH(int, gate);
+    QFETCH(int, up);
+    QFETCH(int, down);
+    constexpr std::int64_t kHidden = 512;
+    constexpr std::int64_t kFfn = 256;
+    constexpr std::int64_t kRows = 23;  // the second expert has one more
+    kernels::ExpertLayout layout{
+        kHidden, kFfn, static_cast<WeightType>(gate), static_cast<WeightType>(up), static_cast<WeightType>(down),
+        {},      true};
+    layout.spec.biases = true;
+    std::vector<std::byte> block(layout.bytes());
+    const kernels::ExpertView expert{block.data(), layout};
+    const auto fill = [&](const kernels::WeightView& matrix, std::uint32_t seed) {
+        const RandomPackedRows rows(matrix.type, matrix.n_rows, matrix.n_cols, seed, 0.1f);
+        const std::size_t bytes = kernels::row_bytes(matrix.type, matrix.n_cols);
+        for (std::int64_t r = 0; r < matrix.n_rows; ++r) {
+            std::memcpy(const_cast<std::byte*>(matrix.row(r)), rows.view().row(r), bytes);
+        }
+    };
+    fill(expert.gate(), 1);
+    fill(expert.up(), 2);
+    fill(expert.down(), 3);
+    const std::vector<float> biases = random_floats(2 * kFfn + kHidden, 4);
+    std::memcpy(block.data() + layout.bias_offset(), biases.data(), layout.bias_bytes());
+    const std::vector<float> x = random_floats((kRows + 1) * kHidden, 5);
+    std::vector<std::int32_t> tokens(kRows + 1);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::shuffle(tokens.begin(), tokens.end(), std::mt19937(6));
+    const kernels::WeightView heads{expert.down().data, expert.down().type, kHidden, kFfn};
+
+    struct Results {
+        std::vector<float> experts = std::vector<float>((kRows + 1) * kHidden);
+        std::vector<float> product = std::vector<float>((kRows + 1) * kFfn);
+        std::vector<float> of_heads = std::vector<float>((kRows + 1) * kHidden);
+        bool operator==(const Results&) const = default;
+    };
+    Results alone;
+    kernels::ThreadPool one(1);
+    CpuOperations single(one, kernels::ProductForm(GemmMode::kF32, true));
+    for (std::int64_t r = 0; r <= kRows; ++r) {
+        const ExpertCall call{expert, 0, 1};
+        single.experts({&call, 1}, x.data(), tokens.data() + r, alone.experts.data() + r * kHidden);
+        single.multiply(expert.gate(), x.data() + r * kHidden, 1, alone.product.data() + r * kFfn);
+        single.multiply_heads(heads, 2, x.data() + r * kHidden, kHidden, kFfn, 1, alone.of_heads.data() + r * kHidden,
+                              kHidden, kHidden / 2);
+    }
+    for (const int n_threads : {1, 3}) {
+        for (const SumOrder order : {SumOrder::kByNumber, SumOrder::kMany}) {
+            kernels::ThreadPool pool(n_threads);
+            CpuOperations operations(pool, kernels::ProductForm(GemmMode::kF32, true));
+            operations.set_sum_order(order);
+            Results all;
+            const std::vector<ExpertCall> calls = {{expert, 0, kRows}, {expert, kRows, 1}};
+            operations.experts(calls, x.data(), tokens.data(), all.experts.data());
+            operations.multiply(expert.gate(), x.data(), kRows + 1, all.product.data());
+            operations.multiply_heads(heads, 2, x.data(), kHidden, kFfn, kRows + 1, all.of_heads.data(), kHidden,
+                                      kHidden / 2);
+            QVERIFY(all.experts == alone.experts);
+            QVERIFY(all.product == alone.product);
+            QVERIFY(all.of_heads == alone.of_heads);
+        }
     }
 }
 

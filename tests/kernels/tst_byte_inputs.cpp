@@ -22,7 +22,7 @@ namespace {
 
 // Of the sum of the terms' magnitudes.
 constexpr double kRelative = 1e-5;
-constexpr int kMostTokens = 8;
+constexpr int kMostTokens = 17;  // more than go together, and one left over
 
 // y as from CpuKernels::matvec_multi, over buffers of the exact size.
 void multiply(const CpuKernels& kernels, const WeightView& weight, const float* x, int n_tokens, std::int64_t begin,
@@ -33,7 +33,11 @@ void multiply(const CpuKernels& kernels, const WeightView& weight, const float* 
     TestBuffer<std::byte> inputs(n_tokens * rounded_input_bytes(n));
     std::fill_n(inputs.data(), n_tokens * rounded_input_bytes(n), std::byte{0xff});
     kernels.round_inputs(weight.type, exact_x.data(), n, n_tokens, n, inputs.data());
-    kernels.matvec_bytes(weight, inputs.data(), n_tokens, begin, end, y, weight.n_rows);
+    std::vector<const std::byte*> places;
+    for (int t = 0; t < n_tokens; ++t) places.push_back(inputs.data() + t * rounded_input_bytes(n));
+    const TestBuffer<std::byte> scratch(byte_product_scratch(n), 1);
+    kernels.matvec_bytes(weight, places.data(), n_tokens, begin, end, y, weight.n_rows, scratch.data());
+    QVERIFY(scratch.guards_intact());
 }
 
 }  // namespace
@@ -41,7 +45,7 @@ void multiply(const CpuKernels& kernels, const WeightView& weight, const float* 
 class TestByteInputs : public QObject {
     Q_OBJECT
 
-    // Inputs of 8 tokens, a stretch of zeros, one that stands out and one very small
+    // Inputs of the tokens, a stretch of zeros, one that stands out and one very small
     // among them.
     static std::vector<float> inputs(std::int64_t n_cols) {
         std::vector<float> x(static_cast<std::size_t>(kMostTokens * n_cols));
@@ -73,10 +77,10 @@ class TestByteInputs : public QObject {
         const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
         for (const std::int64_t some : {64, 256, 1088}) {
             const std::int64_t n_cols = length_for(static_cast<WeightType>(type), some);
-            constexpr std::int64_t kRows = 7, kBegin = 2, kEnd = 6;
+            constexpr std::int64_t kRows = 41, kBegin = 2, kEnd = 37;
             const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 11);
             const std::vector<float> x = inputs(n_cols);
-            for (const int n_tokens : {1, 3, kMostTokens}) {
+            for (const int n_tokens : {1, 3, 6, kMostTokens}) {
                 std::vector<float> y(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
                 multiply(kernels, rows.view(), x.data(), n_tokens, kBegin, kEnd, y.data());
                 for (int t = 0; t < n_tokens; ++t) {
@@ -113,17 +117,19 @@ class TestByteInputs : public QObject {
         QFETCH(int, type);
         const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
         const std::int64_t n_cols = length_for(static_cast<WeightType>(type), 512);
-        constexpr std::int64_t kRows = 5;
+        constexpr std::int64_t kRows = 19;
         const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 12);
         const std::vector<float> x = inputs(n_cols);
         std::vector<float> together(kMostTokens * kRows);
+        std::vector<float> alone(kMostTokens * kRows);
+        for (int t = 0; t < kMostTokens; ++t) {
+            multiply(kernels, rows.view(), x.data() + t * n_cols, 1, 0, kRows, alone.data() + t * kRows);
+        }
         for (int n_tokens = 1; n_tokens <= kMostTokens; ++n_tokens) {
             multiply(kernels, rows.view(), x.data(), n_tokens, 0, kRows, together.data());
-            for (int t = 0; t < n_tokens; ++t) {
-                std::vector<float> alone(kRows);
-                multiply(kernels, rows.view(), x.data() + t * n_cols, 1, 0, kRows, alone.data());
-                QCOMPARE(std::memcmp(alone.data(), together.data() + t * kRows, kRows * sizeof(float)), 0);
-            }
+            QCOMPARE(
+                std::memcmp(alone.data(), together.data(), sizeof(float) * static_cast<std::size_t>(n_tokens) * kRows),
+                0);
         }
     }
 };

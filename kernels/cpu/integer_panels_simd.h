@@ -1,0 +1,235 @@
+#pragma once
+// Rows of a file's blocks times many tokens' inputs of 8 bits. As many rows as a vector
+// has lanes are unpacked side by side, once for all tokens: four codes of each row make a
+// vector, which is multiplied by four inputs in all lanes. The sums are those of
+// integer_rows_simd.h, in the same order.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/byte_inputs_simd.h"
+#include "kernels/cpu/packed_groups_simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;  // multiplied at once
+constexpr int kPartVectors = kPartWeights / 4;      // of a part, of all rows
+
+// kLanes rows.
+struct CodePanel {
+    std::int64_t n_groups;
+    std::int64_t n_scales;  // 32s of weights
+    std::uint8_t* codes;    // (n_groups, kParts places, kPartVectors) vectors
+    float* numbers;         // (n_groups, kScales, scales, biases) vectors
+
+    CodePanel(std::byte* scratch, std::int64_t n_cols)
+        : n_groups((n_cols + kGroup - 1) / kGroup), n_scales(n_cols / kInputsPerScale) {
+        void* aligned = scratch + (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
+        codes = static_cast<std::uint8_t*>(aligned);
+        numbers = reinterpret_cast<float*>(codes + n_groups * kGroup * kLanes);
+    }
+};
+
+// Vectors of numbers for 32 weights.
+template <WeightType kType>
+constexpr int numbers_of_scale() {
+    return (has_half_scales(kType) ? 2 : 1) * (has_bias(kType) ? 2 : 1);
+}
+
+// A group of each row: codes in the order of part_at(), and numbers, (scales, biases) of
+// eight.
+struct UnpackedGroups {
+    alignas(64) std::uint8_t codes[kLanes][kGroup];
+    alignas(64) float numbers[kLanes][4 * kScales];
+};
+
+template <WeightType kType>
+void unpack_groups(const std::uint8_t* const (&rows)[kLanes], UnpackedGroups& unpacked) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        CodeGroup<kType> group;
+        group.open(rows[lane]);
+        float* to = unpacked.numbers[lane];
+        for (const __m256 scales : group.scales) {
+            _mm256_store_ps(to, scales);
+            to += kScales;
+        }
+        if constexpr (has_bias(kType)) {
+            for (const __m256 biases : group.biases) {
+                _mm256_store_ps(to, biases);
+                to += kScales;
+            }
+        }
+        unrolled<kUnits>([&](auto index) __attribute__((always_inline)) {
+            const Bytes unit = group.template unit<decltype(index)::value>();
+            std::memcpy(unpacked.codes[lane] + decltype(index)::value * kUnit, &unit, sizeof unit);
+        });
+    }
+}
+
+// Side by side, as group `g` of the panel.
+template <int kNumbers>
+void transpose_groups(const UnpackedGroups& unpacked, std::int64_t g, const CodePanel& panel) {
+    float* const numbers = panel.numbers + g * kScales * kNumbers * kLanes;
+    for (int first = 0; first < kNumbers * kScales; first += kLanes) {
+        Vector vectors[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) vectors[lane] = load(unpacked.numbers[lane] + first);
+        transpose_words(vectors);
+        for (int i = 0; i < kLanes && first + i < kNumbers * kScales; ++i) {
+            store(numbers + ((first + i) % kScales * kNumbers + (first + i) / kScales) * kLanes, vectors[i]);
+        }
+    }
+    std::uint8_t* codes = panel.codes + g * kGroup * kLanes;
+    for (int unit = 0; unit < kUnits; ++unit) {
+        Vector vectors[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) {
+            std::memcpy(&vectors[lane], unpacked.codes[lane] + unit * kUnit, sizeof(Vector));
+        }
+        transpose_words(vectors);
+        for (const Vector& vector : vectors) {
+            std::memcpy(codes, &vector, sizeof vector);
+            codes += sizeof vector;
+        }
+    }
+}
+
+// kLanes rows from `row` on, of which n_rows are there.
+template <WeightType kType>
+void unpack_rows(const WeightView& weight, std::int64_t row, std::int64_t n_rows, const CodePanel& panel) {
+    using Group = CodeGroup<kType>;
+    const std::uint8_t* rows[kLanes];
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        rows[lane] = reinterpret_cast<const std::uint8_t*>(weight.row(row + std::min(lane, n_rows - 1)));
+    }
+    UnpackedGroups unpacked;
+    const auto unpack = [&](std::int64_t g) {
+        unpack_groups<kType>(rows, unpacked);
+        transpose_groups<numbers_of_scale<kType>()>(unpacked, g, panel);
+    };
+    std::int64_t g = 0;
+    for (; (g + 1) * kGroup <= weight.n_cols; ++g) {
+        unpack(g);
+        for (const std::uint8_t*& place : rows) place += Group::kBytes;
+    }
+    if (g == panel.n_groups) return;
+    alignas(16) std::uint8_t rests[kLanes][Group::kBytes] = {};
+    const auto bytes =
+        static_cast<std::size_t>((weight.n_cols - g * kGroup) / traits_of(kType).group * Group::kBlockBytes);
+    for (int lane = 0; lane < kLanes; ++lane) {
+        std::memcpy(rests[lane], rows[lane], bytes);
+        rows[lane] = rests[lane];
+    }
+    unpack(g);
+}
+
+// y[t] of n_rows rows, of kTokens tokens.
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens>
+void multiply_panel(const CodePanel& panel, const std::array<std::int8_t, kParts>& places,
+                    const std::byte* const* inputs, std::int64_t n_rows, float* y, std::int64_t y_stride) {
+    constexpr int kNumbers = (kHalves ? 2 : 1) * (kWords == InputWords::kSums ? 2 : 1);
+    const ByteGroup* x[kTokens];
+    for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    Vector eighths[kScales][kTokens];
+    for (int k = 0; k < kScales; ++k) {
+        Vector sums[kTokens];
+        for (Vector& sum : sums) sum = zero();
+        const int part_places[2] = {places[static_cast<std::size_t>(2 * k)],
+                                    places[static_cast<std::size_t>(2 * k + 1)]};
+        for (std::int64_t g = 0; g * kScales + k < panel.n_scales; ++g) {
+            const float* const numbers = panel.numbers + (g * kScales + k) * kNumbers * kLanes;
+            Bytes dots[kTokens];
+            Vector products[kTokens];
+            unrolled<2>([&](auto index) __attribute__((always_inline)) {
+                constexpr int kHalf = decltype(index)::value;
+                if constexpr (kHalf == 0 || kHalves) {
+                    for (int t = 0; t < kTokens; ++t) {
+                        dots[t] = kWords == InputWords::kCorrections ? all_words(x[t][g].words[kScales * kHalf + k])
+                                                                     : no_sums();
+                    }
+                }
+                const int place = part_places[kHalf];
+                const std::uint8_t* const codes =
+                    panel.codes + (g * kParts + place) * (kPartVectors * static_cast<int>(sizeof(Bytes)));
+                Bytes vectors[kPartVectors];
+                for (int i = 0; i < kPartVectors; ++i) vectors[i] = load_unit(codes + i * sizeof(Bytes));
+                for (int t = 0; t < kTokens; ++t) {
+                    const std::int8_t* const four = x[t][g].codes + place * kPartWeights;
+                    dots[t] = add_dots<kRange>(
+                        dots[t], vectors, [&](int i) __attribute__((always_inline)) {
+                            std::int32_t word = 0;
+                            std::memcpy(&word, four + 4 * i, sizeof word);
+                            return all_words(word);
+                        });
+                }
+                if constexpr (kHalves) {
+                    const Vector scales = load(numbers + kHalf * kLanes);
+                    for (int t = 0; t < kTokens; ++t) {
+                        products[t] = kHalf == 0 ? multiply(as_numbers(dots[t]), scales)
+                                                 : fma(as_numbers(dots[t]), scales, products[t]);
+                    }
+                } else if constexpr (kHalf == 1) {
+                    const Vector scales = load(numbers);
+                    for (int t = 0; t < kTokens; ++t) products[t] = multiply(as_numbers(dots[t]), scales);
+                }
+            });
+            for (int t = 0; t < kTokens; ++t) sums[t] = fma(products[t], broadcast(x[t][g].scales[k]), sums[t]);
+            if constexpr (kWords == InputWords::kSums) {
+                for (int half = 0; half < (kHalves ? 2 : 1); ++half) {
+                    const Vector biases = load(numbers + ((kHalves ? 2 : 1) + half) * kLanes);
+                    for (int t = 0; t < kTokens; ++t) {
+                        const float sum =
+                            float_from_bits(static_cast<std::uint32_t>(x[t][g].words[kScales * half + k]));
+                        sums[t] = fma(biases, broadcast(sum), sums[t]);
+                    }
+                }
+            }
+        }
+        for (int t = 0; t < kTokens; ++t) eighths[k][t] = sums[t];
+    }
+    for (int t = 0; t < kTokens; ++t) {
+        const auto both = [&](int k) { return add(eighths[k][t], eighths[k + 4][t]); };
+        const Vector sum = add(add(both(0), both(2)), add(both(1), both(3)));
+        float* const to = y + t * y_stride;
+        if (n_rows >= kLanes) {
+            store(to, sum);
+        } else {
+            store_first(to, static_cast<int>(n_rows), sum);
+        }
+    }
+}
+
+template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
+constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
+    return std::array{multiply_panel<kHalves, kWords, kRange, kTokens + 1>...};
+}
+
+template <WeightType kType>
+void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
+                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
+    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
+        std::make_integer_sequence<int, kPanelTokens>{});
+    static constexpr auto kPlaces = places_of_parts(kType);
+    const std::int64_t n_panels = byte_panels(weight.n_cols);
+    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
+    const auto panel_at = [&](std::int64_t i) {
+        return CodePanel(scratch + i * byte_panel_bytes(weight.n_cols), weight.n_cols);
+    };
+    for (std::int64_t begin = row_begin; begin < row_end; begin += n_panels * kLanes) {
+        const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
+        for (std::int64_t row = begin; row < end; row += kLanes) {
+            unpack_rows<kType>(weight, row, end - row, panel_at((row - begin) / kLanes));
+        }
+        for (int tile = 0; tile < n_tiles; ++tile) {
+            const int first = n_tokens * tile / n_tiles;
+            const int count = n_tokens * (tile + 1) / n_tiles - first;
+            for (std::int64_t row = begin; row < end; row += kLanes) {
+                kByTokens[static_cast<std::size_t>(count - 1)](panel_at((row - begin) / kLanes), kPlaces,
+                                                               inputs + first, end - row, y + first * y_stride + row,
+                                                               y_stride);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace offstage::kernels
