@@ -168,7 +168,8 @@ void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed
         unpack_bytes(weight.n_rows, weight.n_cols, transposed, worker.unpacked_bytes) / bytes_per_weight(type));
     // Always whole outputs, so that no sum is split: rows of the weight or, transposed, blocks of its columns.
     if (transposed) {
-        const std::int64_t at_once = most / weight.n_rows / kPackedBlock * kPackedBlock;
+        std::int64_t at_once = most / weight.n_rows;
+        if (at_once < weight.n_cols) at_once = at_once / kPackedBlock * kPackedBlock;
         for (std::int64_t column = 0; column < weight.n_cols; column += at_once) {
             const std::int64_t columns = weight.n_cols - column < at_once ? weight.n_cols - column : at_once;
             unpack(worker, weight, 0, weight.n_rows, column, columns, type, room);
