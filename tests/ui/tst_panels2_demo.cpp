@@ -148,20 +148,21 @@ class TestPanels2Demo : public QObject {
     void budget_movesExpertsOfTheRealEngine() {
         BudgetPanel panel(*m_engine);
         panel.show();
-        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        const quint64 vram = test::demoVram(16 * kMiB, 512);
+        open(request("emulated:rtx-3060-desktop", vram));
         QTRY_COMPARE(panel.bars().rows().size(), std::size_t{2});
         QVERIFY(panel.badge().contains(QStringLiteral("emulated")));
-        QCOMPARE(panel.form().vram().bytes(), 16 * kMiB);
-        panel.form().vram().spin().setValue(24);
+        QCOMPARE(panel.form().vram().bytes(), vram);
+        panel.form().vram().spin().setValue(static_cast<double>(vram / kMiB + 8));
         QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
         QVERIFY(panel.previewText().contains(QStringLiteral("to move")));
         picture(panel, QStringLiteral("demo-budget"));
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
-        QCOMPARE(panel.inForce().vramBytes, 24 * kMiB);
-        QTRY_COMPARE(panel.snapshot().vram.budget, 24 * kMiB);
+        QCOMPARE(panel.inForce().vramBytes, vram + 8 * kMiB);
+        QTRY_COMPARE(panel.snapshot().vram.budget, vram + 8 * kMiB);
         QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
-        QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, 16 * kMiB, 10'000);
+        QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, vram, 10'000);
         // Too little: the planner's own sentence, and no Apply.
         panel.form().vram().spin().setValue(2);
         QTRY_VERIFY_WITH_TIMEOUT(panel.problem().contains(QStringLiteral("does not fit")), 10'000);

@@ -37,6 +37,7 @@ class TestWindowPanels : public QObject {
     Q_OBJECT
 
     QString m_model;
+    quint64 m_vram = 0;
     std::unique_ptr<MainWindow> m_window;
 
     BudgetPanel& budget() const { return m_window->budgetPanel(); }
@@ -93,6 +94,7 @@ class TestWindowPanels : public QObject {
   private Q_SLOTS:
     void initTestCase() {
         m_model = test::demoModel();
+        m_vram = test::demoVram(24 * kMiB, 0);
         if (!QFile::exists(m_model)) {
             QSKIP("the demo model is not in this tree");
         }
@@ -102,7 +104,7 @@ class TestWindowPanels : public QObject {
         MainWindow::Options options;
         options.theme = Theme::Light;
         options.device = QStringLiteral("emulated:rtx-3060-desktop");
-        options.vramBytes = 24 * kMiB;
+        options.vramBytes = m_vram;
         m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
         m_window->resize(1280, 900);
         m_window->show();
@@ -128,7 +130,7 @@ class TestWindowPanels : public QObject {
         auto* slider = budget().form().vram().findChild<QSlider*>();
         QVERIFY(slider != nullptr);
         const quint64 from = budget().form().vram().bytes();
-        QCOMPARE(from, 24 * kMiB);
+        QCOMPARE(from, m_vram);
         drag(*slider, 1.0);
         QVERIFY(budget().form().vram().bytes() > from);
         QTRY_VERIFY_WITH_TIMEOUT(!budget().previewText().isEmpty(), 20'000);

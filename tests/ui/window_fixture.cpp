@@ -1,5 +1,6 @@
 #include "tests/ui/window_fixture.h"
 
+#include "engine/run/fit_estimate.h"
 #include "ui/engine_controller.h"
 
 namespace offstage::test {
@@ -40,6 +41,25 @@ ui::Message WindowFixture::last() const {
 
 QString demoModel() {
     return qEnvironmentVariable("OFFSTAGE_DEMO_MODEL", QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+}
+
+quint64 demoVram(quint64 ofTheFolder, qint64 context) {
+    if (!qEnvironmentVariableIsSet("OFFSTAGE_DEMO_MODEL")) {
+        return ofTheFolder;
+    }
+    engine::LoadRequest request;
+    request.model = demoModel().toStdString();
+    request.device = "emulated:rtx-3060-desktop";
+    request.context = context;
+    engine::FitEstimator estimator(request.model, engine::FitEstimator::Text::kNotNeeded);
+    for (quint64 mib = 4; mib < 64; ++mib) {
+        request.vram_bytes = mib << 20;
+        const engine::FitEstimate estimate = estimator.estimate(request);
+        if (estimate.fits && estimate.resident > 1) {
+            return request.vram_bytes;
+        }
+    }
+    return ofTheFolder;
 }
 
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run) {

@@ -57,6 +57,8 @@ class EventCount : public QObject {
 // What the tests of the real engine open: resources/demo-model, or the file that OFFSTAGE_DEMO_MODEL names, the same
 // model in another format.
 QString demoModel();
+// VRAM of an emulated GPU that holds some of its experts and not all: `ofTheFolder`, or what such a file needs.
+quint64 demoVram(quint64 ofTheFolder, qint64 context);
 
 // Runs a test object headless, with settings that touch nobody's.
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run);
