@@ -87,7 +87,8 @@ void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs
             int n_tokens) {
     ThreadPool pool(n_threads);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
-    const std::int64_t n_rows = kWeightBytes / bytes_of_row;
+    // Of many tokens the products are what costs, and their outputs take memory.
+    const std::int64_t n_rows = (n_tokens > 8 ? kWeightBytes / 64 : kWeightBytes) / bytes_of_row;
     const WeightView view{weights(), type, n_rows, kHiddenDim};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
@@ -109,6 +110,7 @@ void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs
             }
         });
     });
+    state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
 }
 
 void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
@@ -230,7 +232,7 @@ void register_all() {
     for (const InstructionSet set : available_instruction_sets()) {
         const std::string name(name_of(set));
         for (const int threads : thread_counts) {
-            for (const int tokens : {1, 2, 4, 8}) {
+            for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
                 if (set == InstructionSet::kScalar && tokens > 1) continue;
                 const CpuKernels& kernels = cpu_kernels(set);
                 const auto where_of = [&](WeightType type) {
@@ -244,9 +246,10 @@ void register_all() {
                         ->Unit(benchmark::kMillisecond);
                 };
                 for (const WeightType type : kBlockTypes) {
-                    add_matvec(false, type);
+                    if (tokens <= 8) add_matvec(false, type);
                     add_matvec(true, type);
                 }
+                if (tokens > 8) continue;
                 for (const WeightType type : kBenchTypes) {
                     const std::string where = where_of(type);
                     add_matvec(false, type);
