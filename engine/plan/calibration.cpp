@@ -21,6 +21,7 @@ constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is 
 constexpr int kMostCopies = 32;
 constexpr int kMostRepeats = 64;
 constexpr double kSteadyCallUs = 5000;
+constexpr double kSteadyBesideDeviceUs = 1000;  // less depends on it there
 constexpr int kMostSteadyCalls = 512;
 
 // Real time spent, against what a part of the calibration may take.
@@ -213,11 +214,13 @@ class Calibrator {
     // A short call by itself would show what came before it: threads that sleep, caches full of a larger count's rows.
     // In use, calls of its kind follow one another.
     double steady_cpu_us(std::int64_t n_tokens) {
+        const auto begin = Clock::now();
         const double one_us = cpu_expert_us(n_tokens, 1);
-        const double call_us = one_us * static_cast<double>(n_calls(n_tokens));
-        if (!(call_us > 0) || call_us >= kSteadyCallUs) return one_us;
-        return cpu_expert_us(n_tokens,
-                             static_cast<int>(std::min<double>(kMostSteadyCalls, std::ceil(kSteadyCallUs / call_us))));
+        if (device_.info().emulated_host) return one_us;                                                 // accounted
+        const double call_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();  // of real time
+        const double wanted_us = has_device_ ? kSteadyBesideDeviceUs : kSteadyCallUs;
+        const double calls = std::min<double>(kMostSteadyCalls, std::ceil(wanted_us / std::max(call_us, 1.0)));
+        return calls > 1 ? cpu_expert_us(n_tokens, static_cast<int>(calls)) : one_us;
     }
 
     // ---- series of measurements
@@ -244,8 +247,9 @@ class Calibrator {
             counts.push_back({n, 0, {}});
             sample(counts.back());
         }
-        // Small experts go on for a while: other work disturbs the machine for tenths of a second.
-        for (int round = 1; round < kMostSamples || (round < kMostRounds && allowance.spent() < seconds / 4); ++round) {
+        // On the CPU alone small experts go on for a while: other work disturbs the machine for tenths of a second.
+        const double long_enough = has_device_ ? 0 : seconds / 8;
+        for (int round = 1; round < kMostSamples || (round < kMostRounds && allowance.spent() < long_enough); ++round) {
             for (Count& count : counts) {
                 if (allowance.covers(count.wall_s)) sample(count);
             }
