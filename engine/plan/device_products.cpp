@@ -13,9 +13,10 @@
 namespace offstage::engine {
 namespace {
 
+using DeviceOrigin = DeviceProducts::Origin;
+
 using kernels::ByteInputTypes;
 using kernels::WeightType;
-using Origin = DeviceProducts::Origin;
 
 constexpr std::int64_t kRows = 8192;
 constexpr std::int64_t kColumns = 4096;
@@ -115,7 +116,7 @@ std::optional<DeviceProducts> without_measurement(Backend& device, ComputeMode a
     if (kernels::is_plain(weights) || !device.set_byte_inputs({})) return DeviceProducts();
     if (asked == ComputeMode::kAuto) return {};
     DeviceProducts products;
-    products.origin = Origin::kAskedFor;
+    products.origin = DeviceOrigin::kAskedFor;
     if (asked == ComputeMode::kInt8) products.types = ByteInputTypes::all();
     device.set_byte_inputs(products.types);
     return products;
@@ -129,7 +130,7 @@ std::string key_of(const Backend& device) {
 std::optional<DeviceProducts> kept(Backend& device, const CalibrationCache& cache) {
     DeviceProductTimes times;
     if (!cache.load(key_of(device), times)) return {};
-    const DeviceProducts products{faster_inputs(times), Origin::kKept, times.measured_on};
+    const DeviceProducts products{faster_inputs(times), DeviceOrigin::kKept, times.measured_on};
     device.set_byte_inputs(products.types);
     return products;
 }
@@ -138,7 +139,8 @@ std::string names_of(std::uint64_t types) {
     std::string names;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if ((types & ByteInputTypes::bit(format.type)) == 0) continue;
-        names += (names.empty() ? "" : " ") + std::string(format.name);
+        if (!names.empty()) names += ' ';
+        names += format.name;
     }
     return types == ByteInputTypes::all().few ? "all types" : names.empty() ? "none" : names;
 }
@@ -157,26 +159,26 @@ ByteInputTypes faster_inputs(const DeviceProductTimes& times) {
 DeviceProducts known_device_products(Backend& device, ComputeMode asked, WeightType weights,
                                      const CalibrationCache& cache) {
     if (auto products = without_measurement(device, asked, weights)) return *products;
-    return kept(device, cache).value_or(DeviceProducts{{}, Origin::kNotYet, {}});
+    return kept(device, cache).value_or(DeviceProducts{{}, DeviceOrigin::kNotYet, {}});
 }
 
 DeviceProducts choose_device_products(Backend& device, ComputeMode asked, WeightType weights,
                                       const CalibrationCache& cache, const DeviceProductTimer& timer) {
     const DeviceProducts known = known_device_products(device, asked, weights, cache);
-    if (known.origin != Origin::kNotYet) return known;
+    if (known.origin != DeviceOrigin::kNotYet) return known;
     const std::optional<DeviceProductTimes> times = timer ? measure(timer) : measure(device);
-    if (!times) return {{}, Origin::kNoRoom, {}};
+    if (!times) return {{}, DeviceOrigin::kNoRoom, {}};
     cache.store(key_of(device), *times);
     // Read again: of two programs that measure at the same time, both go by what is kept in the end.
     if (auto products = kept(device, cache)) {
-        products->origin = Origin::kMeasured;
+        products->origin = DeviceOrigin::kMeasured;
         return *products;
     }
-    return {{}, Origin::kCannotKeep, {}};
+    return {{}, DeviceOrigin::kCannotKeep, {}};
 }
 
 std::string name_of(const DeviceProducts& products) {
-    if (products.origin == Origin::kNoChoice) return {};
+    if (products.origin == DeviceOrigin::kNoChoice) return {};
     if (products.types == ByteInputTypes()) return "float32 inputs";
     const std::string few = names_of(products.types.few);
     const std::string many = names_of(products.types.many);
@@ -185,18 +187,18 @@ std::string name_of(const DeviceProducts& products) {
 
 std::string describe(const DeviceProducts& products) {
     switch (products.origin) {
-        case Origin::kNoChoice:
+        case DeviceOrigin::kNoChoice:
             return {};
-        case Origin::kAskedFor:
+        case DeviceOrigin::kAskedFor:
             return "asked for";
-        case Origin::kMeasured:
-        case Origin::kKept:
+        case DeviceOrigin::kMeasured:
+        case DeviceOrigin::kKept:
             return "measured on " + products.measured_on + " and kept for this device";
-        case Origin::kNotYet:
+        case DeviceOrigin::kNotYet:
             return "the first model that is loaded measures it once for this device";
-        case Origin::kNoRoom:
+        case DeviceOrigin::kNoRoom:
             return "the device had no room to measure what is faster, so that inputs stay float32";
-        case Origin::kCannotKeep:
+        case DeviceOrigin::kCannotKeep:
             return "a measured choice could not be kept, so that inputs stay float32, as in every such case";
     }
     return {};

@@ -242,7 +242,7 @@ class TestCachePolicy : public QObject {
         std::set<std::uint32_t> members;
         std::size_t n_passed_over = 0;
         for (int round = 0; round < 20000; ++round) {
-            const std::uint32_t number = random() % kNumbers;
+            const auto number = static_cast<std::uint32_t>(random() % kNumbers);
             switch (random() % 4) {
                 case 0:
                     if (!members.insert(number).second) break;
@@ -260,7 +260,7 @@ class TestCachePolicy : public QObject {
                 order.set_all([&](std::uint32_t i) { return values[i]; });
             }
             QCOMPARE(order.size(), members.size());
-            const std::uint32_t allowed = random() % 8;
+            const auto allowed = static_cast<std::uint32_t>(random() % 8);
             const auto mayGo = [&](std::uint32_t i) { return i % 8 >= allowed; };
             std::optional<std::uint32_t> expected;
             for (const std::uint32_t i : members) {
