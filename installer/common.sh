@@ -241,9 +241,6 @@ build_jobs() {
     echo "$cores"
 }
 
-# Tests also wait, for timers and for each other's files: one more than compile at a time.
-test_jobs() { echo $(($(build_jobs) + 1)); }
-
 # configure_and_build PRESET [TARGET...]: all targets when none is named.
 configure_and_build() {
     local preset=$1 cache=$root/build/$1/CMakeCache.txt fresh=() targets=() jobs

@@ -86,7 +86,7 @@ class Bench {
             result.forecast = forecast(model_.plan(), model_.demand(), model_.popularity(), model_.cost(),
                                        dispatch.prefill, dispatch.decode, request_.prompt_tokens);
         }
-        result.prefill_products = kernels::name_of(model_.form().many);
+        result.prefill_products = is_cpu() && multiplies_bytes() ? "int8" : kernels::name_of(model_.form().many);
         if (is_cpu()) {
             result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
             result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
@@ -121,6 +121,8 @@ class Bench {
 
   private:
     bool is_cpu() const { return model_.device().shares_host_memory(); }
+    // Whether prompts meet the file's blocks with inputs in 8 bits.
+    bool multiplies_bytes() const { return model_.form().byte_prompts && !model_.spec().experts.file_layouts.empty(); }
 
     // As many bytes as a token reads: where those fit in a cache, so does the probe. They
     // are the experts' own, where RAM holds that many: a model that fills the memory
@@ -158,6 +160,8 @@ class Bench {
             } else {
                 rate.limit_is = "no limit: the card's part is accounted, the CPU's measured";
             }
+        } else if (is_cpu() && multiplies_bytes()) {
+            rate.limit_is = "no limit: the peak of products in 8 bits is not measured";
         } else if (is_cpu()) {
             const auto peak = kernels::limiting_peak(model_.form().many);
             if (peak.has_value()) {

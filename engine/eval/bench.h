@@ -39,7 +39,7 @@ struct BenchResult {
     std::uint64_t active_weight_bytes_per_token = 0;
     BenchRate prefill;              // products of weights and attention, two operations per multiply-add
     std::vector<BenchRate> decode;  // what reads or copies weights: one for the CPU, or three with an accelerator
-    std::string prefill_products;   // "f32" or "bf16": how the products were formed
+    std::string prefill_products;   // "f32", "bf16" or "int8": how the products were formed
     double peak_bf16_gflops = 0;    // measured; 0 where times are not this CPU's
     double peak_f32_gflops = 0;
     Forecast forecast;        // of this plan and prompt, before anything ran; empty where no costs are known
