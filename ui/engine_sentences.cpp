@@ -66,8 +66,11 @@ struct Sentences {
         QT_TR_NOOP("null or \"vision\""),
         QT_TR_NOOP("an object with \"rope_type\" and \"rope_theta\""),
         QT_TR_NOOP("the weights as they were published, in BF16, F16 or F32"),
+        QT_TR_NOOP("%1: \"%2\" asks for rope type %3, which is not supported; expected \"default\", \"yarn\", "
+                   "\"longrope\", \"llama3\" or \"proportional\""),
         QT_TR_NOOP(
-            "%1: \"%2\" asks for rope type %3, which is not supported; expected \"default\", \"yarn\" or \"longrope\""),
+            "%1: \"%2\" is there, which is not supported; expected attention that is scaled alike at every position"),
+        QT_TR_NOOP("a number above \"low_freq_factor\""),
         QT_TR_NOOP("%1: \"%2.%3 is an object: rotary positions that differ between layers are not supported; expected "
                    "one set for all layers"),
         QT_TR_NOOP("a token id from 0 to %1, a list of such ids, or null"),

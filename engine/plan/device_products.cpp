@@ -19,7 +19,7 @@ using kernels::ByteInputTypes;
 using kernels::WeightType;
 
 constexpr std::int64_t kRows = 8192;
-constexpr std::int64_t kColumns = 4096;
+constexpr std::int64_t kTrialColumns = 4096;
 constexpr std::int64_t kManyInputs = 256;
 constexpr int kTurns = 7;
 constexpr int kProducts = 4;  // that are timed together: one takes little longer than to start it
@@ -31,12 +31,12 @@ class DeviceTrial {
     explicit DeviceTrial(Backend& device) : device_(device) {
         Backend::StepShape step;
         step.n_tokens = kManyInputs;
-        step.hidden_dim = kColumns;
+        step.hidden_dim = kTrialColumns;
         device.reserve(step);
         std::minstd_rand random(1);
-        weights_host_.resize(static_cast<std::size_t>(kRows) * kernels::row_bytes(WeightType::kQ8_0, kColumns));
+        weights_host_.resize(static_cast<std::size_t>(kRows) * kernels::row_bytes(WeightType::kQ8_0, kTrialColumns));
         for (std::byte& byte : weights_host_) byte = static_cast<std::byte>(random() >> 8);
-        inputs_host_.resize(static_cast<std::size_t>(kManyInputs * kColumns));
+        inputs_host_.resize(static_cast<std::size_t>(kManyInputs * kTrialColumns));
         std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
         for (float& value : inputs_host_) value = uniform(random);
         weights_ = allocate(weights_host_.size());
@@ -52,7 +52,7 @@ class DeviceTrial {
 
     double run_us(WeightType type, bool many, bool byte_inputs) {
         device_.set_byte_inputs(byte_inputs ? ByteInputTypes::all() : ByteInputTypes());
-        const kernels::WeightView weight{weights_.data(), type, kRows, kColumns};
+        const kernels::WeightView weight{weights_.data(), type, kRows, kTrialColumns};
         const DeviceEvent begin = device_.record(DeviceEvent::Queue::kCompute);
         for (int i = 0; i < kProducts; ++i) {
             device_.multiply(weight, inputs_.as<float>(), many ? kManyInputs : 1, outputs_.as<float>());

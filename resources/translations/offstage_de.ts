@@ -461,8 +461,16 @@
         <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot; or &quot;longrope&quot;</source>
-        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot; oder &quot;longrope&quot;</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <translation>%1: &quot;%2&quot; ist vorhanden; das wird nicht unterstützt; erwartet: Attention, die an jeder Position gleich skaliert wird</translation>
+    </message>
+    <message>
+        <source>a number above &quot;low_freq_factor&quot;</source>
+        <translation>eine Zahl über &quot;low_freq_factor&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>

@@ -461,8 +461,16 @@
         <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot; or &quot;longrope&quot;</source>
-        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot; hoặc &quot;longrope&quot;</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <translation>%1: có &quot;%2&quot;, không được hỗ trợ; cần attention có cùng tỉ lệ ở mọi vị trí</translation>
+    </message>
+    <message>
+        <source>a number above &quot;low_freq_factor&quot;</source>
+        <translation>một số lớn hơn &quot;low_freq_factor&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
