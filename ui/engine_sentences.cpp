@@ -69,7 +69,7 @@ struct Sentences {
         QT_TR_NOOP("%1: \"%2\" asks for rope type %3, which is not supported; expected \"default\", \"yarn\", "
                    "\"longrope\", \"llama3\" or \"proportional\""),
         QT_TR_NOOP(
-            "%1: \"%2\" is there, which is not supported; expected attention that is scaled alike at every position"),
+            "%1: %2 is there, which is not supported; expected attention that is scaled alike at every position"),
         QT_TR_NOOP("a number above \"low_freq_factor\""),
         QT_TR_NOOP("%1: \"%2.%3 is an object: rotary positions that differ between layers are not supported; expected "
                    "one set for all layers"),

@@ -465,8 +465,8 @@
         <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; is there, which is not supported; expected attention that is scaled alike at every position</source>
-        <translation>%1: &quot;%2&quot; ist vorhanden; das wird nicht unterstützt; erwartet: Attention, die an jeder Position gleich skaliert wird</translation>
+        <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <translation>%1: %2 ist vorhanden; das wird nicht unterstützt; erwartet: Attention, die an jeder Position gleich skaliert wird</translation>
     </message>
     <message>
         <source>a number above &quot;low_freq_factor&quot;</source>

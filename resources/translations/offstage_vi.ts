@@ -465,8 +465,8 @@
         <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; is there, which is not supported; expected attention that is scaled alike at every position</source>
-        <translation>%1: có &quot;%2&quot;, không được hỗ trợ; cần attention có cùng tỉ lệ ở mọi vị trí</translation>
+        <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <translation>%1: có %2, không được hỗ trợ; cần attention có cùng tỉ lệ ở mọi vị trí</translation>
     </message>
     <message>
         <source>a number above &quot;low_freq_factor&quot;</source>
