@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <cstdlib>
 #include <pthread.h>
 #include <sched.h>
 #include <system_error>
@@ -126,6 +127,10 @@ struct ThreadPool::State {
 
 int ThreadPool::threads_for(int n_threads) {
     if (n_threads > 0) return n_threads;
+    if (const char* wanted = std::getenv("OFFSTAGE_THREADS")) {
+        const int n = std::atoi(wanted);
+        if (n > 0 && n <= 1024) return n;
+    }
     const std::size_t n_cores = allowed_cores().size();
     return std::max(1, n_cores > 0 ? static_cast<int>(n_cores) : static_cast<int>(std::thread::hardware_concurrency()));
 }

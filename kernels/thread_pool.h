@@ -15,7 +15,8 @@ namespace offstage::kernels {
 // Pieces must not throw.
 class ThreadPool {
   public:
-    // n_threads <= 0: one per core that this process may run on.
+    // n_threads <= 0: as many as the environment variable OFFSTAGE_THREADS says (1 to 1024), else one per core that
+    // this process may run on.
     explicit ThreadPool(int n_threads = 0);
     // How many that are, as long as the system has so many to give.
     static int threads_for(int n_threads);

@@ -1,5 +1,6 @@
 #include "engine/device/host_memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <sys/mman.h>
@@ -11,18 +12,8 @@
 namespace offstage::engine {
 namespace {
 
-// Small pieces are not worth reading /proc for.
-bool has_room(std::uint64_t bytes, std::uint64_t allocated) noexcept {
-    if (bytes < kHugePageBytes) return true;
-    try {
-        const MemorySize ram = memory_size();
-        if (ram.total_bytes <= 0) return true;  // unknown
-        return bytes <= static_cast<std::uint64_t>(ram.available_bytes) &&
-               allocated + bytes <= static_cast<std::uint64_t>(ram.total_bytes);
-    } catch (const std::exception&) {  // no memory even to look
-        return false;
-    }
-}
+// What is free is read from two dozen files: not again for each expert of a model.
+constexpr std::uint64_t kUnseenBytes = std::uint64_t{256} << 20;
 
 void* map(std::size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,8 +38,28 @@ void* map_at_huge_page(std::size_t bytes) {
 
 }  // namespace
 
+bool HostMemory::has_room(std::uint64_t bytes) noexcept {
+    if (bytes < kHugePageBytes) return true;
+    std::uint64_t unseen = may_give_unseen_;
+    while (unseen >= bytes) {
+        if (may_give_unseen_.compare_exchange_weak(unseen, unseen - bytes)) return true;
+    }
+    try {
+        const MemorySize ram = memory_size();
+        if (ram.total_bytes <= 0) return true;  // unknown
+        const std::uint64_t allocated = allocated_bytes_;
+        const auto total = static_cast<std::uint64_t>(ram.total_bytes);
+        const auto available = static_cast<std::uint64_t>(ram.available_bytes);
+        if (bytes > available || allocated + bytes > total) return false;
+        may_give_unseen_ = std::min({available - bytes, total - allocated - bytes, kUnseenBytes * 64}) / 64;
+        return true;
+    } catch (const std::exception&) {  // no memory even to look
+        return false;
+    }
+}
+
 void* HostMemory::allocate(std::size_t bytes) noexcept {
-    if (bytes == 0 || !has_room(bytes, allocated_bytes_)) return nullptr;
+    if (bytes == 0 || !has_room(bytes)) return nullptr;
     void* memory = bytes >= kHugePageBytes ? map_at_huge_page(bytes) : map(bytes);
     if (memory == nullptr) return nullptr;
     allocated_bytes_ += bytes;

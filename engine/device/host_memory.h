@@ -18,7 +18,10 @@ class HostMemory final : public MemorySource {
     void release(void* data, std::size_t bytes) noexcept override;
 
   private:
+    bool has_room(std::uint64_t bytes) noexcept;
+
     std::atomic<std::uint64_t> allocated_bytes_{0};
+    std::atomic<std::uint64_t> may_give_unseen_{0};  // before memory_size() is asked again; at most 256 MiB
 };
 
 // Addresses, as many as asked for, whether or not the machine has the RAM: for dry runs, which touch hardly any of

@@ -158,7 +158,7 @@ class TestCudaOnHost : public QObject {
     void tickets_long_past_have_happened();
 
   private:
-    kernels::ThreadPool pool_{2};
+    kernels::ThreadPool pool_{1};
     CpuBackend cpu_{pool_, kernels::GemmMode::kF32, kBudget};
 };
 

@@ -16,6 +16,7 @@ class TestThreadPool : public QObject {
 
   private slots:
     void n_threads_is_positive_when_not_given();
+    void n_threads_not_given_areTheEnvironmentsWhereItSays();
     void runs_each_thread_once_in_many_rounds_data();
     void runs_each_thread_once_in_many_rounds();
     void results_are_visible_to_the_caller_after_run();
@@ -43,6 +44,21 @@ void TestThreadPool::n_threads_is_positive_when_not_given() {
     QVERIFY(ThreadPool().n_threads() >= 1);
     QVERIFY(ThreadPool(-3).n_threads() >= 1);
     QCOMPARE(ThreadPool(3).n_threads(), 3);
+}
+
+void TestThreadPool::n_threads_not_given_areTheEnvironmentsWhereItSays() {
+    const QByteArray before = qgetenv("OFFSTAGE_THREADS");
+    qunsetenv("OFFSTAGE_THREADS");
+    const int of_machine = ThreadPool::threads_for(0);
+    qputenv("OFFSTAGE_THREADS", "5");
+    const int of_environment = ThreadPool::threads_for(0);
+    const int given = ThreadPool::threads_for(3);
+    qputenv("OFFSTAGE_THREADS", "many");
+    const int of_no_number = ThreadPool::threads_for(0);
+    before.isNull() ? qunsetenv("OFFSTAGE_THREADS") : qputenv("OFFSTAGE_THREADS", before);
+    QCOMPARE(of_environment, 5);
+    QCOMPARE(given, 3);
+    QCOMPARE(of_no_number, of_machine);
 }
 
 void TestThreadPool::runs_each_thread_once_in_many_rounds_data() {
