@@ -12,7 +12,7 @@
 #include <QTimer>
 
 #include "app/process_setup.h"
-#include "engine/device/open_device.h"
+#include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
@@ -166,12 +166,14 @@ int main(int argc, char** argv) {
     MainWindow window([] { return offstage::engine::Session::create(); }, line.window);
     if (line.size.isValid()) {
         window.resize(line.size);
+    } else {
+        window.fitToScreen();
     }
     window.show();
 
     // The window first, the model behind it: what is typed meanwhile waits.
     QTimer::singleShot(0, &window, [&] {
-        const QString model = line.model.isEmpty() ? line.window.demoModel : line.model;
+        const QString model = line.model.isEmpty() ? window.modelToBeginWith() : line.model;
         if (!model.isEmpty()) {
             window.openModel(model);
         }

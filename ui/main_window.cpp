@@ -4,19 +4,23 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QDateTime>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLocale>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QRegularExpression>
+#include <QScreen>
 #include <QSettings>
 #include <QStatusBar>
+#include <QStyle>
 #include <QTimer>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -31,9 +35,10 @@
 #include "ui/icons.h"
 #include "ui/kept_budget.h"
 #include "ui/load/open_model_dialog.h"
-#include "ui/panels/benchmark_export.h"
 #include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_form.h"
 #include "ui/panels/experts_panel.h"
+#include "ui/panels/picture_dialog.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
 #include "ui/unsaved_bar.h"
@@ -41,6 +46,12 @@
 #include "ui/widgets/drop_hint.h"
 
 namespace offstage::ui {
+
+namespace {
+
+const QString kOpening = QStringLiteral("model/opening");
+
+}  // namespace
 
 MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
     : QMainWindow(parent),
@@ -85,6 +96,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         if (m_openedModel != m_options.demoModel) {
             m_recent.add(m_openedModel);
         }
+        QSettings().setValue(QStringLiteral("model/last"), m_openedModel);
         refreshState();
     });
     connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
@@ -104,6 +116,20 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     refreshRecent();
     refreshState();
     m_page->input().setFocus();
+}
+
+void MainWindow::fitToScreen() {
+    const QRect room = screen()->availableGeometry();
+    // The frame is not known before the window manager has seen the window: a title bar's height and a border.
+    const QSize frame(
+        2 * style()->pixelMetric(QStyle::PM_MdiSubWindowFrameWidth),
+        style()->pixelMetric(QStyle::PM_TitleBarHeight) + 2 * style()->pixelMetric(QStyle::PM_MdiSubWindowFrameWidth));
+    resize(size().boundedTo(room.size() - frame));
+    const QRect inside(room.topLeft(), room.size() - frame - size() + QSize(1, 1));
+    if (testAttribute(Qt::WA_Moved) && !inside.contains(pos())) {
+        move(std::clamp(pos().x(), inside.left(), std::max(inside.left(), inside.right())),
+             std::clamp(pos().y(), inside.top(), std::max(inside.top(), inside.bottom())));
+    }
 }
 
 MainWindow::~MainWindow() {
@@ -169,11 +195,17 @@ void MainWindow::connectConversation() {
     connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_chat, &ChatController::setSystemPrompt);
     m_chat.setSampling(m_sampling->sampling());
     m_chat.setSystemPrompt(m_sampling->systemPrompt());
-    connect(m_benchmark, &BenchmarkPanel::picturesRequested, this, [this](const QString& folder) {
-        QString problem;
-        savePanelPictures(m_docks, folder, &problem);
-        statusBar()->showMessage(problem.isEmpty() ? tr("A picture of each panel is in %1.").arg(folder) : problem,
-                                 8000);
+    connect(m_benchmark, &BenchmarkPanel::picturesRequested, this, [this] {
+        QStringList about;
+        if (const auto& model = m_engine.model()) {
+            about << QString::fromStdString(model->name) << hardwareText() << settingText(settingInForce(m_engine));
+        }
+        about << tr("Offstage, %1").arg(QLocale().toString(QDateTime::currentDateTime(), QLocale::ShortFormat));
+        auto* dialog = new PictureDialog(plotsOf(m_docks), about.join(QStringLiteral(" · ")), this);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        connect(dialog, &PictureDialog::saved, this,
+                [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+        dialog->open();
     });
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
@@ -238,7 +270,25 @@ void MainWindow::handle(ProblemAction action) {
     }
 }
 
+// Noted as long as a model is being opened: a start that finds the note follows one that ended there.
+void MainWindow::refreshOpening() {
+    const QString opening = m_engine.state() == EngineController::State::Loading ? m_loadingModel : QString();
+    if (opening == m_notedOpening) {
+        return;
+    }
+    m_notedOpening = opening;
+    QSettings().setValue(kOpening, opening);
+}
+
+QString MainWindow::modelToBeginWith() const {
+    const QSettings settings;
+    const QString last = settings.value(QStringLiteral("model/last")).toString();
+    const bool endedTheProgram = !last.isEmpty() && settings.value(kOpening).toString() == last;
+    return last.isEmpty() || endedTheProgram || RecentModels::isMissing(last) ? m_options.demoModel : last;
+}
+
 void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
+    QSettings().remove(kOpening);
     if (failure.kind == engine::ErrorKind::kOutOfMemory) {
         KeptBudget::forget(model, m_device);  // it fitted once
     }
@@ -262,6 +312,7 @@ void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure
 }
 
 void MainWindow::refreshState() {
+    refreshOpening();
     const auto& model = m_engine.model();
     const bool loading = m_engine.state() == EngineController::State::Loading;
     refreshHardware();

@@ -84,6 +84,11 @@ class MainWindow : public QMainWindow {
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
+    QString hardwareText() const;  // of the tool bar
+    // No larger than the screen has room for, and inside it; before it is shown.
+    void fitToScreen();
+    // The model that was open last, where it still is; else the demo model. Not one whose opening ended the program.
+    QString modelToBeginWith() const;
     RecentModels& recentModels() { return m_recent; }
     LocalModels* localModels() const { return m_local; }  // nullptr: none are looked for
     // Shown as long as History::trouble() lasts. A question where the window was asked to close and could not save
@@ -150,6 +155,7 @@ class MainWindow : public QMainWindow {
     void refreshHardwareMenu();
     void keepBudget();
     void refreshHardware();
+    void refreshOpening();
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
@@ -187,6 +193,7 @@ class MainWindow : public QMainWindow {
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;
+    QString m_notedOpening;
     QMenu* m_hardwareMenu = nullptr;
     CommandPalette* m_palette = nullptr;
     DeviceChoices m_devices;

@@ -18,9 +18,9 @@
 #include "ui/panels/log_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/widgets/input_guard.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
-#include "ui/widgets/wheel_guard.h"
 
 namespace offstage::ui {
 namespace {
@@ -68,7 +68,7 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
 }
 
 void MainWindow::createDocks() {
-    new WheelGuard(*qApp, this);
+    new InputGuard(*qApp, this);
     // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
     setMinimumSize(kLeastWindow);
     m_list = new ConversationList(m_chat);

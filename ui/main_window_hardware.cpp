@@ -234,6 +234,10 @@ void MainWindow::keepBudget() {
     refreshHardware();
 }
 
+QString MainWindow::hardwareText() const {
+    return m_hardware->text();
+}
+
 void MainWindow::refreshHardware() {
     const auto& model = m_engine.model();
     QString text;
@@ -242,7 +246,7 @@ void MainWindow::refreshHardware() {
         if (const auto snapshot = m_engine.snapshot(); snapshot && snapshot->vram.budget > 0) {
             now.vram_budget_bytes = snapshot->vram.budget;
         }
-        text = hardwareText(now);
+        text = ui::hardwareText(now);
     } else if (const DeviceChoice* choice = m_devices.find(m_device)) {
         text = choice->name;
     } else {

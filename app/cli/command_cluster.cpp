@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
-#include "engine/device/open_device.h"
+#include "engine/device/byte_size.h"
 
 namespace offstage::cli {
 

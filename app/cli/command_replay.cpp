@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
-#include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/eval/replay_report.h"
 

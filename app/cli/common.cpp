@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "app/cli/commands.h"
+#include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
-#include "engine/device/open_device.h"
 #include "engine/eval/scenario_report.h"
 #include "engine/run/model_shape.h"
 

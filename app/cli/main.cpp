@@ -13,7 +13,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/standard_output.h"
 #include "app/process_setup.h"
-#include "engine/device/open_device.h"
+#include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/eval/activations.h"
 #include "engine/formats.h"

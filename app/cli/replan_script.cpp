@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "engine/device/open_device.h"
+#include "engine/device/byte_size.h"
 #include "engine/error.h"
 
 namespace offstage::cli {

@@ -1,8 +1,6 @@
 #include "engine/device/open_device.h"
 
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -84,41 +82,6 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
     const std::uint64_t available = profile->memory_bytes - profile->reserved_bytes;
     return std::make_unique<EmulatedAccelerator>(*profile, operations, vram_budget(*profile, vram_bytes, available),
                                                  std::move(routing));
-}
-
-std::uint64_t parse_bytes(const std::string& text, const std::string& what) {
-    struct Unit {
-        std::string_view name;
-        int shift;
-    };
-    constexpr std::array<Unit, 6> kUnits = {{{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}};
-    const auto reject = [&] {
-        throw Error(ErrorKind::kInvalidInput, what + " is " + in_quotes(text) +
-                                                  "; expected a number of bytes, or one with KiB, MiB, GiB or TiB, "
-                                                  "like 6GiB or 1.5GiB, below 16 million TiB.");
-    };
-    const std::size_t number_size = std::min(text.find_first_not_of("0123456789."), text.size());
-    const std::string_view number = std::string_view(text).substr(0, number_size);
-    std::string_view rest = std::string_view(text).substr(number_size);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    std::optional<int> shift;
-    for (const Unit& unit : kUnits) {
-        if (rest == unit.name) shift = unit.shift;
-    }
-    if (!shift || number.empty()) reject();
-
-    std::uint64_t whole = 0;  // exact, where a double would round
-    const char* const end = number.data() + number.size();
-    if (const auto [stop, error] = std::from_chars(number.data(), end, whole); error == std::errc{} && stop == end) {
-        if (whole > (~std::uint64_t{0} >> *shift)) reject();
-        return whole << *shift;
-    }
-    double value = 0;
-    const auto [stop, error] = std::from_chars(number.data(), end, value, std::chars_format::fixed);
-    const double bytes = std::ldexp(value, *shift);
-    // A fraction of a byte is a slip: a unit left out.
-    if (error != std::errc{} || stop != end || *shift == 0 || !(bytes < 0x1p64)) reject();
-    return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace offstage::engine

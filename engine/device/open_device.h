@@ -24,7 +24,4 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
 // `device` as in the sentence.
 void check_vram_budget(const std::string& device, std::uint64_t wanted, std::uint64_t available);
 
-// "6GiB", "512MiB", "1.5GiB", "1000000", "1000000B" -> bytes. Throws Error (kInvalidInput) naming `what` and the text.
-std::uint64_t parse_bytes(const std::string& text, const std::string& what);
-
 }  // namespace offstage::engine

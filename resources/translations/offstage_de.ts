@@ -147,10 +147,6 @@
         <source>The results could not be saved as %1: %2.</source>
         <translation>Die Ergebnisse konnten nicht als %1 gespeichert werden: %2.</translation>
     </message>
-    <message>
-        <source>A picture could not be saved as %1: %2.</source>
-        <translation>Ein Bild konnte nicht als %1 gespeichert werden: %2.</translation>
-    </message>
 </context>
 <context>
     <name>BudgetSetting</name>
@@ -2842,6 +2838,10 @@
         <translation>%1 steht dem Chatverlauf im Weg: Es ist keine gewöhnliche Datei.</translation>
     </message>
     <message>
+        <source>Offstage was closed before this was answered</source>
+        <translation>Offstage wurde geschlossen, bevor dies beantwortet war</translation>
+    </message>
+    <message>
         <source>Offstage was closed while this was being written</source>
         <translation>Offstage wurde geschlossen, während dies geschrieben wurde</translation>
     </message>
@@ -3040,32 +3040,32 @@
 <context>
     <name>offstage::ui::BenchmarkPanel</name>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Abb&amp;rechen</translation>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>&amp;Export…</source>
-        <translation>&amp;Exportieren&#xa0;…</translation>
+        <source>Export…</source>
+        <translation>Exportieren#xa0;…</translation>
     </message>
     <message>
-        <source>&amp;Pictures…</source>
-        <translation>Bi&amp;lder&#xa0;…</translation>
+        <source>Pictures…</source>
+        <translation>Bilder#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to measure its answers, to run scenarios and to compare plans.</source>
         <translation>Ein Modell öffnen, um seine Antworten zu messen, Szenarien auszuführen und Pläne zu vergleichen.</translation>
     </message>
     <message>
-        <source>&amp;Answers</source>
-        <translation>A&amp;ntworten</translation>
+        <source>Answers</source>
+        <translation>Antworten</translation>
     </message>
     <message>
-        <source>S&amp;cenario</source>
-        <translation>S&amp;zenario</translation>
+        <source>Scenario</source>
+        <translation>Szenario</translation>
     </message>
     <message>
-        <source>Two p&amp;lans</source>
-        <translation>Zwei &amp;Pläne</translation>
+        <source>Two plans</source>
+        <translation>Zwei Pläne</translation>
     </message>
     <message>
         <source>Progress of the benchmark</source>
@@ -3078,10 +3078,6 @@
     <message>
         <source>Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown</source>
         <translation>Alle Ergebnisse mit Hardware, Modell, Plan, Budgets und Seed als CSV, JSON oder Markdown speichern</translation>
-    </message>
-    <message>
-        <source>Save a picture of each panel as PNG</source>
-        <translation>Ein Bild von jedem Panel als PNG speichern</translation>
     </message>
     <message>
         <source>Answers of this session</source>
@@ -3124,28 +3120,20 @@
         <translation>Für Wörter und Sampling, auch beim Vergleich zweier Pläne</translation>
     </message>
     <message>
-        <source>&amp;Run</source>
-        <translation>Aus&amp;führen</translation>
+        <source>Run</source>
+        <translation>Ausführen</translation>
     </message>
     <message>
         <source>Run it through the loaded model; the conversation stays as it is</source>
         <translation>Mit dem geladenen Modell ausführen; die Unterhaltung bleibt, wie sie ist</translation>
     </message>
     <message>
-        <source>Pro&amp;mpt</source>
-        <translation>Pro&amp;mpt</translation>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
     </message>
     <message>
-        <source>Ans&amp;wer</source>
-        <translation>An&amp;twort</translation>
-    </message>
-    <message>
-        <source>Repea&amp;ts</source>
-        <translation>W&amp;iederholungen</translation>
-    </message>
-    <message>
-        <source>See&amp;d</source>
-        <translation>&amp;Seed</translation>
+        <source>Answer</source>
+        <translation>Antwort</translation>
     </message>
     <message>
         <source>Scenario runs</source>
@@ -3172,8 +3160,8 @@
         <translation>Plan A ist, was jetzt gilt. Er antwortet, danach Plan B, dann wird Plan A wiederhergestellt. Beide verwenden denselben Seed</translation>
     </message>
     <message>
-        <source>At m&amp;ost</source>
-        <translation>Hö&amp;chstens</translation>
+        <source>At most</source>
+        <translation>Höchstens</translation>
     </message>
     <message>
         <source>tokens</source>
@@ -3292,16 +3280,16 @@
         <translation>Gespeichert als %1.</translation>
     </message>
     <message>
-        <source>Folder for the pictures</source>
-        <translation>Ordner für die Bilder</translation>
-    </message>
-    <message>
         <source>So many: words of several fields, cut to this length by the tokenizer</source>
         <translation>Genau so viele: Wörter aus mehreren Gebieten, vom Tokenizer auf diese Länge geschnitten</translation>
     </message>
     <message>
         <source>So many: where the model would end its answer, it goes on</source>
         <translation>Genau so viele: Wo das Modell seine Antwort beenden würde, schreibt es weiter</translation>
+    </message>
+    <message>
+        <source>Save pictures of plots as PNG: which ones is asked first</source>
+        <translation>Bilder von Diagrammen als PNG speichern: Welche, wird vorher gefragt</translation>
     </message>
 </context>
 <context>
@@ -3485,28 +3473,28 @@
         <translation>Tokens, die eine Unterhaltung fassen kann. Ihr KV-Cache belegt Platz, den Experten haben könnten</translation>
     </message>
     <message>
-        <source>&amp;VRAM</source>
-        <translation>&amp;VRAM</translation>
+        <source>VRAM</source>
+        <translation>VRAM</translation>
     </message>
     <message>
-        <source>&amp;RAM</source>
-        <translation>&amp;RAM</translation>
+        <source>RAM</source>
+        <translation>RAM</translation>
     </message>
     <message>
-        <source>Conte&amp;xt</source>
-        <translation>Konte&amp;xt</translation>
+        <source>Context</source>
+        <translation>Kontext</translation>
     </message>
     <message>
-        <source>&amp;Quality</source>
-        <translation>&amp;Qualität</translation>
+        <source>Quality</source>
+        <translation>Qualität</translation>
     </message>
     <message>
         <source>The model runs on the CPU, which has no memory of its own. RAM and context count.</source>
         <translation>Das Modell läuft auf der CPU, die keinen eigenen Speicher hat. Es zählen RAM und Kontext.</translation>
     </message>
     <message>
-        <source>&amp;KV cache</source>
-        <translation>&amp;KV-Cache</translation>
+        <source>KV cache</source>
+        <translation>KV-Cache</translation>
     </message>
 </context>
 <context>
@@ -3516,20 +3504,20 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <source>&amp;Apply</source>
-        <translation>An&amp;wenden</translation>
+        <source>Apply</source>
+        <translation>Anwenden</translation>
     </message>
     <message>
-        <source>&amp;Undo</source>
-        <translation>Rück&amp;gängig</translation>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>Re&amp;set</source>
-        <translation>&amp;Zurücksetzen</translation>
+        <source>Reset</source>
+        <translation>Zurücksetzen</translation>
     </message>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Abbre&amp;chen</translation>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Open a model to see what its memory is spent on, and to change its budgets.</source>
@@ -3726,6 +3714,14 @@
         <source>%1 to move, about %2; less where they were quantized before and kept.</source>
         <translation>%1 zu bewegen, etwa %2; weniger, wo sie schon quantisiert und aufbewahrt sind.</translation>
     </message>
+    <message>
+        <source>Going back to the plan before</source>
+        <translation>Zurück zum Plan davor</translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Wird abgebrochen …</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
@@ -3875,10 +3871,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Andere Strategien für dieselben Aufrufe</translation>
     </message>
     <message>
-        <source>&amp;Experts in the cache</source>
-        <translation>&amp;Experten im Cache</translation>
-    </message>
-    <message>
         <source>Experts in the cache</source>
         <translation>Experten im Cache</translation>
     </message>
@@ -3971,8 +3963,8 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Co&amp;mpare policies</source>
-        <translation>Strategien &amp;vergleichen</translation>
+        <source>Compare policies</source>
+        <translation>Strategien vergleichen</translation>
     </message>
     <message>
         <source>LRU, LFU and others, beside the best that is possible, on the calls of this model that were recorded.</source>
@@ -4765,8 +4757,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
 <context>
     <name>offstage::ui::ExpertsPanel</name>
     <message>
-        <source>&amp;Show</source>
-        <translation>An&amp;zeigen</translation>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
     </message>
     <message>
         <source>layers</source>
@@ -4941,8 +4933,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>%1 Schritte vor dem letzten aufgerufen</translation>
     </message>
     <message>
-        <source>&amp;Fade the idle</source>
-        <translation>&amp;Untätige abblenden</translation>
+        <source>Fade the idle</source>
+        <translation>Untätige abblenden</translation>
     </message>
     <message>
         <source>What is shown of each expert</source>
@@ -4957,8 +4949,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Zuletzt nicht aufgerufene Experten abblenden</translation>
     </message>
     <message>
-        <source>C&amp;hange</source>
-        <translation>Ä&amp;ndern</translation>
+        <source>Change</source>
+        <translation>Ändern</translation>
     </message>
     <message>
         <source>Open a model to see its experts.</source>
@@ -5323,10 +5315,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
 <context>
     <name>offstage::ui::History</name>
     <message>
-        <source>Offstage was closed while this was being written</source>
-        <translation>Offstage wurde geschlossen, während dies geschrieben wurde</translation>
-    </message>
-    <message>
         <source>The chat history could not be searched</source>
         <translation>Der Chatverlauf konnte nicht durchsucht werden</translation>
     </message>
@@ -5529,8 +5517,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
 <context>
     <name>offstage::ui::LogPanel</name>
     <message>
-        <source>&amp;Save…</source>
-        <translation>&amp;Speichern&#xa0;…</translation>
+        <source>Save…</source>
+        <translation>Speichern#xa0;…</translation>
     </message>
     <message>
         <source>Kind of events</source>
@@ -5775,10 +5763,6 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
 Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
-        <source>A picture of each panel is in %1.</source>
-        <translation>Ein Bild von jedem Panel liegt in %1.</translation>
-    </message>
-    <message>
         <source>Conversations</source>
         <translation>Unterhaltungen</translation>
     </message>
@@ -6002,6 +5986,10 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>Saved as %1: what is written from now on is not in it.</source>
         <translation>Als %1 gesichert: Was von jetzt an geschrieben wird, steht nicht darin.</translation>
     </message>
+    <message>
+        <source>Offstage, %1</source>
+        <translation>Offstage, %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageBody</name>
@@ -6034,8 +6022,8 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>&amp;Alles auswählen</translation>
     </message>
     <message>
-        <source>&amp;Pick this token</source>
-        <translation>Dieses &amp;Token wählen</translation>
+        <source>Show its &amp;experts</source>
+        <translation>Seine &amp;Experten zeigen</translation>
     </message>
 </context>
 <context>
@@ -6045,20 +6033,8 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>Als neuen Zweig senden</translation>
     </message>
     <message>
-        <source>Leave</source>
-        <translation>Unverändert lassen</translation>
-    </message>
-    <message>
         <source>Edit your message</source>
         <translation>Eigene Nachricht bearbeiten</translation>
-    </message>
-    <message>
-        <source>Ctrl+Enter sends it as a new branch, Esc leaves it as it was</source>
-        <translation>Strg+Eingabe sendet sie als neuen Zweig, Esc lässt sie, wie sie war</translation>
-    </message>
-    <message>
-        <source>Ctrl+Enter</source>
-        <translation>Strg+Eingabe</translation>
     </message>
     <message>
         <source>Leave the message as it was</source>
@@ -6071,6 +6047,18 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>What was there stays, as a branch of its own.</source>
         <translation>Das Bisherige bleibt, als eigener Zweig.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Enter sends it as a new branch, Shift and Enter begins a new line, Esc leaves it as it was</source>
+        <translation>Eingabe sendet es als neuen Zweig, Umschalt und Eingabe beginnt eine neue Zeile, Esc lässt es, wie es war</translation>
+    </message>
+    <message>
+        <source>Enter</source>
+        <translation>Eingabe</translation>
     </message>
 </context>
 <context>
@@ -6223,6 +6211,48 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
 </context>
 <context>
+    <name>offstage::ui::PictureDialog</name>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>A picture could not be saved as %1: %2.</source>
+        <translation>Ein Bild konnte nicht als %1 gespeichert werden: %2.</translation>
+    </message>
+    <message>
+        <source>Pictures of plots</source>
+        <translation>Bilder von Diagrammen</translation>
+    </message>
+    <message>
+        <source>Plots to save</source>
+        <translation>Zu speichernde Diagramme</translation>
+    </message>
+    <message>
+        <source>Save in a folder…</source>
+        <translation>In einem Ordner speichern …</translation>
+    </message>
+    <message>
+        <source>No plot has anything to show yet: open a model and ask it something.</source>
+        <translation>Noch hat kein Diagramm etwas zu zeigen: Öffnen Sie ein Modell und fragen Sie es etwas.</translation>
+    </message>
+    <message>
+        <source>Each plot is saved as PNG with its title, model, hardware and plan. Conversations and prompts are in none of them.</source>
+        <translation>Jedes Diagramm wird als PNG mit Titel, Modell, Hardware und Plan gespeichert. Gespräche und Prompts sind in keinem davon.</translation>
+    </message>
+    <message>
+        <source>Folder for the pictures</source>
+        <translation>Ordner für die Bilder</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n picture(s) saved in %1.</source>
+        <translation>
+            <numerusform>%n Bild in %1 gespeichert.</numerusform>
+            <numerusform>%n Bilder in %1 gespeichert.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::PlotWidget</name>
     <message>
         <source>Picture copied</source>
@@ -6356,10 +6386,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Name of the profile</source>
         <translation>Name des Profils</translation>
-    </message>
-    <message>
-        <source> GiB</source>
-        <translation> GiB</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -6594,24 +6620,24 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Eigene Einstellungen</translation>
     </message>
     <message>
-        <source>&amp;Preset</source>
-        <translation>&amp;Voreinstellung</translation>
+        <source>Preset</source>
+        <translation>Voreinstellung</translation>
     </message>
     <message>
         <source>A good set of values to begin with</source>
         <translation>Bewährte Werte für den Anfang</translation>
     </message>
     <message>
-        <source>&amp;Temperature</source>
-        <translation>&amp;Temperatur</translation>
+        <source>Temperature</source>
+        <translation>Temperatur</translation>
     </message>
     <message>
         <source>How adventurous: 0 always takes the most probable word, 1 takes words as often as the model believes in them</source>
         <translation>Wie experimentierfreudig: 0 nimmt immer das wahrscheinlichste Wort, 1 nimmt Wörter so oft, wie das Modell sie für wahrscheinlich hält</translation>
     </message>
     <message>
-        <source>Top-&amp;k</source>
-        <translation>Top-&amp;k</translation>
+        <source>Top-k</source>
+        <translation>Top-k</translation>
     </message>
     <message>
         <source>Only this many of the most probable words are considered</source>
@@ -6626,40 +6652,40 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Nur die wahrscheinlichsten Wörter, die zusammen diese Wahrscheinlichkeit haben, kommen in Betracht; bei 1 alle</translation>
     </message>
     <message>
-        <source>&amp;Min-p</source>
-        <translation>&amp;Min-p</translation>
+        <source>Min-p</source>
+        <translation>Min-p</translation>
     </message>
     <message>
         <source>Words less probable than this share of the most probable word are left out</source>
         <translation>Wörter, deren Wahrscheinlichkeit unter diesem Anteil der des wahrscheinlichsten liegt, bleiben außen vor</translation>
     </message>
     <message>
-        <source>&amp;Repetition penalty</source>
-        <translation>&amp;Wiederholungsstrafe</translation>
+        <source>Repetition penalty</source>
+        <translation>Wiederholungsstrafe</translation>
     </message>
     <message>
         <source>Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language</source>
         <translation>Macht eben verwendete Wörter weniger wahrscheinlich; 1 bewirkt nichts, viel mehr als 1,2 schadet der Sprache</translation>
     </message>
     <message>
-        <source>Penalty looks &amp;back</source>
-        <translation>&amp;Rückblick der Strafe</translation>
+        <source>Penalty looks back</source>
+        <translation>Rückblick der Strafe</translation>
     </message>
     <message>
         <source>How many of the latest tokens count as just used; 0: all of the conversation</source>
         <translation>Wie viele der neuesten Tokens als eben verwendet gelten; 0: alle der Unterhaltung</translation>
     </message>
     <message>
-        <source>&amp;Seed</source>
-        <translation>&amp;Seed</translation>
+        <source>Seed</source>
+        <translation>Seed</translation>
     </message>
     <message>
         <source>The same seed, prompt and settings give the same answer; empty or 0: a new seed each time</source>
         <translation>Gleicher Seed, Prompt und gleiche Einstellungen ergeben die gleiche Antwort; leer oder 0: jedes Mal ein neuer Seed</translation>
     </message>
     <message>
-        <source>&amp;Longest answer</source>
-        <translation>Län&amp;gste Antwort</translation>
+        <source>Longest answer</source>
+        <translation>Längste Antwort</translation>
     </message>
     <message>
         <source>An answer ends after this many tokens</source>
@@ -6682,20 +6708,16 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Was jede Antwort dieser Unterhaltung beachten soll</translation>
     </message>
     <message>
-        <source>S&amp;ystem prompt</source>
-        <translation>S&amp;ystem-Prompt</translation>
+        <source>System prompt</source>
+        <translation>System-Prompt</translation>
     </message>
     <message>
         <source>A system prompt to begin with</source>
         <translation>Ein System-Prompt für den Anfang</translation>
     </message>
     <message>
-        <source>System prompt</source>
-        <translation>System-Prompt</translation>
-    </message>
-    <message>
-        <source>Beam &amp;width</source>
-        <translation>B&amp;eam-Breite</translation>
+        <source>Beam width</source>
+        <translation>Beam-Breite</translation>
     </message>
     <message>
         <source>How many answers are followed side by side; the most probable one is shown, at once and without chance. Costs time and memory in proportion</source>
@@ -6719,6 +6741,25 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
         <translation>Die Einstellungen können nicht als %1 gespeichert werden: Was jetzt geändert wird, geht am Ende verloren.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SizeSpinBox</name>
+    <message>
+        <source>%1 is too much here: the most is %2.</source>
+        <translation>%1 ist hier zu viel: höchstens %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too little here: the least is %2.</source>
+        <translation>%1 ist hier zu wenig: mindestens %2.</translation>
+    </message>
+    <message>
+        <source>“%1” is not a size. Write it as 600 MiB or %2 GiB.</source>
+        <translation>„%1“ ist keine Größe. Schreiben Sie sie als 600 MiB oder %2 GiB.</translation>
+    </message>
+    <message>
+        <source>“%1” is not a number.</source>
+        <translation>„%1“ ist keine Zahl.</translation>
     </message>
 </context>
 <context>
@@ -6860,14 +6901,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>%1, slider</source>
         <translation>%1, Regler</translation>
     </message>
-    <message>
-        <source> GiB</source>
-        <translation> GiB</translation>
-    </message>
-    <message>
-        <source> MiB</source>
-        <translation> MiB</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::WhatIfPanel</name>
@@ -6876,16 +6909,16 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Prognosen</translation>
     </message>
     <message>
-        <source>&amp;Forecast</source>
-        <translation>&amp;Prognose</translation>
+        <source>Forecast</source>
+        <translation>Prognose</translation>
     </message>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Abbre&amp;chen</translation>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>&amp;Edit a copy…</source>
-        <translation>&amp;Kopie bearbeiten&#xa0;…</translation>
+        <source>Edit a copy…</source>
+        <translation>Kopie bearbeiten#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>
@@ -7012,16 +7045,12 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>nicht möglich</translation>
     </message>
     <message>
-        <source>&amp;GPUs</source>
-        <translation>&amp;GPUs</translation>
+        <source>GPUs</source>
+        <translation>GPUs</translation>
     </message>
     <message>
-        <source>&amp;VRAM</source>
-        <translation>&amp;VRAM</translation>
-    </message>
-    <message>
-        <source>&amp;Machines</source>
-        <translation>&amp;Computer</translation>
+        <source>Machines</source>
+        <translation>Computer</translation>
     </message>
     <message>
         <source>GPU whose VRAM and machines are varied</source>
@@ -7048,10 +7077,6 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>%1 GB/s, %2 µs a message</source>
         <translation>%1 GB/s, %2 µs je Nachricht</translation>
-    </message>
-    <message>
-        <source>Mac&amp;hines</source>
-        <translation>Co&amp;mputer</translation>
     </message>
     <message>
         <source>Of each machine</source>

@@ -68,4 +68,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>offstage::ui::PictureDialog</name>
+    <message numerus="yes">
+        <source>%n picture(s) saved in %1.</source>
+        <translation>
+            <numerusform>%n picture saved in %1.</numerusform>
+            <numerusform>%n pictures saved in %1.</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

@@ -147,10 +147,6 @@
         <source>The results could not be saved as %1: %2.</source>
         <translation>Không lưu được kết quả vào %1: %2.</translation>
     </message>
-    <message>
-        <source>A picture could not be saved as %1: %2.</source>
-        <translation>Không lưu được hình vào %1: %2.</translation>
-    </message>
 </context>
 <context>
     <name>BudgetSetting</name>
@@ -2842,6 +2838,10 @@
         <translation>%1 cản lịch sử trò chuyện: đó không phải là tệp thông thường.</translation>
     </message>
     <message>
+        <source>Offstage was closed before this was answered</source>
+        <translation>Offstage bị đóng trước khi nội dung này được trả lời</translation>
+    </message>
+    <message>
         <source>Offstage was closed while this was being written</source>
         <translation>Offstage bị đóng khi đang viết nội dung này</translation>
     </message>
@@ -3038,32 +3038,32 @@
 <context>
     <name>offstage::ui::BenchmarkPanel</name>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Hủ&amp;y</translation>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
     </message>
     <message>
-        <source>&amp;Export…</source>
-        <translation>X&amp;uất…</translation>
+        <source>Export…</source>
+        <translation>Xuất…</translation>
     </message>
     <message>
-        <source>&amp;Pictures…</source>
-        <translation>&amp;Hình…</translation>
+        <source>Pictures…</source>
+        <translation>Hình…</translation>
     </message>
     <message>
         <source>Open a model to measure its answers, to run scenarios and to compare plans.</source>
         <translation>Mở một mô hình để đo các câu trả lời, chạy kịch bản và so sánh phương án.</translation>
     </message>
     <message>
-        <source>&amp;Answers</source>
-        <translation>Câu t&amp;rả lời</translation>
+        <source>Answers</source>
+        <translation>Câu trả lời</translation>
     </message>
     <message>
-        <source>S&amp;cenario</source>
-        <translation>&amp;Kịch bản</translation>
+        <source>Scenario</source>
+        <translation>Kịch bản</translation>
     </message>
     <message>
-        <source>Two p&amp;lans</source>
-        <translation>Hai &amp;phương án</translation>
+        <source>Two plans</source>
+        <translation>Hai phương án</translation>
     </message>
     <message>
         <source>Progress of the benchmark</source>
@@ -3076,10 +3076,6 @@
     <message>
         <source>Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown</source>
         <translation>Lưu mọi kết quả kèm phần cứng, mô hình, phương án, hạn mức và seed, dưới dạng CSV, JSON hoặc Markdown</translation>
-    </message>
-    <message>
-        <source>Save a picture of each panel as PNG</source>
-        <translation>Lưu hình của từng bảng dưới dạng PNG</translation>
     </message>
     <message>
         <source>Answers of this session</source>
@@ -3122,28 +3118,20 @@
         <translation>Của các từ và của việc lấy mẫu, dùng cả khi so sánh hai phương án</translation>
     </message>
     <message>
-        <source>&amp;Run</source>
-        <translation>&amp;Chạy</translation>
+        <source>Run</source>
+        <translation>Chạy</translation>
     </message>
     <message>
         <source>Run it through the loaded model; the conversation stays as it is</source>
         <translation>Chạy kịch bản bằng mô hình đã nạp; cuộc trò chuyện giữ nguyên</translation>
     </message>
     <message>
-        <source>Pro&amp;mpt</source>
-        <translation>Lời &amp;nhắc</translation>
+        <source>Prompt</source>
+        <translation>Lời nhắc</translation>
     </message>
     <message>
-        <source>Ans&amp;wer</source>
-        <translation>Trả lờ&amp;i</translation>
-    </message>
-    <message>
-        <source>Repea&amp;ts</source>
-        <translation>&amp;Lặp lại</translation>
-    </message>
-    <message>
-        <source>See&amp;d</source>
-        <translation>S&amp;eed</translation>
+        <source>Answer</source>
+        <translation>Trả lời</translation>
     </message>
     <message>
         <source>Scenario runs</source>
@@ -3170,8 +3158,8 @@
         <translation>Phương án A là phương án đang có hiệu lực. A trả lời trước, rồi đến B, sau đó A được khôi phục. Cả hai dùng cùng một seed</translation>
     </message>
     <message>
-        <source>At m&amp;ost</source>
-        <translation>Tối đ&amp;a</translation>
+        <source>At most</source>
+        <translation>Tối đa</translation>
     </message>
     <message>
         <source>tokens</source>
@@ -3290,16 +3278,16 @@
         <translation>Đã lưu vào %1.</translation>
     </message>
     <message>
-        <source>Folder for the pictures</source>
-        <translation>Thư mục cho các hình</translation>
-    </message>
-    <message>
         <source>So many: words of several fields, cut to this length by the tokenizer</source>
         <translation>Đúng chừng ấy: các từ thuộc nhiều lĩnh vực, được bộ tách token cắt theo độ dài này</translation>
     </message>
     <message>
         <source>So many: where the model would end its answer, it goes on</source>
         <translation>Đúng chừng ấy: chỗ mô hình muốn kết thúc câu trả lời, nó viết tiếp</translation>
+    </message>
+    <message>
+        <source>Save pictures of plots as PNG: which ones is asked first</source>
+        <translation>Lưu hình của các biểu đồ thành PNG: sẽ hỏi trước là những biểu đồ nào</translation>
     </message>
 </context>
 <context>
@@ -3483,28 +3471,28 @@
         <translation>Số token mà một cuộc trò chuyện chứa được. Bộ nhớ đệm KV của nó chiếm chỗ mà các chuyên gia có thể dùng</translation>
     </message>
     <message>
-        <source>&amp;VRAM</source>
-        <translation>&amp;VRAM</translation>
+        <source>VRAM</source>
+        <translation>VRAM</translation>
     </message>
     <message>
-        <source>&amp;RAM</source>
-        <translation>&amp;RAM</translation>
+        <source>RAM</source>
+        <translation>RAM</translation>
     </message>
     <message>
-        <source>Conte&amp;xt</source>
-        <translation>&amp;Ngữ cảnh</translation>
+        <source>Context</source>
+        <translation>Ngữ cảnh</translation>
     </message>
     <message>
-        <source>&amp;Quality</source>
-        <translation>&amp;Chất lượng</translation>
+        <source>Quality</source>
+        <translation>Chất lượng</translation>
     </message>
     <message>
         <source>The model runs on the CPU, which has no memory of its own. RAM and context count.</source>
         <translation>Mô hình chạy trên CPU, vốn không có bộ nhớ riêng. Chỉ RAM và ngữ cảnh có ý nghĩa.</translation>
     </message>
     <message>
-        <source>&amp;KV cache</source>
-        <translation>&amp;KV cache</translation>
+        <source>KV cache</source>
+        <translation>KV cache</translation>
     </message>
 </context>
 <context>
@@ -3514,20 +3502,20 @@
         <translation>không có</translation>
     </message>
     <message>
-        <source>&amp;Apply</source>
-        <translation>Á&amp;p dụng</translation>
+        <source>Apply</source>
+        <translation>Áp dụng</translation>
     </message>
     <message>
-        <source>&amp;Undo</source>
-        <translation>&amp;Hoàn tác</translation>
+        <source>Undo</source>
+        <translation>Hoàn tác</translation>
     </message>
     <message>
-        <source>Re&amp;set</source>
-        <translation>Đặt &amp;lại</translation>
+        <source>Reset</source>
+        <translation>Đặt lại</translation>
     </message>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Hủ&amp;y</translation>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
     </message>
     <message>
         <source>Open a model to see what its memory is spent on, and to change its budgets.</source>
@@ -3723,6 +3711,14 @@
         <source>%1 to move, about %2; less where they were quantized before and kept.</source>
         <translation>Cần chuyển %1, khoảng %2; ít hơn nếu chúng đã được lượng tử hóa và lưu lại từ trước.</translation>
     </message>
+    <message>
+        <source>Going back to the plan before</source>
+        <translation>Đang quay lại phương án trước</translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Đang hủy…</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
@@ -3872,10 +3868,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Các chính sách khác trên cùng những lần gọi đó</translation>
     </message>
     <message>
-        <source>&amp;Experts in the cache</source>
-        <translation>Chuyên gia trong bộ nhớ đệ&amp;m</translation>
-    </message>
-    <message>
         <source>Experts in the cache</source>
         <translation>Chuyên gia trong bộ nhớ đệm</translation>
     </message>
@@ -3968,8 +3960,8 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Hủy</translation>
     </message>
     <message>
-        <source>Co&amp;mpare policies</source>
-        <translation>S&amp;o sánh chính sách</translation>
+        <source>Compare policies</source>
+        <translation>So sánh chính sách</translation>
     </message>
     <message>
         <source>LRU, LFU and others, beside the best that is possible, on the calls of this model that were recorded.</source>
@@ -4760,8 +4752,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
 <context>
     <name>offstage::ui::ExpertsPanel</name>
     <message>
-        <source>&amp;Show</source>
-        <translation>&amp;Hiện</translation>
+        <source>Show</source>
+        <translation>Hiện</translation>
     </message>
     <message>
         <source>layers</source>
@@ -4936,8 +4928,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>được gọi %1 bước trước bước vừa rồi</translation>
     </message>
     <message>
-        <source>&amp;Fade the idle</source>
-        <translation>Làm &amp;mờ khi nhàn rỗi</translation>
+        <source>Fade the idle</source>
+        <translation>Làm mờ khi nhàn rỗi</translation>
     </message>
     <message>
         <source>What is shown of each expert</source>
@@ -4952,8 +4944,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Làm mờ các chuyên gia lâu chưa được gọi</translation>
     </message>
     <message>
-        <source>C&amp;hange</source>
-        <translation>Tha&amp;y đổi</translation>
+        <source>Change</source>
+        <translation>Thay đổi</translation>
     </message>
     <message>
         <source>Open a model to see its experts.</source>
@@ -5318,10 +5310,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
 <context>
     <name>offstage::ui::History</name>
     <message>
-        <source>Offstage was closed while this was being written</source>
-        <translation>Offstage bị đóng khi đang viết nội dung này</translation>
-    </message>
-    <message>
         <source>The chat history could not be searched</source>
         <translation>Không tìm được trong lịch sử trò chuyện</translation>
     </message>
@@ -5523,8 +5511,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
 <context>
     <name>offstage::ui::LogPanel</name>
     <message>
-        <source>&amp;Save…</source>
-        <translation>&amp;Lưu…</translation>
+        <source>Save…</source>
+        <translation>Lưu…</translation>
     </message>
     <message>
         <source>Kind of events</source>
@@ -5768,10 +5756,6 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
 Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
-        <source>A picture of each panel is in %1.</source>
-        <translation>Hình của từng bảng nằm trong %1.</translation>
-    </message>
-    <message>
         <source>Conversations</source>
         <translation>Cuộc trò chuyện</translation>
     </message>
@@ -5995,6 +5979,10 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>Saved as %1: what is written from now on is not in it.</source>
         <translation>Đã lưu thành %1: những gì viết từ giờ trở đi không có trong đó.</translation>
     </message>
+    <message>
+        <source>Offstage, %1</source>
+        <translation>Offstage, %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageBody</name>
@@ -6027,8 +6015,8 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>Chọn tất &amp;cả</translation>
     </message>
     <message>
-        <source>&amp;Pick this token</source>
-        <translation>Chọn token &amp;này</translation>
+        <source>Show its &amp;experts</source>
+        <translation>Hiện các &amp;chuyên gia của nó</translation>
     </message>
 </context>
 <context>
@@ -6038,20 +6026,8 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>Gửi thành nhánh mới</translation>
     </message>
     <message>
-        <source>Leave</source>
-        <translation>Giữ nguyên</translation>
-    </message>
-    <message>
         <source>Edit your message</source>
         <translation>Sửa tin nhắn của bạn</translation>
-    </message>
-    <message>
-        <source>Ctrl+Enter sends it as a new branch, Esc leaves it as it was</source>
-        <translation>Ctrl+Enter gửi thành một nhánh mới, Esc giữ nguyên như cũ</translation>
-    </message>
-    <message>
-        <source>Ctrl+Enter</source>
-        <translation>Ctrl+Enter</translation>
     </message>
     <message>
         <source>Leave the message as it was</source>
@@ -6064,6 +6040,18 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>What was there stays, as a branch of its own.</source>
         <translation>Nội dung cũ vẫn còn, trong một nhánh riêng.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
+    </message>
+    <message>
+        <source>Enter sends it as a new branch, Shift and Enter begins a new line, Esc leaves it as it was</source>
+        <translation>Enter gửi nó thành một nhánh mới, Shift và Enter bắt đầu dòng mới, Esc giữ nguyên như cũ</translation>
+    </message>
+    <message>
+        <source>Enter</source>
+        <translation>Enter</translation>
     </message>
 </context>
 <context>
@@ -6216,6 +6204,47 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
 </context>
 <context>
+    <name>offstage::ui::PictureDialog</name>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>A picture could not be saved as %1: %2.</source>
+        <translation>Không lưu được hình vào %1: %2.</translation>
+    </message>
+    <message>
+        <source>Pictures of plots</source>
+        <translation>Hình của các biểu đồ</translation>
+    </message>
+    <message>
+        <source>Plots to save</source>
+        <translation>Các biểu đồ cần lưu</translation>
+    </message>
+    <message>
+        <source>Save in a folder…</source>
+        <translation>Lưu vào một thư mục…</translation>
+    </message>
+    <message>
+        <source>No plot has anything to show yet: open a model and ask it something.</source>
+        <translation>Chưa biểu đồ nào có gì để hiển thị: hãy mở một mô hình và hỏi nó điều gì đó.</translation>
+    </message>
+    <message>
+        <source>Each plot is saved as PNG with its title, model, hardware and plan. Conversations and prompts are in none of them.</source>
+        <translation>Mỗi biểu đồ được lưu thành PNG kèm tiêu đề, mô hình, phần cứng và phương án. Không hình nào chứa cuộc trò chuyện hay lời nhắc.</translation>
+    </message>
+    <message>
+        <source>Folder for the pictures</source>
+        <translation>Thư mục cho các hình</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n picture(s) saved in %1.</source>
+        <translation>
+            <numerusform>Đã lưu %n hình trong %1.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::PlotWidget</name>
     <message>
         <source>Picture copied</source>
@@ -6349,10 +6378,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Name of the profile</source>
         <translation>Tên hồ sơ</translation>
-    </message>
-    <message>
-        <source> GiB</source>
-        <translation> GiB</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -6587,24 +6612,24 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Thiết lập riêng</translation>
     </message>
     <message>
-        <source>&amp;Preset</source>
-        <translation>&amp;Mẫu</translation>
+        <source>Preset</source>
+        <translation>Mẫu</translation>
     </message>
     <message>
         <source>A good set of values to begin with</source>
         <translation>Một bộ giá trị tốt để bắt đầu</translation>
     </message>
     <message>
-        <source>&amp;Temperature</source>
-        <translation>&amp;Nhiệt độ</translation>
+        <source>Temperature</source>
+        <translation>Nhiệt độ</translation>
     </message>
     <message>
         <source>How adventurous: 0 always takes the most probable word, 1 takes words as often as the model believes in them</source>
         <translation>Mức độ phiêu lưu: 0 luôn chọn từ có xác suất cao nhất, 1 chọn từ đúng theo mức mô hình tin vào chúng</translation>
     </message>
     <message>
-        <source>Top-&amp;k</source>
-        <translation>Top-&amp;k</translation>
+        <source>Top-k</source>
+        <translation>Top-k</translation>
     </message>
     <message>
         <source>Only this many of the most probable words are considered</source>
@@ -6619,40 +6644,40 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Chỉ xét các từ có xác suất cao nhất mà cộng lại đạt xác suất này; 1 là xét tất cả</translation>
     </message>
     <message>
-        <source>&amp;Min-p</source>
-        <translation>Min-&amp;p</translation>
+        <source>Min-p</source>
+        <translation>Min-p</translation>
     </message>
     <message>
         <source>Words less probable than this share of the most probable word are left out</source>
         <translation>Bỏ qua các từ có xác suất thấp hơn tỷ lệ này so với từ có xác suất cao nhất</translation>
     </message>
     <message>
-        <source>&amp;Repetition penalty</source>
-        <translation>Phạt &amp;lặp</translation>
+        <source>Repetition penalty</source>
+        <translation>Phạt lặp</translation>
     </message>
     <message>
         <source>Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language</source>
         <translation>Làm giảm xác suất của những từ vừa dùng; 1 là không tác động, cao hơn 1,2 nhiều sẽ làm hỏng câu văn</translation>
     </message>
     <message>
-        <source>Penalty looks &amp;back</source>
-        <translation>Phạt n&amp;hìn lại</translation>
+        <source>Penalty looks back</source>
+        <translation>Phạt nhìn lại</translation>
     </message>
     <message>
         <source>How many of the latest tokens count as just used; 0: all of the conversation</source>
         <translation>Bao nhiêu token gần nhất được coi là vừa dùng; 0: mọi token của cuộc trò chuyện</translation>
     </message>
     <message>
-        <source>&amp;Seed</source>
-        <translation>S&amp;eed</translation>
+        <source>Seed</source>
+        <translation>Seed</translation>
     </message>
     <message>
         <source>The same seed, prompt and settings give the same answer; empty or 0: a new seed each time</source>
         <translation>Cùng seed, lời nhắc và thiết lập cho cùng một câu trả lời; để trống hoặc 0: mỗi lần một seed mới</translation>
     </message>
     <message>
-        <source>&amp;Longest answer</source>
-        <translation>Trả lời &amp;dài nhất</translation>
+        <source>Longest answer</source>
+        <translation>Trả lời dài nhất</translation>
     </message>
     <message>
         <source>An answer ends after this many tokens</source>
@@ -6675,20 +6700,16 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Điều mà mọi câu trả lời trong cuộc trò chuyện này cần tuân theo</translation>
     </message>
     <message>
-        <source>S&amp;ystem prompt</source>
-        <translation>Lời nhắ&amp;c hệ thống</translation>
+        <source>System prompt</source>
+        <translation>Lời nhắc hệ thống</translation>
     </message>
     <message>
         <source>A system prompt to begin with</source>
         <translation>Một lời nhắc hệ thống để bắt đầu</translation>
     </message>
     <message>
-        <source>System prompt</source>
-        <translation>Lời nhắc hệ thống</translation>
-    </message>
-    <message>
-        <source>Beam &amp;width</source>
-        <translation>Độ &amp;rộng chùm</translation>
+        <source>Beam width</source>
+        <translation>Độ rộng chùm</translation>
     </message>
     <message>
         <source>How many answers are followed side by side; the most probable one is shown, at once and without chance. Costs time and memory in proportion</source>
@@ -6712,6 +6733,25 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
         <translation>Không lưu được cài đặt vào %1: những gì thay đổi bây giờ sẽ mất khi đóng chương trình.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SizeSpinBox</name>
+    <message>
+        <source>%1 is too much here: the most is %2.</source>
+        <translation>%1 là quá nhiều ở đây: tối đa là %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too little here: the least is %2.</source>
+        <translation>%1 là quá ít ở đây: tối thiểu là %2.</translation>
+    </message>
+    <message>
+        <source>“%1” is not a size. Write it as 600 MiB or %2 GiB.</source>
+        <translation>“%1” không phải là kích thước. Hãy viết 600 MiB hoặc %2 GiB.</translation>
+    </message>
+    <message>
+        <source>“%1” is not a number.</source>
+        <translation>“%1” không phải là số.</translation>
     </message>
 </context>
 <context>
@@ -6853,14 +6893,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>%1, slider</source>
         <translation>%1, thanh trượt</translation>
     </message>
-    <message>
-        <source> GiB</source>
-        <translation> GiB</translation>
-    </message>
-    <message>
-        <source> MiB</source>
-        <translation> MiB</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::WhatIfPanel</name>
@@ -6869,16 +6901,16 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Dự báo</translation>
     </message>
     <message>
-        <source>&amp;Forecast</source>
-        <translation>&amp;Dự báo</translation>
+        <source>Forecast</source>
+        <translation>Dự báo</translation>
     </message>
     <message>
-        <source>&amp;Cancel</source>
-        <translation>Hủ&amp;y</translation>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
     </message>
     <message>
-        <source>&amp;Edit a copy…</source>
-        <translation>Sửa &amp;bản sao…</translation>
+        <source>Edit a copy…</source>
+        <translation>Sửa bản sao…</translation>
     </message>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>
@@ -7005,16 +7037,12 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>không thể</translation>
     </message>
     <message>
-        <source>&amp;GPUs</source>
-        <translation>&amp;GPU</translation>
+        <source>GPUs</source>
+        <translation>GPU</translation>
     </message>
     <message>
-        <source>&amp;VRAM</source>
-        <translation>&amp;VRAM</translation>
-    </message>
-    <message>
-        <source>&amp;Machines</source>
-        <translation>&amp;Máy</translation>
+        <source>Machines</source>
+        <translation>Máy</translation>
     </message>
     <message>
         <source>GPU whose VRAM and machines are varied</source>
@@ -7041,10 +7069,6 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>%1 GB/s, %2 µs a message</source>
         <translation>%1 GB/s, %2 µs mỗi thông điệp</translation>
-    </message>
-    <message>
-        <source>Mac&amp;hines</source>
-        <translation>Số m&amp;áy</translation>
     </message>
     <message>
         <source>Of each machine</source>

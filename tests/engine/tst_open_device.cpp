@@ -2,6 +2,7 @@
 
 #include <QTest>
 
+#include "engine/device/byte_size.h"
 #include "engine/device/hardware.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
@@ -108,6 +109,10 @@ void TestOpenDevice::bytes_with_units_data() {
     QTest::newRow("GiB") << "6GiB" << (6ull << 30);
     QTest::newRow("fraction") << "1.5GiB" << (3ull << 29);
     QTest::newRow("blank") << "6 GiB" << (6ull << 30);
+    QTest::newRow("small letters") << "6 gib" << (6ull << 30);
+    QTest::newRow("a letter") << "1.5g" << (3ull << 29);
+    QTest::newRow("GB") << "6GB" << 6'000'000'000ull;
+    QTest::newRow("fraction of MB") << "0.5 mb" << 500'000ull;
     QTest::newRow("TiB") << "2TiB" << (2ull << 40);
     QTest::newRow("largest") << "18446744073709551615" << ~0ull;
 }
@@ -128,8 +133,9 @@ void TestOpenDevice::bytes_that_are_none_data() {
                              "1e9",
                              "1.5",
                              "1.5B",
-                             "6GB",
-                             "6gib",
+                             "6Gi",
+                             "6 GiBs",
+                             "6 pounds",
                              "6GiB ",
                              " 6GiB",
                              "0x10",

@@ -14,10 +14,11 @@ namespace offstage::test {
 // What a test sets and reads; any thread.
 struct ReplanStage {
     std::mutex mutex;
-    std::string previewProblem;  // empty: there is a preview
-    bool finishes = true;        // false: a re-plan stays under way until it is cancelled or this turns true
-    std::string failure;         // of a re-plan; empty: it is done
-    std::string note;            // of one that is done
+    std::string previewProblem;        // empty: there is a preview
+    bool finishes = true;              // false: a re-plan stays under way until it is cancelled or this turns true
+    std::string failure;               // of a re-plan; empty: it is done
+    std::string note;                  // of one that is done
+    bool finishesExpertFirst = false;  // a cancelled one goes on until this turns false
     int previews = 0;
     std::int64_t measuredSteps = 0;  // of a preview
     std::int64_t quantized = 0;
@@ -131,12 +132,14 @@ class ReplanSession : public engine::Session {
     }
     void cancel_replan() override {
         const std::lock_guard lock(m_stage->mutex);
-        if (!m_reports.empty()) {
-            m_reports.back().state = engine::ReplanState::kCancelled;
-        }
+        m_cancelled = !m_reports.empty();
     }
     std::vector<engine::ReplanReport> replans() const override {
         const std::lock_guard lock(m_stage->mutex);
+        if (m_cancelled && !m_stage->finishesExpertFirst) {
+            m_cancelled = false;
+            m_reports.back().state = engine::ReplanState::kCancelled;
+        }
         return m_reports;
     }
     void advance(std::stop_token) override {
@@ -166,8 +169,9 @@ class ReplanSession : public engine::Session {
   private:
     std::unique_ptr<engine::Session> m_inner;
     std::shared_ptr<ReplanStage> m_stage;
-    std::vector<engine::ReplanReport> m_reports;
-    engine::PreviewFn m_waiting;  // answered on the thread that generates, as the engine does
+    mutable std::vector<engine::ReplanReport> m_reports;
+    mutable bool m_cancelled = false;  // not yet obeyed
+    engine::PreviewFn m_waiting;       // answered on the thread that generates, as the engine does
     std::uint64_t m_vram = 0, m_ram = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QToolButton>
+#include <QTranslator>
 #include <QWheelEvent>
 
 #include "tests/ui/window_fixture.h"
@@ -327,6 +328,39 @@ class TestChatView : public QObject {
         QVERIFY(!s.button(2, QStringLiteral("The next branch")));
     }
 
+    // The figures of what there was were painted over what was being written.
+    void answer_goneOnWith_hidesItsFiguresUntilItEnds() {
+        QList<Message> messages = conversation(4);
+        messages[3].state = Message::State::Stopped;
+        Shown s(messages);
+        QVERIFY(s.button(4, QStringLiteral("Figures"))->isVisible());
+        messages[3].state = Message::State::Streaming;
+        s.model.edit(4, [&messages](Message& m) { m = messages[3]; });
+        QTRY_VERIFY(!s.button(4, QStringLiteral("Figures"))->isVisible());
+        messages[3].state = Message::State::Done;
+        s.model.edit(4, [&messages](Message& m) { m = messages[3]; });
+        QTRY_VERIFY(s.button(4, QStringLiteral("Figures"))->isVisible());
+    }
+
+    void notes_ofTheHistory_areInThePersonsLanguage() {
+        QList<Message> messages = conversation(4);
+        messages[1].note = QString::fromUtf8(kClosedWhileWriting);
+        messages[3].note = QString::fromUtf8(kClosedBefore);
+        class German : public QTranslator {
+            QString translate(const char* context, const char* text, const char*, int) const override {
+                return QLatin1String(context) == QLatin1String("History")
+                           ? QStringLiteral("DE ") + QString::fromUtf8(text)
+                           : QString();
+            }
+            bool isEmpty() const override { return false; }
+        } german;
+        QVERIFY(QCoreApplication::installTranslator(&german));
+        Shown s(messages);
+        const auto caption = [&s](MessageId id) { return s.view->messageWidget(id)->caption(); };
+        QCOMPARE(caption(2), QStringLiteral("DE Offstage was closed while this was being written"));
+        QVERIFY(caption(4).startsWith(QStringLiteral("DE Offstage was closed before")));
+    }
+
     void answer_buttons_askForWhatTheySay() {
         QList<Message> messages = conversation(4);
         messages[3].state = Message::State::Stopped;
@@ -347,7 +381,7 @@ class TestChatView : public QObject {
         QCOMPARE(timeline[0][0].value<MessageId>(), MessageId(4));
     }
 
-    void edit_ctrlEnterSends_escLeaves() {
+    void edit_enterSends_shiftEnterBreaksTheLine_escLeaves() {
         Shown s(conversation(4));
         QSignalSpy edited(s.view.get(), &ConversationView::promptEdited);
         s.view->startEditing(3);
@@ -359,9 +393,12 @@ class TestChatView : public QObject {
         QVERIFY(edited.isEmpty());
         s.view->startEditing(3);
         QTest::keyClicks(&widget->editor()->edit(), QStringLiteral(" now"));
-        QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return, Qt::ShiftModifier);
+        QTest::keyClicks(&widget->editor()->edit(), QStringLiteral("then"));
+        QVERIFY(edited.isEmpty());
+        QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return);
         QCOMPARE(edited.size(), 1);
-        QCOMPARE(edited[0][1].toString(), s.model.find(3)->text + QStringLiteral(" now"));
+        QCOMPARE(edited[0][1].toString(), s.model.find(3)->text + QStringLiteral(" now\nthen"));
         QVERIFY(widget->editor());  // until somebody has taken it
         s.view->refuseEdit(3, QStringLiteral("not now"));
         QCOMPARE(widget->editor()->hint(), QStringLiteral("not now"));

@@ -258,7 +258,7 @@ class TestChatViewText : public QObject {
         body.resize(600, body.layoutFor(600));
         QSignalSpy picked(&body, &MessageBody::tokenPicked);
         const int y = body.yOfSource(source.indexOf(u's')) + 8;
-        QTest::mouseClick(&body, Qt::LeftButton, Qt::AltModifier, QPoint(3, y));
+        QTest::mouseClick(&body, Qt::LeftButton, Qt::ControlModifier, QPoint(3, y));
         QCOMPARE(picked.size(), 1);
         QCOMPARE(source.mid(picked[0][0].toInt(), 4), QStringLiteral("some"));
         for (const QString& word : {QStringLiteral("bold"), QStringLiteral("words")}) {

@@ -147,13 +147,23 @@ class TestHistoryStore : public QObject {
         QCOMPARE(store.load(1).messages.first().text, QStringLiteral("begin middle end"));
         Sql sql(f.file());
         QCOMPARE(sql(QStringLiteral("SELECT text FROM messages")).toString(), QStringLiteral("begin"));
-        QCOMPARE(store.settle(5, QStringLiteral("cut")), 1);
+        QCOMPARE(store.settle(5), 1);
         const Message settled = store.load(1).messages.first();
         QCOMPARE(settled.text, QStringLiteral("begin middle end"));
         QVERIFY(settled.state == Message::State::Stopped);
-        QCOMPARE(settled.note, QStringLiteral("cut"));
+        QCOMPARE(settled.note, QString::fromUtf8(kClosedWhileWriting));
         QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM journal")).toInt(), 0);
-        QCOMPARE(store.settle(5, QStringLiteral("cut")), 0);
+        QCOMPARE(store.settle(5), 0);
+    }
+
+    void settle_answerNeverBegun_saysThatItWasNotAnswered() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        Message queued = answer(QString(), 0, Message::State::Waiting);
+        queued.id = 2;
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))}, change::PutMessage{1, queued}}, 5);
+        QCOMPARE(store.settle(5), 1);
+        QCOMPARE(store.load(1).messages.first().note, QString::fromUtf8(kClosedBefore));
     }
 
     // ---------------------------------------------------------------- search

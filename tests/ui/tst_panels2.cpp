@@ -8,6 +8,7 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QMainWindow>
 #include <QPlainTextEdit>
 #include <QProgressBar>
@@ -30,10 +31,12 @@
 #include "ui/panels/format_categories.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/memory_rows.h"
+#include "ui/panels/picture_dialog.h"
 #include "ui/panels/precision_fields.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/plot_colors.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
@@ -42,6 +45,7 @@ using namespace offstage::ui;
 
 namespace {
 
+constexpr quint64 kMiB = quint64{1} << 20;
 constexpr quint64 kGiB = quint64{1} << 30;
 
 // An engine with a model, and whatever panel looks at it.
@@ -225,8 +229,14 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.progress().maximum(), 40);
         QVERIFY(!panel.applyButton().isEnabled());
         picture(panel, QStringLiteral("budget-moving"));
+        bench.with([](ReplanStage& s) { s.finishesExpertFirst = true; });
         QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        // Said at once, though the engine takes its time.
+        QVERIFY(!panel.cancelButton().isEnabled());
+        QVERIFY(panel.progress().format().contains(QStringLiteral("Going back")));
+        bench.with([](ReplanStage& s) { s.finishesExpertFirst = false; });
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
+        QVERIFY(panel.cancelButton().isEnabled());
         QCOMPARE(panel.inForce().ramBytes, 20 * kGiB);
         QVERIFY(!panel.undoButton().isEnabled());
     }
@@ -351,7 +361,66 @@ class TestPanels2 : public QObject {
         QCOMPARE(changed.size(), 2);
         slider.setByteRange(0, kGiB);
         QCOMPARE(slider.bytes(), kGiB);
-        QVERIFY(slider.spin().suffix().contains(QStringLiteral("MiB")));
+        QVERIFY(slider.spin().text().contains(QStringLiteral("MiB")));
+    }
+
+    void slider_typedSizes_areTakenOrRefused_data() {
+        QTest::addColumn<QString>("language");
+        QTest::addColumn<QString>("typed");
+        QTest::addColumn<quint64>("bytes");  // 0: refused
+        const auto row = [](const char* language, const char* typed, quint64 bytes) {
+            QTest::addRow("%s: %s", language, typed)
+                << QString::fromLatin1(language) << QString::fromUtf8(typed) << bytes;
+        };
+        row("en", "600MiB", 600 * kMiB);
+        row("en", "0.05 GiB", static_cast<quint64>(std::llround(0.05 * static_cast<double>(kGiB))));
+        row("en", "60000KiB", 60000 * 1024);
+        row("en", "600 mb", 600'000'000);
+        row("en", "2", 2 * kGiB);
+        row("en", "1,5", 3 * kGiB / 2);
+        row("en", "1,024 MiB", kGiB);
+        row("de", "1,5 GiB", 3 * kGiB / 2);
+        row("de", "1.5 GiB", 3 * kGiB / 2);
+        row("de", "1.024 MiB", kGiB);
+        row("en", "17 GiB", 0);
+        row("en", "1 MiB", 0);
+        row("en", "many", 0);
+        row("en", "6 pounds", 0);
+        row("en", "-1", 0);
+        row("en", "", 0);
+    }
+
+    // "600MiB" became 6.00 GiB, what was not understood the old number, and nobody was told.
+    void slider_typedSizes_areTakenOrRefused() {
+        QFETCH(QString, language);
+        QFETCH(QString, typed);
+        QFETCH(quint64, bytes);
+        ValueSlider slider(QStringLiteral("VRAM"));
+        slider.setLocale(QLocale(language));
+        slider.setByteRange(24 * kMiB, 16 * kGiB);
+        slider.setBytes(6 * kGiB);
+        QSignalSpy changed(&slider, &ValueSlider::changed);
+        slider.show();
+        slider.spin().selectAll();
+        QTest::keyClick(&slider.spin(), Qt::Key_Delete);
+        QTest::keyClicks(&slider.spin(), typed);
+        QCOMPARE(slider.spin().text(), typed);  // no key is swallowed
+        QTest::keyClick(&slider.spin(), Qt::Key_Return);
+        if (bytes > 0) {
+            QCOMPARE(slider.bytes(), bytes);
+            QCOMPARE(changed.size(), 1);
+            QVERIFY(slider.spin().refusal().isEmpty());
+            // Nor does leaving the box change what it shows rounded.
+            QTest::keyClick(&slider.spin(), Qt::Key_Return);
+            QCOMPARE(slider.bytes(), bytes);
+            return;
+        }
+        QCOMPARE(slider.bytes(), 6 * kGiB);
+        QCOMPARE(changed.size(), 0);
+        QVERIFY(!slider.spin().refusal().isEmpty());
+        QVERIFY2(slider.spin().refusal().contains(typed), qPrintable(slider.spin().refusal()));
+        QTest::keyClicks(&slider.spin(), QStringLiteral("8"));
+        QVERIFY(slider.spin().refusal().isEmpty());
     }
 
     // A limit that is no round number of what the spin box shows is kept to the byte, whoever goes there.
@@ -851,27 +920,46 @@ class TestPanels2 : public QObject {
         QVERIFY(!why.isEmpty());
     }
 
-    void pictures_areOfEachDock() {
+    // Every panel was grabbed, with the titles of conversations and the system prompt.
+    void pictures_areOfThePlotsThatArePicked() {
         QMainWindow window;
         QList<QDockWidget*> docks;
-        for (const char* name : {"experts", "log panel"}) {
-            auto* dock = new QDockWidget(QLatin1String(name), &window);
-            dock->setObjectName(QLatin1String(name));
-            dock->setWidget(new QPushButton(QLatin1String(name)));
-            window.addDockWidget(Qt::RightDockWidgetArea, dock);
-            docks << dock;
-        }
-        window.tabifyDockWidget(docks[0], docks[1]);
+        const auto dock = [&](const QString& title, QWidget* content) {
+            docks << new QDockWidget(title, &window);
+            docks.back()->setWidget(content);
+            window.addDockWidget(Qt::RightDockWidgetArea, docks.back());
+        };
+        const auto bars = [](const QString& name, int n) {
+            auto* plot = new BarPlot;
+            plot->setAccessibleName(name);
+            BarPlot::Bars data;
+            for (int i = 0; i < n; ++i) {
+                data.names << QString::number(i);
+                data.values.push_back(3.0);
+            }
+            plot->setBars(data);
+            return plot;
+        };
+        dock(QStringLiteral("Sampling"), new QPlainTextEdit(QStringLiteral("A secret system prompt")));
+        dock(QStringLiteral("Cache"), bars(QStringLiteral("Hit rate"), 2));
+        dock(QStringLiteral("Dispatch"), bars(QStringLiteral("Times"), 2));
+        dock(QStringLiteral("Budget"), bars(QStringLiteral("Nothing"), 0));
         window.show();
+        PictureDialog dialog(plotsOf(docks), QStringLiteral("a model · a GPU · a plan"));
+        QCOMPARE(dialog.list().count(), 2);
+        dialog.list().item(1)->setCheckState(Qt::Unchecked);
         const QTemporaryDir folder;
-        const QStringList paths = savePanelPictures(docks, folder.path());
-        QCOMPARE(paths.size(), 2);
-        QVERIFY(paths[1].endsWith(QStringLiteral("log-panel.png")));
-        for (const QString& path : paths) {
-            QVERIFY(!QImage(path).isNull());
-        }
+        QSignalSpy saved(&dialog, &PictureDialog::saved);
+        const QSize before = dialog.chosen()[0].plot->size();
+        dialog.saveIn(folder.path());
+        QCOMPARE(saved.size(), 1);
+        QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList(QStringLiteral("Cache-Hit-rate.png")));
+        const QImage image(folder.filePath(QStringLiteral("Cache-Hit-rate.png")));
+        QVERIFY(image.width() > 2400 && image.height() > 1350);  // whatever room the window left it
+        QCOMPARE(plotsOf(docks)[0].plot->size(), before);
+        picture(dialog, QStringLiteral("pictures-dialog"));
         QString why;
-        QVERIFY(savePanelPictures(docks, QStringLiteral("/nowhere/at/all"), &why).isEmpty());
+        QVERIFY(savePlots(plotsOf(docks), {}, QStringLiteral("/nowhere/at/all"), &why).isEmpty());
         QVERIFY(!why.isEmpty());
     }
 };

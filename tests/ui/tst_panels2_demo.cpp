@@ -1,7 +1,6 @@
 // Budget, What if and the fit view on the real engine and the demo model, with an emulated GPU.
 
 #include <QComboBox>
-#include <QDoubleSpinBox>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
@@ -22,6 +21,7 @@
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;

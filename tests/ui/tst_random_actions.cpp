@@ -157,7 +157,7 @@ class Restless {
             return;
         }
         closeMenusSoon();
-        QTest::mouseClick(widget, button, below(3) == 0 ? Qt::AltModifier : Qt::NoModifier, at);
+        QTest::mouseClick(widget, button, below(3) == 0 ? Qt::ControlModifier : Qt::NoModifier, at);
     }
 
     void command() {

@@ -12,7 +12,7 @@
 #include "ui/load/open_model_dialog.h"
 #include "ui/plot/heat_map.h"
 #include "ui/settings/sampling_panel.h"
-#include "ui/widgets/wheel_guard.h"
+#include "ui/widgets/input_guard.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -61,7 +61,7 @@ class TestWheel : public QObject {
     void init() { QSettings().clear(); }
 
     void settings_withoutTheFocus_letThePanelScroll() {
-        const WheelGuard guard(*qApp);
+        const InputGuard guard(*qApp);
         Scrolled s;
         auto* spin = s.add<QSpinBox>();
         auto* number = s.add<QDoubleSpinBox>();

@@ -4,6 +4,8 @@
 #include <QAbstractItemModelTester>
 #include <QAction>
 #include <QClipboard>
+#include <QComboBox>
+#include <QDir>
 #include <QDropEvent>
 #include <QElapsedTimer>
 #include <QLabel>
@@ -12,12 +14,15 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScreen>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 #include <QUrl>
+#include <QWindow>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
@@ -28,6 +33,7 @@
 #include "ui/chat/suggested_prompts.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/load_banner.h"
+#include "ui/panels/budget_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
 
@@ -188,6 +194,28 @@ class TestWindow : public QObject {
             QVERIFY(f.last().text.size() < 40'000);
         }
         QVERIFY(!f.stage->generating);
+    }
+
+    void esc_inADropDown_closesItAlone() {
+        WindowFixture f(slow());
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().text.size() > 10);
+        f.window->showPanel(QStringLiteral("budget"));
+        QComboBox& box = f.window->budgetPanel().form().kv();
+        QTRY_VERIFY(box.isVisible());
+        box.setFocus();
+        box.showPopup();
+        QTRY_VERIFY(QApplication::activePopupWidget() != nullptr);
+        QTest::keyClick(QApplication::activePopupWidget()->windowHandle(), Qt::Key_Escape);
+        QTRY_VERIFY(QApplication::activePopupWidget() == nullptr);
+        QTest::qWait(50);
+        QCOMPARE(f.state(), State::Generating);
+        QCOMPARE(f.last().state, Message::State::Streaming);
+        QApplication::setActiveWindow(f.window.get());  // as a window manager does
+        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        QTRY_COMPARE(f.state(), State::Ready);
     }
 
     void stop_button_doesTheSame() {
@@ -484,6 +512,48 @@ class TestWindow : public QObject {
         settings.setValue(QStringLiteral("sampling/topK"), -5);
         settings.setValue(QStringLiteral("sampling/topP"), 17);
         QVERIFY(readSampling(settings) == defaultSampling());
+    }
+
+    void start_beginsWithTheLastModel_notWithOneThatEndedTheProgram() {
+        QTemporaryDir models;
+        const QString demo = models.filePath(QStringLiteral("demo")), own = models.filePath(QStringLiteral("own"));
+        QVERIFY(QDir().mkpath(demo) && QDir().mkpath(own));
+        const auto begins = [&demo] { return WindowFixture({}, demo).window->modelToBeginWith(); };
+        QCOMPARE(begins(), demo);
+        {
+            WindowFixture f({}, demo);
+            f.openAndWait(own);
+        }
+        QCOMPARE(begins(), own);
+        {
+            WindowFixture f({}, demo);
+            f.openAndWait(demo);
+        }
+        QCOMPARE(begins(), demo);
+        {
+            WindowFixture f({}, demo);
+            f.openAndWait(own);
+        }
+        QSettings().setValue(QStringLiteral("model/opening"), own);  // as a program leaves it that ends there
+        QCOMPARE(begins(), demo);
+        QSettings().remove(QStringLiteral("model/opening"));
+        QCOMPARE(begins(), own);
+        QVERIFY(QDir(own).removeRecursively());
+        QCOMPARE(begins(), demo);
+    }
+
+    void window_largerThanTheScreen_isMadeToFit() {
+        WindowFixture f;
+        const QRect room = f.window->screen()->availableGeometry();
+        f.window->resize(2 * room.size());
+        f.window->move(room.topLeft() - QPoint(300, 300));
+        f.window->fitToScreen();
+        QVERIFY(f.window->width() <= room.width() && f.window->height() < room.height());
+        QVERIFY(room.contains(f.window->pos()));
+        const QSize fits = f.window->size() - QSize(40, 30);
+        f.window->resize(fits);
+        f.window->fitToScreen();
+        QCOMPARE(f.window->size(), fits);
     }
 
     void recent_keepsTenLatestFirst() {

@@ -10,6 +10,7 @@
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/format.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/dispatch_panel.h"
@@ -20,6 +21,7 @@
 #include "ui/plot/stacked_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_action.h"
+#include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
@@ -138,6 +140,10 @@ class TestWindowPanels : public QObject {
         const qsizetype written = last().text.size();
         QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(budget().notice().contains(QStringLiteral("In force")), 40'000);
+        // The tool bar had the old budget until the answer ended.
+        QTRY_VERIFY2(m_window->hardwareText().contains(bytesText(budget().form().vram().bytes())),
+                     qPrintable(m_window->hardwareText()));
+        QVERIFY(m_window->engine().state() == State::Generating);
         m_window->showPanel(QStringLiteral("experts"));
         QTRY_VERIFY_WITH_TIMEOUT(residents() > before, 10'000);
         QTRY_VERIFY(last().text.size() > written);

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include <QCoreApplication>
 #include <QList>
 #include <QMetaType>
 #include <QString>
@@ -57,6 +58,15 @@ struct Message {
     std::optional<AnswerFigures> figures;
     Problem problem;  // of Kind::Problem
 };
+
+// Notes that the history gives to answers. They are stored in English: who reads them later may speak another language.
+inline constexpr char kClosedWhileWriting[] =
+    QT_TRANSLATE_NOOP("History", "Offstage was closed while this was being written");
+inline constexpr char kClosedBefore[] = QT_TRANSLATE_NOOP("History", "Offstage was closed before this was answered");
+// As the person reads it.
+inline QString noteText(const QString& note) {
+    return QCoreApplication::translate("History", note.toUtf8().constData());
+}
 
 }  // namespace offstage::ui
 

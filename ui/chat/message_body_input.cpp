@@ -124,7 +124,7 @@ void MessageBody::mousePressEvent(QMouseEvent* event) {
         return;
     }
     const Place place = placeAt(event->position().toPoint());
-    if ((event->modifiers() & Qt::AltModifier) != 0) {
+    if ((event->modifiers() & Qt::ControlModifier) != 0) {  // Alt and a click belong to many window managers
         const qsizetype source = sourceAt(event->position().toPoint());
         if (source >= 0) {
             m_anchor = m_caret = place;
@@ -250,7 +250,7 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
     menu->addAction(tr("Copy the whole &message"), this, [this] { QGuiApplication::clipboard()->setText(m_source); });
     if (!m_isPlain) {
         const qsizetype source = sourceAt(event->pos());
-        QAction* pick = menu->addAction(tr("&Pick this token"), this, [this, source] { Q_EMIT tokenPicked(source); });
+        QAction* pick = menu->addAction(tr("Show its &experts"), this, [this, source] { Q_EMIT tokenPicked(source); });
         pick->setEnabled(source >= 0);
     }
     const QString anchor = formatAt(event->pos()).anchorHref();

@@ -28,17 +28,18 @@ MessageEditor::MessageEditor(const QString& text, QWidget* parent)
     : QFrame(parent),
       m_edit(new QPlainTextEdit(text, this)),
       m_send(new QPushButton(tr("Send as a new branch"), this)),
-      m_leave(new QPushButton(tr("Leave"), this)),
+      m_leave(new QPushButton(tr("Cancel"), this)),
       m_hint(new QLabel(this)) {
     m_edit->setFrameShape(QFrame::NoFrame);
     m_edit->setAccessibleName(tr("Edit your message"));
-    m_edit->setAccessibleDescription(tr("Ctrl+Enter sends it as a new branch, Esc leaves it as it was"));
+    m_edit->setAccessibleDescription(
+        tr("Enter sends it as a new branch, Shift and Enter begins a new line, Esc leaves it as it was"));
     m_edit->setTabChangesFocus(true);
     m_edit->viewport()->setAutoFillBackground(false);
     m_edit->moveCursor(QTextCursor::End);
     m_edit->installEventFilter(this);
     m_send->setAccessibleName(m_send->text());
-    m_send->setToolTip(tr("Ctrl+Enter"));
+    m_send->setToolTip(tr("Enter"));
     m_send->setDefault(true);
     m_leave->setAccessibleName(tr("Leave the message as it was"));
     m_leave->setToolTip(tr("Esc"));
@@ -96,7 +97,13 @@ bool MessageEditor::eventFilter(QObject* watched, QEvent* event) {
     if (press || event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
         const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
-        if (key->key() == Qt::Key_Escape || (enter && (key->modifiers() & Qt::ControlModifier) != 0)) {
+        const bool newLine = (key->modifiers() & Qt::ShiftModifier) != 0;
+        if (enter && newLine && press) {
+            m_edit->textCursor().insertBlock();  // a paragraph, not the line separator that Qt would insert
+            m_edit->ensureCursorVisible();
+            return true;
+        }
+        if (key->key() == Qt::Key_Escape || (enter && !newLine)) {
             event->accept();
             if (press && enter) {
                 accept();

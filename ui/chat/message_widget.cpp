@@ -89,11 +89,12 @@ void MessageWidget::setMessage(const Message& message) {
     if (complete) {
         m_body->setAccessibleDescription(message.text);
     }
-    m_caption->setText(message.note);
+    m_caption->setText(noteText(message.note));
     m_caption->setVisible(!message.note.isEmpty());
     refreshBranches();
     refreshActions();
-    const bool hasFigures = message.figures && message.figures->tokensIn > 0;
+    // While more is written they are of what there was before.
+    const bool hasFigures = complete && message.figures && message.figures->tokensIn > 0;
     if (hasFigures && !m_figures) {
         m_figures = makeButton({}, {});
         m_figures->setToolButtonStyle(Qt::ToolButtonTextOnly);
@@ -107,6 +108,10 @@ void MessageWidget::setMessage(const Message& message) {
         m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
     }
     Q_EMIT heightChanged();
+}
+
+QString MessageWidget::caption() const {
+    return m_caption->text();
 }
 
 void MessageWidget::appendText(const QString& text) {

@@ -22,6 +22,7 @@ class MessageWidget : public QWidget {
 
     MessageId messageId() const { return m_message.id; }
     MessageBody& body() const { return *m_body; }
+    QString caption() const;                            // "Stopped"; empty: there is none
     MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
     void setMessage(const Message& message);

@@ -423,20 +423,23 @@ void ConversationStore::removeDeleted() {
                                        "AND NOT EXISTS (SELECT 1 FROM sessions)"));
 }
 
-int ConversationStore::settle(quint64 deadSession, const QString& note) {
-    static constexpr char kAnswers[] = "SELECT id FROM messages WHERE session = ?";
+int ConversationStore::settle(quint64 deadSession) {
+    static constexpr char kAnswers[] = "SELECT id, text FROM messages WHERE session = ?";
     static constexpr char kPieces[] = "SELECT text FROM journal WHERE message = ? ORDER BY piece";
     static constexpr char kComplete[] =
         "UPDATE messages SET text = text || ?, state = 'stopped', note = ?, session = NULL WHERE id = ?";
     static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
     static constexpr char kForget[] = "DELETE FROM sessions WHERE id = ?";
-    QVariantList answers;
+    QList<std::pair<QVariant, bool>> answers;  // and whether some of it had been written
     inTransaction(m_database, [&] {
-        forEach(kAnswers, {number(deadSession)}, [&answers](const QSqlQuery& row) { answers.append(row.value(0)); });
-        for (const QVariant& answer : std::as_const(answers)) {
+        forEach(kAnswers, {number(deadSession)}, [&answers](const QSqlQuery& row) {
+            answers.append({row.value(0), !row.value(1).toString().isEmpty()});
+        });
+        for (const auto& [answer, begun] : std::as_const(answers)) {
             QString journaled = QStringLiteral("");
             forEach(kPieces, {answer}, [&journaled](const QSqlQuery& row) { journaled += row.value(0).toString(); });
-            run(kComplete, {journaled, note, answer});
+            const char* const note = begun || !journaled.isEmpty() ? kClosedWhileWriting : kClosedBefore;
+            run(kComplete, {journaled, QString::fromUtf8(note), answer});
             run(kFold, {answer});
         }
         run(kForget, {number(deadSession)});

@@ -44,9 +44,9 @@ class ConversationStore {
     void commit(const QList<Change>& changes, quint64 session);
 
     // ---- sessions: which programs have the file open
-    // Answers that a program left incomplete when it went become Stopped, with what was journaled and `note`. Returns
-    // their number.
-    int settle(quint64 deadSession, const QString& note);
+    // Answers that a program left incomplete when it went become Stopped, with what was journaled and one of the notes
+    // of message.h. Returns their number.
+    int settle(quint64 deadSession);
     // What was deleted and can no longer be taken back, and what is empty. Nothing while a program is on the list of
     // sessions: it may have such a conversation open, and go on with it.
     void removeDeleted();

@@ -162,7 +162,7 @@ bool History::close() {
         // A session that stays on the list has the file checked at the next start.
         m_store->setBusyTimeout(m_busyTimeout);
         if (!m_foundDamage) {
-            m_store->settle(m_session, tr("Offstage was closed while this was being written"));
+            m_store->settle(m_session);
         }
     } catch (const HistoryError&) {
         whole = false;

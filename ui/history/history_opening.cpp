@@ -49,7 +49,7 @@ std::unique_ptr<ConversationStore> openStore(const QString& file, std::chrono::m
         return nullptr;
     }
     for (const quint64 session : std::as_const(gone)) {
-        store->settle(session, HistoryText::tr("Offstage was closed while this was being written"));
+        store->settle(session);
     }
     store->removeDeleted();
     return store;

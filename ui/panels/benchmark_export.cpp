@@ -3,14 +3,10 @@
 #include <cmath>
 
 #include <QCoreApplication>
-#include <QDir>
-#include <QDockWidget>
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QPixmap>
-#include <QRegularExpression>
 
 #include "engine/device/hardware.h"
 #include "engine/statistics.h"
@@ -285,26 +281,6 @@ bool saveBenchmark(const BenchmarkReport& report, const QString& path, QString* 
         *why = Export::tr("The results could not be saved as %1: %2.").arg(path, failure);
     }
     return failure.isEmpty();
-}
-
-QStringList savePanelPictures(const QList<QDockWidget*>& docks, const QString& folder, QString* why) {
-    QStringList paths;
-    static const QRegularExpression notAName(QStringLiteral("[^A-Za-z0-9_-]+"));
-    for (QDockWidget* dock : docks) {
-        if (dock == nullptr || dock->widget() == nullptr) {
-            continue;
-        }
-        QString name = dock->objectName().isEmpty() ? dock->windowTitle() : dock->objectName();
-        name.replace(notAName, QStringLiteral("-"));
-        const QString path = QDir(folder).filePath(name + QStringLiteral(".png"));
-        const QString failure = savePng(path, dock->widget()->grab().toImage());
-        if (failure.isEmpty()) {
-            paths << path;
-        } else if (why != nullptr) {
-            *why = Export::tr("A picture could not be saved as %1: %2.").arg(path, failure);
-        }
-    }
-    return paths;
 }
 
 }  // namespace offstage::ui

@@ -9,8 +9,6 @@
 
 #include "ui/panels/budget_form.h"
 
-class QDockWidget;
-
 namespace offstage::ui {
 
 // What one answer took, under which plan.
@@ -87,9 +85,5 @@ QByteArray benchmarkMarkdown(const BenchmarkReport& report);
 
 // By the ending of the name: .csv, .json, .md. Whole file or none; false with a sentence in `why`.
 bool saveBenchmark(const BenchmarkReport& report, const QString& path, QString* why = nullptr);
-
-// One PNG per dock, named after it, as it looks now; also docks that are hidden behind a tab. Returns the paths; a
-// sentence in `why` where one could not be written.
-QStringList savePanelPictures(const QList<QDockWidget*>& docks, const QString& folder, QString* why = nullptr);
 
 }  // namespace offstage::ui

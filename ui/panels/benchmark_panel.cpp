@@ -59,21 +59,21 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
       m_histogram(new BarPlot),
       m_summary(mutedLabel()),
       m_progress(new QProgressBar),
-      m_cancel(new QPushButton(tr("&Cancel"))),
-      m_export(new QPushButton(tr("&Export…"))),
-      m_pictures(new QPushButton(tr("&Pictures…"))) {
+      m_cancel(new QPushButton(tr("Cancel"))),
+      m_export(new QPushButton(tr("Export…"))),
+      m_pictures(new QPushButton(tr("Pictures…"))) {
     setEmptyText(tr("Open a model to measure its answers, to run scenarios and to compare plans."));
     m_tabs->setDocumentMode(true);
-    m_tabs->addTab(buildAnswers(), tr("&Answers"));
-    m_tabs->addTab(buildScenario(), tr("S&cenario"));
-    m_tabs->addTab(buildCompare(), tr("Two p&lans"));
+    m_tabs->addTab(buildAnswers(), tr("Answers"));
+    m_tabs->addTab(buildScenario(), tr("Scenario"));
+    m_tabs->addTab(buildCompare(), tr("Two plans"));
     fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
     m_progress->setAccessibleName(tr("Progress of the benchmark"));
     m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
     m_export->setToolTip(tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown"));
-    m_pictures->setToolTip(tr("Save a picture of each panel as PNG"));
+    m_pictures->setToolTip(tr("Save pictures of plots as PNG: which ones is asked first"));
     auto* running = new QHBoxLayout;
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
@@ -129,7 +129,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     });
     connect(m_cancel, &QPushButton::clicked, m_runner, &BenchmarkRunner::cancel);
     connect(m_export, &QPushButton::clicked, this, &BenchmarkPanel::askWhereToSave);
-    connect(m_pictures, &QPushButton::clicked, this, &BenchmarkPanel::askWherePicturesGo);
+    connect(m_pictures, &QPushButton::clicked, this, &BenchmarkPanel::picturesRequested);
     connect(m_planB, &BudgetForm::changed, this, &BenchmarkPanel::refreshButtons);
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &BenchmarkPanel::refreshButtons);
     connect(m_answersView->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
@@ -193,7 +193,7 @@ QWidget* BenchmarkPanel::buildScenario() {
                     100'000, 32);
     m_repeats = spinBox(tr("Repeats"), tr("How often it is run"), 1, 100, 3);
     m_seed = spinBox(tr("Seed"), tr("Of words and sampling, also for the comparison of two plans"), 0, 1'000'000, 1);
-    m_run = new QPushButton(tr("&Run"));
+    m_run = new QPushButton(tr("Run"));
     m_run->setToolTip(tr("Run it through the loaded model; the conversation stays as it is"));
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(8);
@@ -203,10 +203,10 @@ QWidget* BenchmarkPanel::buildScenario() {
         grid->addWidget(label, row, at);
         grid->addWidget(field, row, at + 1);
     };
-    add(0, 0, tr("Pro&mpt"), m_in);
-    add(0, 2, tr("Ans&wer"), m_out);
-    add(1, 0, tr("Repea&ts"), m_repeats);
-    add(1, 2, tr("See&d"), m_seed);
+    add(0, 0, tr("Prompt"), m_in);
+    add(0, 2, tr("Answer"), m_out);
+    add(1, 0, tr("Repeats"), m_repeats);
+    add(1, 2, tr("Seed"), m_seed);
     grid->addWidget(m_run, 2, 0, 1, 2);
     grid->setColumnStretch(4, 1);
     m_scenariosView = makeTable(*m_scenarios, tr("Scenario runs"));
@@ -230,7 +230,7 @@ QWidget* BenchmarkPanel::buildCompare() {
     m_compare->setToolTip(tr(
         "Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same seed"));
     auto* row = new QHBoxLayout;
-    auto* label = new QLabel(tr("At m&ost"));
+    auto* label = new QLabel(tr("At most"));
     label->setBuddy(m_maxTokens);
     row->addWidget(label);
     row->addWidget(m_maxTokens);
@@ -432,14 +432,6 @@ void BenchmarkPanel::askWhereToSave() {
                            say(why, Notice::Problem);
                        }
                    });
-}
-
-void BenchmarkPanel::askWherePicturesGo() {
-    auto* dialog = new QFileDialog(this, tr("Folder for the pictures"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    connect(dialog, &QFileDialog::fileSelected, this, &BenchmarkPanel::picturesRequested);
-    dialog->open();
 }
 
 }  // namespace offstage::ui

@@ -71,8 +71,8 @@ class BenchmarkPanel : public Panel {
     BenchmarkReport report() const;
 
   Q_SIGNALS:
-    // "Picture of each panel" was chosen; who knows the docks calls savePanelPictures().
-    void picturesRequested(const QString& folder);
+    // Pictures of plots are wanted: who knows the panels shows a PictureDialog.
+    void picturesRequested();
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;
@@ -89,7 +89,6 @@ class BenchmarkPanel : public Panel {
     void showComparison(const BenchmarkComparison& comparison);
     void refreshButtons();
     void askWhereToSave();
-    void askWherePicturesGo();
 
     BenchmarkTable* m_answers;
     BenchmarkTable* m_scenarios;

@@ -156,12 +156,12 @@ BudgetForm::BudgetForm(QWidget* parent)
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row, 1);
     };
-    addRow(0, tr("&VRAM"), m_vram);
+    addRow(0, tr("VRAM"), m_vram);
     grid->addWidget(m_vramReason, 1, 1);
-    addRow(2, tr("&RAM"), m_ram);
-    addRow(3, tr("Conte&xt"), m_context);
-    addRow(4, tr("&KV cache"), m_kv);
-    addRow(5, tr("&Quality"), m_quality);
+    addRow(2, tr("RAM"), m_ram);
+    addRow(3, tr("Context"), m_context);
+    addRow(4, tr("KV cache"), m_kv);
+    addRow(5, tr("Quality"), m_quality);
     grid->setColumnStretch(1, 1);
 
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {

@@ -40,10 +40,10 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_move(textLabel(tr("What has to be moved"))),
       m_basis(mutedLabel(tr("What the figures rest on"))),
       m_hint(mutedLabel()),
-      m_apply(new QPushButton(tr("&Apply"))),
-      m_undo(new QPushButton(tr("&Undo"))),
-      m_reset(new QPushButton(tr("Re&set"))),
-      m_cancel(new QPushButton(tr("&Cancel"))),
+      m_apply(new QPushButton(tr("Apply"))),
+      m_undo(new QPushButton(tr("Undo"))),
+      m_reset(new QPushButton(tr("Reset"))),
+      m_cancel(new QPushButton(tr("Cancel"))),
       m_progress(new QProgressBar) {
     setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
     m_bars->setOwnScales(true);
@@ -94,7 +94,12 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
         m_form->setSetting(m_inForce);
         formChanged();
     });
-    connect(m_cancel, &QPushButton::clicked, this, [this] { this->engine().cancelReplan(); });
+    connect(m_cancel, &QPushButton::clicked, this, [this] {
+        m_cancelling = true;
+        this->engine().cancelReplan();
+        follow();
+        refreshButtons();
+    });
     connect(&engine, &EngineController::previewed, this,
             [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
                 if (id == m_previewId) {
@@ -325,6 +330,7 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
     }
     m_undoing = isUndo;
     m_replanId = id;
+    m_cancelling = false;
     say({});
     m_progressTimer.start();
     follow();
@@ -348,6 +354,11 @@ void BudgetPanel::follow() {
     if (found->state == State::kWaiting || found->state == State::kMoving) {
         m_progress->setRange(0, static_cast<int>(std::max<std::int64_t>(1, found->requested)));
         m_progress->setValue(static_cast<int>(found->visible));
+        if (m_cancelling) {  // an expert that is being packed is finished first, which may take seconds
+            m_progress->setRange(0, 0);
+            m_progress->setFormat(tr("Going back to the plan before"));
+            return;
+        }
         m_progress->setFormat(tr("%1 of %2 copies, %3 of %4")
                                   .arg(found->visible)
                                   .arg(found->requested)
@@ -360,6 +371,7 @@ void BudgetPanel::follow() {
 void BudgetPanel::finish(const engine::ReplanReport& report) {
     using State = engine::ReplanState;
     m_replanId = 0;
+    m_cancelling = false;
     m_progressTimer.stop();
     const QString why = engineText(report.problem);
     switch (report.state) {
@@ -407,6 +419,8 @@ void BudgetPanel::refreshButtons() {
     const bool moving = m_replanId != 0;
     m_progress->setVisible(moving);
     m_cancel->setVisible(moving);
+    m_cancel->setEnabled(!m_cancelling);
+    m_cancel->setText(m_cancelling ? tr("Cancelling…") : tr("Cancel"));
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
     // Nothing is applied that was not shown first.
     m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting());

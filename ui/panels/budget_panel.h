@@ -86,6 +86,7 @@ class BudgetPanel : public Panel {
     BudgetSetting m_inForce;
     std::vector<BudgetSetting> m_history;      // settings to go back to, the last on top
     std::optional<BudgetSetting> m_previewed;  // what the preview shows
+    bool m_cancelling = false;                 // asked for, not yet there
     bool m_undoing = false;
     bool m_hasModel = false;
     bool m_hasLimits = false;

@@ -203,7 +203,7 @@ QWidget* CachePanel::makeComparison() {
     QFont bold = title->font();
     bold.setBold(true);
     title->setFont(bold);
-    auto* label = new QLabel(tr("&Experts in the cache"));
+    auto* label = new QLabel(tr("Experts in the cache"));
     label->setBuddy(m_slots);
     m_slots->setAccessibleName(tr("Experts in the cache"));
     m_slots->setToolTip(tr("How many experts each policy may keep; at first as many as are on the device now"));
@@ -403,7 +403,7 @@ void CachePanel::refreshControls() {
     const bool any =
         !m_selection.log().steps().empty() && m_selection.log().isOfPresentModel(m_selection.log().steps().back().id);
     const bool running = m_replays->isRunning();
-    m_compare->setText(running ? tr("Cancel") : tr("Co&mpare policies"));
+    m_compare->setText(running ? tr("Cancel") : tr("Compare policies"));
     m_compare->setEnabled(running || (any && engine().model()));
     m_slots->setEnabled(!running);
     m_progress->setVisible(running);

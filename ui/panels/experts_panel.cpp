@@ -30,7 +30,7 @@ constexpr double kFaintest = 0.3;      // brightness of an expert that was not c
 ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     : Panel(engine, parent),
       m_channel(new QComboBox),
-      m_fading(new QCheckBox(tr("&Fade the idle"))),
+      m_fading(new QCheckBox(tr("Fade the idle"))),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
       m_readout(textLabel(tr("Numbers of the chosen expert"))),
@@ -43,7 +43,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_channel->setAccessibleName(tr("What is shown of each expert"));
     m_channel->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_channel->setMinimumContentsLength(6);
-    auto* label = new QLabel(tr("&Show"));
+    auto* label = new QLabel(tr("Show"));
     label->setBuddy(m_channel);
     m_fading->setChecked(true);
     m_fading->setToolTip(tr("Shows experts that were not called lately in a faint colour"));
@@ -57,7 +57,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
            "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_readout->setMinimumHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
-    m_change->setText(tr("C&hange"));
+    m_change->setText(tr("Change"));
     m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
     m_change->setAccessibleName(tr("Change the selected experts"));
     m_change->setPopupMode(QToolButton::InstantPopup);

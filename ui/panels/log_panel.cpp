@@ -28,7 +28,7 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
       m_table(new QTableView),
       m_detail(textLabel(tr("The chosen event"))),
       m_summary(mutedLabel()),
-      m_save(new QPushButton(tr("&Save…"))) {
+      m_save(new QPushButton(tr("Save…"))) {
     m_filter->setSourceModel(&m_log);
     m_kind->setAccessibleName(tr("Kind of events"));
     m_kind->setToolTip(tr("Show events of one kind only"));

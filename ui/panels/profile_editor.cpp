@@ -15,6 +15,7 @@
 #include "ui/engine_text.h"
 #include "ui/save_file.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/size_spin_box.h"
 
 namespace offstage::ui {
 
@@ -35,6 +36,17 @@ QDoubleSpinBox* numberBox(double value, double lo, double hi, int decimals, cons
     return box;
 }
 
+SizeSpinBox* sizeBox(quint64 bytes, double lo, const QString& name, const QString& tip) {
+    auto* box = new SizeSpinBox;
+    box->setUnit(static_cast<quint64>(kProfileGiB), QStringLiteral("GiB"));
+    box->setShownDecimals(2);
+    box->setRange(lo, 1e6);
+    box->setValue(static_cast<double>(bytes) / kProfileGiB);
+    box->setAccessibleName(name);
+    box->setToolTip(tip);
+    return box;
+}
+
 }  // namespace
 
 ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* parent)
@@ -45,10 +57,8 @@ ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* pa
     setWindowTitle(tr("Hardware profile"));
     m_name->setText(tr("%1, changed").arg(QString::fromStdString(profile.name)));
     m_name->setAccessibleName(tr("Name of the profile"));
-    m_memory = numberBox(static_cast<double>(profile.memory_bytes) / kProfileGiB, 0.01, 1e6, 2, tr(" GiB"),
-                         tr("Memory"), tr("Of the GPU in all"));
-    m_reserved = numberBox(static_cast<double>(profile.reserved_bytes) / kProfileGiB, 0, 1e6, 2, tr(" GiB"),
-                           tr("Reserved"), tr("Of the memory, what driver and display take"));
+    m_memory = sizeBox(profile.memory_bytes, 0.01, tr("Memory"), tr("Of the GPU in all"));
+    m_reserved = sizeBox(profile.reserved_bytes, 0, tr("Reserved"), tr("Of the memory, what driver and display take"));
     m_bandwidth =
         numberBox(profile.memory_gbps, 0.1, 1e6, 1, tr(" GB/s"), tr("Memory bandwidth"), tr("As the datasheet has it"));
     m_tflops = numberBox(profile.tflops, 0.01, 1e6, 2, tr(" TFLOP/s"), tr("Arithmetic"),

@@ -11,6 +11,8 @@ class QPushButton;
 
 namespace offstage::ui {
 
+class SizeSpinBox;
+
 // A hardware profile in a form; saved as a new one in the person's own folder. GUI thread only.
 class ProfileEditor : public QDialog {
     Q_OBJECT
@@ -26,7 +28,7 @@ class ProfileEditor : public QDialog {
 
     engine::HardwareProfile profile() const;
     QLineEdit& name() const { return *m_name; }
-    QDoubleSpinBox& memory() const { return *m_memory; }
+    SizeSpinBox& memory() const { return *m_memory; }
     QDoubleSpinBox& bandwidth() const { return *m_bandwidth; }
     QDoubleSpinBox& bus() const { return *m_bus; }
     QString problem() const;
@@ -40,8 +42,8 @@ class ProfileEditor : public QDialog {
   private:
     engine::HardwareProfile m_base;
     QLineEdit* m_name;
-    QDoubleSpinBox* m_memory;
-    QDoubleSpinBox* m_reserved;
+    SizeSpinBox* m_memory;
+    SizeSpinBox* m_reserved;
     QDoubleSpinBox* m_bandwidth;
     QDoubleSpinBox* m_tflops;
     QDoubleSpinBox* m_bus;

@@ -99,9 +99,9 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_profile(new QComboBox),
       m_machines(new QSpinBox),
       m_network(new QComboBox),
-      m_run(new QPushButton(tr("&Forecast"))),
-      m_cancel(new QPushButton(tr("&Cancel"))),
-      m_edit(new QPushButton(tr("&Edit a copy…"))),
+      m_run(new QPushButton(tr("Forecast"))),
+      m_cancel(new QPushButton(tr("Cancel"))),
+      m_edit(new QPushButton(tr("Edit a copy…"))),
       m_progress(new QProgressBar),
       m_tabs(new QTabWidget),
       m_bars(new BarPlot),
@@ -112,9 +112,9 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     showClaim(0);
     m_tabs->setDocumentMode(true);
-    m_tabs->addTab(buildGpus(), tr("&GPUs"));
-    m_tabs->addTab(buildVram(), tr("&VRAM"));
-    m_tabs->addTab(buildMachines(), tr("&Machines"));
+    m_tabs->addTab(buildGpus(), tr("GPUs"));
+    m_tabs->addTab(buildVram(), tr("VRAM"));
+    m_tabs->addTab(buildMachines(), tr("Machines"));
     body().addWidget(buildChoice());
     body().addWidget(buildRunning());
     body().addWidget(m_claim);
@@ -165,7 +165,7 @@ QWidget* WhatIfPanel::buildChoice() {
             Qt::ToolTipRole);
     }
     m_network->setCurrentIndex(m_network->findData(QStringLiteral("10gbe")));
-    auto* label = new QLabel(tr("Mac&hines"));
+    auto* label = new QLabel(tr("Machines"));
     label->setBuddy(m_machines);
 
     const auto rowOf = [](std::initializer_list<QWidget*> widgets, const QWidget* widest) {

@@ -249,6 +249,17 @@ QImage PlotWidget::picture(double ratio) {
     return image;
 }
 
+QImage PlotWidget::pictureOf(QSize size, double ratio) {
+    const QSize kept = this->size();
+    const bool updates = updatesEnabled();
+    setUpdatesEnabled(false);
+    resize(size);
+    QImage image = picture(ratio);
+    resize(kept);
+    setUpdatesEnabled(updates);
+    return image;
+}
+
 // ---------------------------------------------------------------- taking it away
 
 void PlotWidget::copyPicture() {

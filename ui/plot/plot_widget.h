@@ -39,6 +39,9 @@ class PlotWidget : public QWidget {
 
     // The plot without crosshair and focus, on the window's ground; ratio: pixels per unit of the layout.
     QImage picture(double ratio = 2);
+    // The same as if the plot had this size, whatever the window leaves it.
+    QImage pictureOf(QSize size, double ratio = 2);
+    bool hasData() const { return !isEmpty(); }
     // The numbers behind the picture, with a line of headings: all of them, also what is zoomed out of sight.
     virtual QString csv() const = 0;
     void copyPicture();

@@ -77,27 +77,27 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         // A text with a mnemonic is measured with kerning and drawn without.
         label->setMinimumWidth(label->sizeHint().width() + 4);
     };
-    row(tr("S&ystem prompt"), m_promptPreset, tr("A system prompt to begin with"));
+    row(tr("System prompt"), m_promptPreset, tr("A system prompt to begin with"));
     form->addRow(m_prompt);
     m_prompt->setAccessibleName(tr("System prompt"));
-    row(tr("&Preset"), m_preset, tr("A good set of values to begin with"));
+    row(tr("Preset"), m_preset, tr("A good set of values to begin with"));
     form->addRow(m_explanation);
-    row(tr("&Temperature"), m_temperature,
+    row(tr("Temperature"), m_temperature,
         tr("How adventurous: 0 always takes the most probable word, 1 takes words as often as the model believes in "
            "them"));
-    row(tr("Top-&k"), m_topK, tr("Only this many of the most probable words are considered"));
+    row(tr("Top-k"), m_topK, tr("Only this many of the most probable words are considered"));
     row(tr("Top-p"), m_topP,
         tr("Only the most probable words that together have this probability are considered; 1 considers all"));
-    row(tr("&Min-p"), m_minP, tr("Words less probable than this share of the most probable word are left out"));
-    row(tr("&Repetition penalty"), m_repeatPenalty,
+    row(tr("Min-p"), m_minP, tr("Words less probable than this share of the most probable word are left out"));
+    row(tr("Repetition penalty"), m_repeatPenalty,
         tr("Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language"));
-    row(tr("Penalty looks &back"), m_repeatWindow,
+    row(tr("Penalty looks back"), m_repeatWindow,
         tr("How many of the latest tokens count as just used; 0: all of the conversation"));
-    row(tr("&Seed"), m_seed,
+    row(tr("Seed"), m_seed,
         tr("The same seed, prompt and settings give the same answer; empty or 0: a new seed each time"));
-    row(tr("&Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));
+    row(tr("Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));
 
-    row(tr("Beam &width"), m_beamWidth,
+    row(tr("Beam width"), m_beamWidth,
         tr("How many answers are followed side by side; the most probable one is shown, at once and without chance. "
            "Costs time and memory in proportion"));
 

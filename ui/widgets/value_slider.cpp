@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QSlider>
+
+#include "ui/widgets/size_spin_box.h"
 
 namespace offstage::ui {
 
@@ -19,16 +20,13 @@ constexpr double kGiB = 1024.0 * kMiB;
 }  // namespace
 
 ValueSlider::ValueSlider(const QString& name, QWidget* parent)
-    : QWidget(parent), m_slider(new QSlider(Qt::Horizontal)), m_spin(new QDoubleSpinBox) {
+    : QWidget(parent), m_slider(new QSlider(Qt::Horizontal)), m_spin(new SizeSpinBox) {
     m_slider->setRange(0, kPositions);
     m_slider->setPageStep(kPositions / 20);
     m_slider->setSingleStep(kPositions / 100);
     m_slider->setMinimumWidth(60);
     m_slider->setAccessibleName(tr("%1, slider").arg(name));
     m_spin->setAccessibleName(name);
-    m_spin->setKeyboardTracking(false);
-    m_spin->setGroupSeparatorShown(true);
-    m_spin->setAlignment(Qt::AlignRight);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(8);
@@ -36,7 +34,7 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
     row->addWidget(m_spin);
     setFocusProxy(m_spin);
     connect(m_slider, &QSlider::valueChanged, this, &ValueSlider::sliderToSpin);
-    connect(m_spin, &QDoubleSpinBox::valueChanged, this, [this] {
+    connect(m_spin, &SizeSpinBox::valueChanged, this, [this] {
         spinToSlider();
         Q_EMIT changed();
     });
@@ -50,7 +48,10 @@ void ValueSlider::setRange(double lo, double hi, double step, int decimals) {
     m_limits = limits;
     const double kept = value();
     const QSignalBlocker quiet(m_spin);
-    m_spin->setDecimals(decimals);
+    m_spin->setShownDecimals(decimals);
+    if (m_unit == 1) {
+        m_spin->setDecimals(decimals);
+    }
     m_spin->setRange(lo / m_unit, std::max(lo, hi) / m_unit);
     m_spin->setSingleStep(step / m_unit);
     setValue(kept);
@@ -60,7 +61,7 @@ void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
     const double kept = value();
     const bool large = static_cast<double>(hi) >= 8 * kGiB;
     m_unit = large ? kGiB : kMiB;
-    setSuffix(large ? tr(" GiB") : tr(" MiB"));
+    m_spin->setUnit(static_cast<quint64>(m_unit), large ? QStringLiteral("GiB") : QStringLiteral("MiB"));
     const bool small = static_cast<double>(hi) < 256 * kMiB;
     setRange(static_cast<double>(lo), static_cast<double>(hi),
              large   ? kGiB / 4
@@ -68,12 +69,6 @@ void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
                      : 64 * kMiB,
              large ? 2 : 1);
     setValue(kept);
-}
-
-void ValueSlider::setSuffix(const QString& suffix) {
-    if (m_spin->suffix() != suffix) {
-        m_spin->setSuffix(suffix);
-    }
 }
 
 void ValueSlider::setLowestText(const QString& text) {
@@ -120,7 +115,11 @@ void ValueSlider::spinToSlider() {
 
 void ValueSlider::sliderToSpin(int position) {
     const double span = m_spin->maximum() - m_spin->minimum();
-    const double wanted = m_spin->minimum() + span * position / kPositions;
+    const double scale = std::pow(10.0, m_limits.decimals);  // a number that can be read
+    const double wanted = position == 0 ? m_spin->minimum()
+                          : position == kPositions
+                              ? m_spin->maximum()
+                              : std::round((m_spin->minimum() + span * position / kPositions) * scale) / scale;
     {
         const QSignalBlocker quiet(m_spin);
         m_spin->setValue(wanted);

@@ -2,10 +2,11 @@
 
 #include <QWidget>
 
-class QDoubleSpinBox;
 class QSlider;
 
 namespace offstage::ui {
+
+class SizeSpinBox;
 
 // A number that is set roughly with a slider and exactly with a spin box beside it. GUI thread only.
 class ValueSlider : public QWidget {
@@ -19,7 +20,6 @@ class ValueSlider : public QWidget {
     void setRange(double lo, double hi, double step, int decimals);
     // Bytes in a unit that suits the largest: MiB below 8 GiB, GiB from there on; value() stays in bytes.
     void setByteRange(quint64 lo, quint64 hi);
-    void setSuffix(const QString& suffix);
     // Stands in the place of the lowest value.
     void setLowestText(const QString& text);
 
@@ -31,7 +31,7 @@ class ValueSlider : public QWidget {
     double highest() const;
 
     QSlider& slider() const { return *m_slider; }
-    QDoubleSpinBox& spin() const { return *m_spin; }
+    SizeSpinBox& spin() const { return *m_spin; }
 
   Q_SIGNALS:
     void changed();  // by the person
@@ -41,7 +41,7 @@ class ValueSlider : public QWidget {
     void sliderToSpin(int position);
 
     QSlider* m_slider;
-    QDoubleSpinBox* m_spin;
+    SizeSpinBox* m_spin;
     // What the spin box was told last: telling it again would lay its neighbours out anew.
     struct Limits {
         double unit = 0, lo = 0, hi = 0, step = 0;

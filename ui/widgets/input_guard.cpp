@@ -1,9 +1,10 @@
-#include "ui/widgets/wheel_guard.h"
+#include "ui/widgets/input_guard.h"
 
 #include <QAbstractSpinBox>
 #include <QApplication>
 #include <QComboBox>
 #include <QEvent>
+#include <QKeyEvent>
 #include <QSlider>
 
 namespace offstage::ui {
@@ -19,11 +20,11 @@ QWidget* settingOf(QObject* watched) {
 
 }  // namespace
 
-WheelGuard::WheelGuard(QApplication& app, QObject* parent) : QObject(parent) {
+InputGuard::InputGuard(QApplication& app, QObject* parent) : QObject(parent) {
     app.installEventFilter(this);
 }
 
-bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
+bool InputGuard::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Polish) {
         QWidget* setting = settingOf(watched);
         if (setting != nullptr && setting->focusPolicy() == Qt::WheelFocus) {
@@ -35,6 +36,11 @@ bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
             event->ignore();  // goes on to the parent
             return true;
         }
+    }
+    const bool offered = event->type() == QEvent::ShortcutOverride;
+    if (offered && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape && QApplication::activePopupWidget()) {
+        event->accept();  // it comes again as a key press, to the drop-down
+        return true;
     }
     return QObject::eventFilter(watched, event);
 }

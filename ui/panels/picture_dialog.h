@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QDialog>
+#include <QList>
+#include <QString>
+
+class QDockWidget;
+class QListWidget;
+class QPushButton;
+
+namespace offstage::ui {
+
+class PlotWidget;
+
+// A plot of a panel, as it is offered: "Experts: calls of each expert".
+struct OfferedPlot {
+    PlotWidget* plot = nullptr;
+    QString title;
+};
+
+// The plots of these panels that have something to show. Nothing else of a panel is offered: conversations and system
+// prompts are nobody's but the person's.
+QList<OfferedPlot> plotsOf(const QList<QDockWidget*>& docks);
+
+// One PNG per plot, drawn at full size below its title and `about`: model, hardware, plan. Returns the paths; a
+// sentence in `why` where one could not be written.
+QStringList savePlots(const QList<OfferedPlot>& plots, const QString& about, const QString& folder,
+                      QString* why = nullptr);
+
+// Lets the person pick the plots and a folder. GUI thread only.
+class PictureDialog : public QDialog {
+    Q_OBJECT
+
+  public:
+    PictureDialog(QList<OfferedPlot> plots, const QString& about, QWidget* parent = nullptr);
+
+    QListWidget& list() const { return *m_list; }
+    QList<OfferedPlot> chosen() const;
+    void saveIn(const QString& folder);
+
+  Q_SIGNALS:
+    void saved(const QString& sentence);
+
+  private:
+    void askWhere();
+
+    QList<OfferedPlot> m_plots;
+    QString m_about;
+    QListWidget* m_list;
+    QPushButton* m_save;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+
+#include <QDoubleSpinBox>
+#include <QPointer>
+#include <QTimer>
+
+class QLabel;
+
+namespace offstage::ui {
+
+// A number, or a size in bytes that may be typed in any unit: "600MiB", "0,6 GiB", "600 mb". What cannot be understood
+// or lies outside the limits is refused with a sentence beside the box, and the number stays as it was: nothing is
+// changed in silence. GUI thread only.
+class SizeSpinBox : public QDoubleSpinBox {
+    Q_OBJECT
+
+  public:
+    explicit SizeSpinBox(QWidget* parent = nullptr);
+
+    // The number counts units of so many bytes, shown as `text` behind it; 0: it is a plain number.
+    void setUnit(quint64 bytes, const QString& text);
+    // Shown; a number that was typed keeps what it has beyond them.
+    void setShownDecimals(int decimals);
+
+    QValidator::State validate(QString& text, int& position) const override;
+    double valueFromText(const QString& text) const override;
+    QString textFromValue(double value) const override;
+    void fixup(QString& text) const override;
+    QString refusal() const;  // as long as it is shown
+
+  Q_SIGNALS:
+    void refused(const QString& why) const;
+
+  private:
+    std::optional<double> parsed(const QString& text) const;  // in units
+    QString whyNot(const QString& text) const;
+    void showRefusal(const QString& why);
+    void hideRefusal();
+
+    quint64 m_unitBytes = 0;
+    QString m_unit;
+    int m_shownDecimals = 0;
+    // Lies over what is below the box: nothing moves, and a tool tip would go with the focus.
+    QPointer<QLabel> m_note;
+    QTimer m_noteTime;
+};
+
+}  // namespace offstage::ui
