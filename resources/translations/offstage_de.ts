@@ -529,12 +529,12 @@
         <translation>2: SparseMixer wählt zwei</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
-        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or %3</source>
+        <translation>eine Liste aus %1-mal %2 oder %3</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
-        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;, aber die Liste enthält %3</translation>
+        <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <translation>eine Liste aus %1-mal %2 oder %3, aber die Liste enthält %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>

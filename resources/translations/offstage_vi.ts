@@ -529,12 +529,12 @@
         <translation>2: SparseMixer chọn hai</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
-        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or %3</source>
+        <translation>danh sách gồm %1 lần %2 hoặc %3</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
-        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;, nhưng danh sách chứa %3</translation>
+        <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <translation>danh sách gồm %1 lần %2 hoặc %3, nhưng danh sách chứa %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
