@@ -30,6 +30,15 @@ struct FormatRow {
     enum class Kind : std::uint8_t { kOwn, kBlocks, kFile } kind = Kind::kOwn;
 };
 
+// What a model's file has its experts in, and what else they may be kept in.
+struct ExpertFormats {
+    std::string stored = "BF16";    // as people know it: "Q4_K, Q6_K"
+    bool in_blocks = false;         // any other format is made anew from blocks of the file
+    double bits = 16;               // of a weight with its scales, the mean of all experts
+    std::vector<FormatId> smaller;  // those that have fewer bits than that
+    bool operator==(const ExpertFormats&) const = default;
+};
+
 // All of them, by id. They live as long as the program.
 std::span<const FormatRow> format_rows();
 const FormatRow& format_row(FormatId id);

@@ -31,6 +31,7 @@ struct Sentences {
         QT_TR_NOOP("something else"),
         // ---- Files and folders
         QT_TR_NOOP("%1: cannot be opened: %2"),
+        QT_TR_NOOP("%1: is a link to %2, which is missing; expected a file there: fetch it again"),
         QT_TR_NOOP("%1: cannot be read: %2"),
         QT_TR_NOOP("%1: cannot be mapped: %2"),
         QT_TR_NOOP("%1: cannot be examined: %2"),
@@ -65,7 +66,6 @@ struct Sentences {
         QT_TR_NOOP("keys and values that layers share"),
         QT_TR_NOOP("null or \"vision\""),
         QT_TR_NOOP("an object with \"rope_type\" and \"rope_theta\""),
-        QT_TR_NOOP("the weights as they were published, in BF16, F16 or F32"),
         QT_TR_NOOP("%1: \"%2\" asks for rope type %3, which is not supported; expected \"default\", \"yarn\", "
                    "\"longrope\", \"llama3\" or \"proportional\""),
         QT_TR_NOOP(
@@ -86,8 +86,8 @@ struct Sentences {
         QT_TR_NOOP("a list of %1 numbers from 1e-6 to 1e6"),
         QT_TR_NOOP("a list of %1 numbers from 1e-6 to 1e6, but the list holds %2"),
         QT_TR_NOOP("2: SparseMixer chooses two"),
-        QT_TR_NOOP("a list of %1 times %2 or \"full_attention\""),
-        QT_TR_NOOP("a list of %1 times %2 or \"full_attention\", but the list holds %3"),
+        QT_TR_NOOP("a list of %1 times %2 or %3"),
+        QT_TR_NOOP("a list of %1 times %2 or %3, but the list holds %4"),
         QT_TR_NOOP("a multiple of \"linear_num_key_heads\" (%1)"),
         QT_TR_NOOP("a model with at least one layer of \"full_attention\""),
         QT_TR_NOOP("1 or null"),
@@ -611,6 +611,8 @@ struct Sentences {
                    "format that Offstage does not read)"),
         QT_TR_NOOP("%1: holds %2 GGUF models (%3 ...); expected the path of one of them"),
         QT_TR_NOOP("%1: is missing; expected all %2 parts of this model in one folder"),
+        QT_TR_NOOP(
+            "%1: is missing; expected it, because Ollama's %2 is kept in it: fetch it again, \"ollama pull %3\""),
         QT_TR_NOOP("%1: byte %2: %3; expected %4"),
         QT_TR_NOOP("%1 needs %2 bytes, but the file ends after %3, %4 too early"),
         QT_TR_NOOP("a whole file; this one was cut short or is damaged: fetch it again"),
@@ -637,14 +639,16 @@ struct Sentences {
         QT_TR_NOOP("fewer levels"),
         QT_TR_NOOP("%1 is there twice"),
         QT_TR_NOOP("each once"),
-        QT_TR_NOOP("a power of two"),
+        QT_TR_NOOP("a power of two; the file is damaged: fetch it again"),
         QT_TR_NOOP("tensor %1"),
         QT_TR_NOOP("%1 has %2 dimensions"),
         QT_TR_NOOP("at most 4"),
         QT_TR_NOOP("%1 has a dimension of %2"),
         QT_TR_NOOP("fewer than 2^59 weights"),
-        QT_TR_NOOP("%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4"),
-        QT_TR_NOOP("%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold"),
+        QT_TR_NOOP("%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4; the file is "
+                   "damaged: fetch it again"),
+        QT_TR_NOOP("%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; "
+                   "the file is damaged: fetch it again"),
         QT_TR_NOOP("%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a "
                    "whole file; this one was cut short or is damaged: fetch it again"),
         QT_TR_NOOP("a list of lists"),
@@ -670,7 +674,7 @@ struct Sentences {
         QT_TR_NOOP("Tensors of the file that nothing here knows are not used (%1, tensors: %2); the first is %3."),
         QT_TR_NOOP("%1: tensor \"token_embd.weight\" is missing or no matrix; expected the tokens' embedding"),
         QT_TR_NOOP("%1: tensor %2 has dtype %3; expected %4"),
-        QT_TR_NOOP("BF16, F16 or F32"),
+        QT_TR_NOOP("BF16, F16 or F32: take the model in one of these, or a GGUF file of it"),
         QT_TR_NOOP("%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in "
                    "each row of inputs"),
         QT_TR_NOOP("%1: the experts of layer %2 are in several formats, %3 and %4 among them; expected one for all "

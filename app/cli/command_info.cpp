@@ -1,9 +1,14 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "app/cli/commands.h"
+#include "engine/device/cpu_operations.h"
 #include "engine/device/hardware.h"
+#include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
+#include "engine/device/open_device.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
@@ -11,6 +16,7 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/device_products.h"
 #include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
 #include "engine/text/chat_template.h"
@@ -80,6 +86,69 @@ nlohmann::ordered_json to_json(const Products& products) {
         json["byte_inputs_us"] = products.times.byte_inputs_us;
     }
     return json;
+}
+
+// How a device forms products with the blocks that the file has.
+struct DeviceFacts {
+    std::string name;
+    engine::DeviceProducts products;
+    struct Type {
+        std::string name;
+        const char *few, *many;  // inputs of one token, and of many
+    };
+    std::vector<Type> types;  // empty: as the CPU, or no blocks
+
+    std::string text() const {
+        std::string lines = "  products there " + name + ": ";
+        if (products.origin == engine::DeviceProducts::Origin::kNoChoice) {
+            return lines + (types.empty() ? "float32 inputs: the file has no blocks" : "as on the CPU") + "\n";
+        }
+        lines += engine::describe(products) + "\n";
+        for (const Type& type : types) {
+            lines += "                 " + type.name + ": " + type.few +
+                     (type.few == type.many ? " inputs" : std::string(" inputs, of many tokens ") + type.many) + "\n";
+        }
+        return lines;
+    }
+};
+
+// The device is opened; nothing is measured on it.
+DeviceFacts look_at_device(const ModelOptions& options, const Facts& facts) {
+    constexpr std::string_view kEmulated = "emulated:";
+    const engine::LoadRequest request = load_request(options);
+    DeviceFacts found;
+    if (request.device.starts_with(kEmulated)) {  // its products are the CPU's
+        found.name = engine::find_hardware_profile(request.device.substr(kEmulated.size())).name + " (emulated)";
+    } else {
+        kernels::ThreadPool pool(1);
+        engine::CpuOperations host(pool, kernels::GemmMode::kF32);
+        const auto device = engine::open_device(request.device, 0, host);
+        found.name = device->info().name;
+        found.products = engine::known_device_products(*device, request.compute, facts.type,
+                                                       engine::CalibrationCache(engine::calibration_directory()));
+    }
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        const bool is_there = std::any_of(facts.types.begin(), facts.types.end(), [&](const engine::RoleTypes& role) {
+            return std::any_of(role.types.begin(), role.types.end(),
+                               [&](const engine::TypeCount& count) { return count.type == format.name; });
+        });
+        if (!format.is_blocks() || !is_there) continue;
+        found.types.push_back(
+            {format.name, inputs_of(found.products, format.type, false), inputs_of(found.products, format.type, true)});
+    }
+    return found;
+}
+
+nlohmann::ordered_json to_json(const DeviceFacts& device) {
+    auto types = nlohmann::ordered_json::array();
+    const bool chooses = device.products.origin != engine::DeviceProducts::Origin::kNoChoice;
+    for (const DeviceFacts::Type& type : device.types) {
+        if (chooses) types.push_back({{"type", type.name}, {"inputs", type.few}, {"inputs_of_many", type.many}});
+    }
+    return {{"device", device.name},
+            {"device_compute", name_of(device.products)},
+            {"device_compute_origin", engine::describe(device.products)},
+            {"types", types}};
 }
 
 nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
@@ -204,6 +273,8 @@ int run_info(const ModelOptions& options) {
         engine::Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active), facts.type, {});
     const engine::Hardware hardware = engine::detect_hardware();
     const Products products = look_at_products(facts.type);
+    std::optional<DeviceFacts> device;
+    if (!options.device.empty() && options.device != "cpu") device = look_at_device(options, facts);
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
@@ -234,6 +305,7 @@ int run_info(const ModelOptions& options) {
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"compute", to_json(products)},
+                    {"device", device ? to_json(*device) : nlohmann::ordered_json()},
                     {"hardware", to_json(hardware)}});
         return 0;
     }
@@ -257,7 +329,8 @@ int run_info(const ModelOptions& options) {
               << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
-              << products.origin << "\n";
+              << products.origin << "\n"
+              << (device ? device->text() : std::string());
     for (const auto& gpu : hardware.cuda.devices) {
         std::cout << "  GPU            " << gpu.name << ", "
                   << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";

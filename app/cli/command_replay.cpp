@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 
@@ -7,6 +8,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/replay_report.h"
+#include "engine/json.h"
 
 namespace offstage::cli {
 
@@ -15,6 +17,20 @@ std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
     std::vector<engine::CacheKind> kinds;
     for (const std::string_view name : split_list(list)) kinds.push_back(engine::parse_cache_kind(name));
     return kinds;
+}
+
+double parse_residency(const std::string& text) {
+    const bool has_sign = text.ends_with('%');
+    const char* const end = text.data() + text.size() - (has_sign ? 1 : 0);
+    double number = -1;
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end || !(number >= 0 && number <= 100)) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput,
+                            "--residency is " + engine::in_quotes(text) +
+                                "; expected per cent of all experts from 0 to 100, like 25% or 25, or a share below 1, "
+                                "like 0.25.");
+    }
+    return !has_sign && number < 1 ? number : number / 100;
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -39,8 +55,8 @@ int run_replay(const ReplayOptions& options) {
         }
         request.sizes.push_back(slots);
     }
-    for (const double percent : options.residency) {
-        request.sizes.push_back(std::llround(percent / 100 * static_cast<double>(total)));
+    for (const std::string& residency : options.residency) {
+        request.sizes.push_back(std::llround(parse_residency(residency) * static_cast<double>(total)));
     }
     request.settings = options.settings;
     request.distance = options.ahead;

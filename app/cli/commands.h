@@ -113,14 +113,18 @@ struct ReplayOptions {
     std::string trace;
     std::string policies = "all";  // names separated by commas
     std::vector<std::int64_t> slots;
-    std::vector<double> residency;  // per cent
-    std::string profile;            // of expert use; empty: none
-    std::string expert_bytes;       // "336MiB"; empty: not known
+    std::vector<std::string> residency;  // "25%", "25" or "0.25"
+    std::string profile;                 // of expert use; empty: none
+    std::string expert_bytes;            // "336MiB"; empty: not known
     engine::CacheSettings settings;
     std::int64_t ahead = 0;  // layers; 0: no speculative loading
     std::int64_t guesses = 2;
     bool json = false;
 };
+
+// "25%" and "25": 0.25 of all experts. A number below 1 without a sign is that share
+// itself. Throws Error.
+double parse_residency(const std::string& text);
 
 struct ClusterOptions {
     std::string model;

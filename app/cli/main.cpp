@@ -117,6 +117,10 @@ std::string check_kv_type(const std::string& name) {
     return complaint([&] { offstage::engine::parse_kv_type(name); });
 }
 
+std::string check_residency(const std::string& text) {
+    return complaint([&] { offstage::cli::parse_residency(text); });
+}
+
 std::string check_disk_reads(const std::string& name) {
     return complaint([&] { offstage::engine::parse_disk_reads(name); });
 }
@@ -240,6 +244,11 @@ int run(int argc, char** argv) {
     ModelOptions info;
     CLI::App* command = app.add_subcommand("info", "What a model is: shapes, sizes, files checked");
     command->add_option("MODEL", info.model, kModelHelp)->required();
+    add_compute_options(*command, info);
+    command
+        ->add_option("--device", info.device,
+                     "Say too how this device forms products: cuda, cuda:N or emulated:PROFILE, which is opened")
+        ->check(check_device);
     add_json_option(*command, info.json);
     command->callback([&] { status = offstage::cli::run_info(info); });
 
@@ -519,9 +528,11 @@ int run(int argc, char** argv) {
             ->delimiter(',')
             ->check(CLI::NonNegativeNumber);
     command
-        ->add_option("--residency", replay.residency, "The same in per cent of all experts; 10,25,40,60 unless given")
+        ->add_option("--residency", replay.residency,
+                     "The same in per cent of all experts, 25% or 25, or as a share below 1, 0.25; 10,25,40,60 unless "
+                     "given")
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(check_residency)
         ->excludes(slots);
     command->add_option(
         "--profile", replay.profile,
@@ -549,7 +560,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     add_json_option(*command, replay.json);
     command->callback([&] {
-        if (replay.slots.empty() && replay.residency.empty()) replay.residency = {10, 25, 40, 60};
+        if (replay.slots.empty() && replay.residency.empty()) replay.residency = {"10", "25", "40", "60"};
         status = offstage::cli::run_replay(replay);
     });
 

@@ -85,6 +85,8 @@ class GgufParser {
   private:
     static constexpr const char* kWholeFile = "a whole file; this one was cut short or is damaged: fetch it again";
 
+    static constexpr const char* kDamaged = "the file is damaged: fetch it again";
+
     // What lies in a file of that name instead.
     static const char* remedy_for(std::string_view magic) {
         if (magic == "vers") return "; it looks like a Git LFS pointer: fetch the file itself, \"git lfs pull\"";
@@ -241,7 +243,7 @@ class GgufParser {
     std::uint64_t alignment() const {
         const auto value = header_.metadata.integer("general.alignment", 1, 1 << 20, 32);
         if (!std::has_single_bit(static_cast<std::uint64_t>(value))) {
-            header_.metadata.reject("general.alignment", "a power of two");
+            header_.metadata.reject("general.alignment", "a power of two; " + std::string(kDamaged));
         }
         return static_cast<std::uint64_t>(value);
     }
@@ -282,12 +284,12 @@ class GgufParser {
         if (tensor.offset % header_.alignment != 0) {
             throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
                                                       " of the data; expected a multiple of the alignment, " +
-                                                      std::to_string(header_.alignment));
+                                                      std::to_string(header_.alignment) + "; " + kDamaged);
         }
         if (tensor.offset > kLargestOffset) {  // the sums below stay within 64 bits
             throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
                                                       " of the data; expected no more than a file of " +
-                                                      std::to_string(file_.size()) + " bytes can hold");
+                                                      std::to_string(file_.size()) + " bytes can hold; " + kDamaged);
         }
         tensor.offset += header_.data_offset;
     }

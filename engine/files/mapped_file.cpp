@@ -45,7 +45,16 @@ RegularFile::RegularFile(const std::filesystem::path& path) : path_(path.string(
     // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever. It means
     // nothing for regular files.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) fail(path_, "opened", errno);
+    if (descriptor_ < 0) {
+        const int code = errno;
+        std::error_code ignored;
+        const std::filesystem::path target = std::filesystem::read_symlink(path, ignored);
+        if (code == ENOENT && !target.empty()) {  // as a cache has files that it has lost
+            throw Error(ErrorKind::kNotFound, path_ + ": is a link to " + target.string() +
+                                                  ", which is missing; expected a file there: fetch it again");
+        }
+        fail(path_, "opened", code);
+    }
     struct stat status {};
     const int code = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
     if (code != 0 || !S_ISREG(status.st_mode)) {

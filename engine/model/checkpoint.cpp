@@ -105,12 +105,13 @@ const TensorView& Checkpoint::require_shape(std::string_view name, std::span<con
 }
 
 const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
+    // First of all: packed values have another shape too.
+    if (const TensorView* const found = find(name); found != nullptr && !found->supported_type) {
+        throw Error(ErrorKind::kInvalidModel, file_of(*found) + ": tensor " + in_quotes(name) + " has dtype " +
+                                                  found->type_name + "; expected " + readable_types());
+    }
     const TensorView& tensor = require_shape(name, shape);
     const std::string which = file_of(tensor) + ": tensor " + in_quotes(name);
-    if (!tensor.supported_type) {
-        throw Error(ErrorKind::kInvalidModel,
-                    which + " has dtype " + tensor.type_name + "; expected " + readable_types());
-    }
     const std::size_t element_bytes = kernels::is_plain(tensor.type) ? kernels::bytes_per_weight(tensor.type) : 1;
     if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % element_bytes != 0) {
         throw Error(ErrorKind::kInvalidModel, which + " does not begin at a multiple of " +

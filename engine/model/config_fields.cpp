@@ -78,7 +78,7 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     if (const std::string method = quantization();
         has_value("quantization_config") && !(method == "mxfp4" && spec.family == &kGptOssMxfp4)) {
         unsupported("quantization_config", method.empty() ? "a quantized checkpoint" : in_quotes(method),
-                    "the weights as they were published, in BF16, F16 or F32");
+                    kReadableWeights);
     }
     spec.vocab_size = dim("vocab_size");
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
@@ -126,16 +126,16 @@ GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t
     return a;
 }
 
-std::optional<std::vector<bool>> ConfigFields::layers_of_type(const std::string& wanted, std::size_t n_layers) const {
-    const char* const key = "layer_types";
+std::optional<std::vector<bool>> ConfigFields::layers_of_type(const char* key, const std::string& wanted,
+                                                              const std::string& other, std::size_t n_layers) const {
     if (!has_value(key)) return {};
     const json& types = *find(key);
     const std::string expected =
-        "a list of " + std::to_string(n_layers) + " times " + in_quotes(wanted) + " or \"full_attention\"";
+        "a list of " + std::to_string(n_layers) + " times " + in_quotes(wanted) + " or " + in_quotes(other);
     if (!types.is_array() || types.size() != n_layers) reject(key, expected);
     std::vector<bool> found;
     for (const json& type : types) {
-        if (type != wanted && type != "full_attention") {
+        if (type != wanted && type != other) {
             reject(key, expected + ", but the list holds " + describe(type));
         }
         found.push_back(type == wanted);

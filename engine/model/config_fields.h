@@ -69,9 +69,13 @@ class ConfigFields : public JsonFields {
     // keys are those of the two numbers.
     GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, const std::string& kv_key,
                            std::int64_t n_kv_heads) const;
-    // layer_types, or nothing where it is absent: whether a layer is of that type, else it
-    // is "full_attention".
-    std::optional<std::vector<bool>> layers_of_type(const std::string& type, std::size_t n_layers) const;
+    // A list of n_layers words, each one of two, or nothing where it is absent: whether a
+    // layer's is the first of them.
+    std::optional<std::vector<bool>> layers_of_type(const char* key, const std::string& type, const std::string& other,
+                                                    std::size_t n_layers) const;
+    std::optional<std::vector<bool>> layers_of_type(const std::string& type, std::size_t n_layers) const {
+        return layers_of_type("layer_types", type, "full_attention", n_layers);
+    }
     std::optional<std::vector<bool>> windowed_layers(std::size_t n_layers) const {
         return layers_of_type("sliding_attention", n_layers);
     }
@@ -101,6 +105,10 @@ class ConfigFields : public JsonFields {
     const std::string& source_;
     const KeyNames* names_;
 };
+
+// What a folder's weights are read in, and what to do about others.
+inline constexpr const char* kReadableWeights =
+    "BF16, F16 or F32: take the model in one of these, or a GGUF file of it";
 
 // YaRN's factor of cos and sin.
 double yarn_mscale(double factor, double mscale);

@@ -278,7 +278,15 @@ class ModelSearch {
     void look_at_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
         try {
             const fs::path blob = blob_of(root, manifest);
-            if (!blob.empty() && is_new(blob)) look_at_file(blob, name);
+            if (blob.empty() || !is_new(blob)) return;
+            std::error_code ignored;
+            if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
+                return look_at_file(blob, name);
+            }
+            FoundModel model = begin(blob, name);
+            model.problem = shown_path(blob) + ": is missing; expected it, because Ollama's " + name +
+                            " is kept in it: fetch it again, \"ollama pull " + name + "\"";
+            found_.models.push_back(std::move(model));
         } catch (const Error& error) {
             found_.problems.emplace_back(error.what());
         }

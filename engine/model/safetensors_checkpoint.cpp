@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/config_fields.h"
 #include "engine/model/mapped_checkpoint.h"
 #include "engine/model/safetensors.h"
 
@@ -11,8 +12,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::uint64_t kMaxIndexBytes = 64u << 20;
-
-constexpr const char* kReadable = "BF16, F16 or F32";
 
 // Adds the tensors of one file: all of them, or those that an index names.
 void add_file(const std::filesystem::path& path, const std::vector<std::string>* wanted, MappedCheckpoint& checkpoint) {
@@ -42,7 +41,7 @@ void add_file(const std::filesystem::path& path, const std::vector<std::string>*
 }  // namespace
 
 std::unique_ptr<Checkpoint> open_safetensors_file(const std::filesystem::path& file) {
-    auto checkpoint = std::make_unique<MappedCheckpoint>(file.string(), kReadable);
+    auto checkpoint = std::make_unique<MappedCheckpoint>(file.string(), kReadableWeights);
     add_file(file, nullptr, *checkpoint);
     checkpoint->finish();
     return checkpoint;
@@ -51,7 +50,7 @@ std::unique_ptr<Checkpoint> open_safetensors_file(const std::filesystem::path& f
 std::unique_ptr<Checkpoint> open_safetensors_shards(const std::filesystem::path& index_file) {
     const std::string text = RegularFile(index_file).read_all(kMaxIndexBytes);
     const std::vector<ShardContents> shards = parse_shard_index(text, index_file.string());
-    auto checkpoint = std::make_unique<MappedCheckpoint>(index_file.string(), kReadable);
+    auto checkpoint = std::make_unique<MappedCheckpoint>(index_file.string(), kReadableWeights);
     for (const ShardContents& shard : shards) {
         const std::filesystem::path path = index_file.parent_path() / shard.file;
         std::error_code ignored;

@@ -130,6 +130,22 @@ std::vector<RoleTypes> types_by_role(const Checkpoint& checkpoint, const ModelSp
     return table.take();
 }
 
+std::string dense_types(const std::vector<RoleTypes>& roles) {
+    std::vector<TypeCount> all;
+    for (const RoleTypes& role : roles) {
+        if (role.role.starts_with("experts")) continue;
+        for (const TypeCount& count : role.types) {
+            const auto same = [&](const TypeCount& other) { return other.type == count.type; };
+            const auto found = std::find_if(all.begin(), all.end(), same);
+            (found != all.end() ? *found : all.emplace_back(TypeCount{count.type, 0, 0})).bytes += count.bytes;
+        }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const TypeCount& a, const TypeCount& b) { return a.bytes > b.bytes; });
+    std::string text;
+    for (const TypeCount& count : all) text += (text.empty() ? "" : ", ") + count.type;
+    return text;
+}
+
 std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const ModelSpec& spec) {
     // Read with the configuration (GGUF), or computed from it.
     std::unordered_set<std::string_view> read = {"rope_freqs.weight", "rope_factors_short.weight",

@@ -26,6 +26,9 @@ struct RoleTypes {
 // read_model_spec() gave it. Tensors that the model does not use are left out.
 std::vector<RoleTypes> types_by_role(const Checkpoint& checkpoint, const ModelSpec& spec);
 
+// Of all roles but the experts', most bytes first: "Q6_K, F32".
+std::string dense_types(const std::vector<RoleTypes>& roles);
+
 // Tensors that nothing here reads.
 struct UnusedTensors {
     enum class Part : std::uint8_t { kPredictionLayers, kVision, kAudio, kOther };

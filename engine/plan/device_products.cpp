@@ -185,6 +185,10 @@ std::string name_of(const DeviceProducts& products) {
     return "int8 inputs with " + few + (many == few ? "" : ", of many tokens with " + many);
 }
 
+const char* inputs_of(const DeviceProducts& products, WeightType type, bool many) {
+    return (many ? products.types.rounds_many(type) : products.types.rounds_few(type)) ? "int8" : "f32";
+}
+
 std::string describe(const DeviceProducts& products) {
     switch (products.origin) {
         case DeviceOrigin::kNoChoice:

@@ -46,6 +46,9 @@ struct DeviceProducts {
 std::string name_of(const DeviceProducts& products);
 std::string describe(const DeviceProducts& products);
 
+// "int8" or "f32": what inputs are in where products with this type are formed.
+const char* inputs_of(const DeviceProducts& products, kernels::WeightType type, bool many);
+
 // Microseconds that a product with such weights takes, in turns for each of the four.
 using DeviceProductTimer = std::function<double(kernels::WeightType type, bool many, bool byte_inputs)>;
 

@@ -11,8 +11,10 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
+#include "engine/model/tensor_types.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/placer.h"
@@ -88,7 +90,9 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         static_cast<void>(Tokenizer::open(directory_, spec_.vocab_size));
         static_cast<void>(ChatTemplate::read(directory_));
     }
-    source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
+    auto checkpoint = Checkpoint::open(directory_);
+    dense_types_ = dense_types(types_by_role(*checkpoint, spec_));
+    source_ = open_weights(std::move(checkpoint), spec_, false, *pool_);
     for (const UnusedTensors& part : source_->unused()) not_used_.push_back(describe(part));
 }
 
@@ -235,8 +239,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     estimate.n_experts = spec_.experts.n_experts;
     estimate.n_active = spec_.experts.n_active;
     estimate.max_context = spec_.max_context;
-    estimate.master = source.expert_type();
-    for (const FormatDemand& f : demand.formats) estimate.formats.push_back(f.format);
+    estimate.expert_formats = planner.expert_formats();
+    estimate.dense_types = dense_types_;
+    estimate.formats = format_rows_of(spec_.experts);
     MemoryLedger& vram = estimate.vram;
     MemoryLedger& ram = estimate.ram;
     if (!shared) {

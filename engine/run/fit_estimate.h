@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/formats.h"
 #include "engine/model/weights.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
@@ -56,8 +58,9 @@ struct FitEstimate {
     std::int64_t max_context = 0;                        // tokens the model was made for
     double mean_bits = 0;                                // per expert weight
     double expected_hit_rate = 0;
-    kernels::WeightType master = kernels::WeightType::kBf16;  // of the experts in the checkpoint
-    std::vector<kernels::WeightType> formats;                 // that experts may be kept in, the master's first
+    ExpertFormats expert_formats;
+    std::string dense_types;                             // of all else in the files, most bytes first: "Q6_K, F32"
+    std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
     // With a floor of quality the planner chooses formats when it has measured what they cost. Until then all experts
     // count in the smallest format that the floor allows, and this is true.
     bool formats_assumed = false;
@@ -121,6 +124,7 @@ class FitEstimator {
     std::unique_ptr<WeightSource> source_;
     bool rounded_ = false;               // source_ rounds float32 to bf16
     std::vector<std::string> not_used_;  // of the files, a sentence each
+    std::string dense_types_;
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
     std::map<std::string, ModelCosts> costs_;       // by what they depend on; those that are known

@@ -230,6 +230,12 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
       memory_(inputs.memory),
       device_(inputs.device),
       dense_bytes_(inputs.dense_bytes) {
+    const ExpertGrid& grid = inputs.spec.experts;
+    expert_formats_ = {
+        stored_formats_of(grid, inputs.type), !grid.file_layouts.empty(), demand_.formats.front().bits_per_weight, {}};
+    for (std::size_t i = 1; i < demand_.formats.size(); ++i) {
+        expert_formats_.smaller.push_back(demand_.formats[i].format);
+    }
     asked_.context = request.context;
     asked_.kv = request.kv;
     asked_.quality = request.quality;

@@ -93,6 +93,7 @@ class LoadPlanner {
 
     const ModelDemand& demand() const { return demand_; }
     const ExpertReads& reads() const { return reads_; }
+    const ExpertFormats& expert_formats() const { return expert_formats_; }
     // As asked for; after plan() what it was lowered to: an emulated device's memory is
     // the machine's own, and what it takes is not there for the host.
     const Budget& budget() const { return budget_; }
@@ -123,6 +124,7 @@ class LoadPlanner {
     LoadRequest request_;
     ExpertReads reads_;
     ModelDemand demand_;
+    ExpertFormats expert_formats_;
     Budget asked_, budget_;
     MemorySize memory_;
     DeviceInfo device_;

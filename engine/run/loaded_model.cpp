@@ -182,6 +182,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.active_bytes = reads().total();
     summary_.weight_type = stored_formats_of(spec.experts, basis().master);
     summary_.expert_format = basis().master;
+    summary_.expert_formats = planner_->expert_formats();
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);

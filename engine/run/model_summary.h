@@ -32,6 +32,7 @@ struct ModelSummary {
     std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
     std::string weight_type;          // of the experts: "BF16", "Q4_K, Q6_K"
     FormatId expert_format{};         // of the first layer's in the file
+    ExpertFormats expert_formats;
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
     std::string kv_type;                                 // "bf16": keys and values of the context
     std::string compute;                                 // "bf16" or "f32": products of batched multiplications

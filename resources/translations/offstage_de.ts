@@ -453,10 +453,6 @@
         <translation>ein Objekt mit &quot;rope_type&quot; und &quot;rope_theta&quot;</translation>
     </message>
     <message>
-        <source>the weights as they were published, in BF16, F16 or F32</source>
-        <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
-    </message>
-    <message>
         <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
         <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
     </message>
@@ -529,12 +525,12 @@
         <translation>2: SparseMixer wählt zwei</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
-        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or %3</source>
+        <translation>eine Liste aus %1-mal %2 oder %3</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
-        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;, aber die Liste enthält %3</translation>
+        <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <translation>eine Liste aus %1-mal %2 oder %3, aber die Liste enthält %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
@@ -2477,8 +2473,8 @@
         <translation>jedes einmal</translation>
     </message>
     <message>
-        <source>a power of two</source>
-        <translation>eine Zweierpotenz</translation>
+        <source>a power of two; the file is damaged: fetch it again</source>
+        <translation>eine Zweierpotenz; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>tensor %1</source>
@@ -2501,8 +2497,8 @@
         <translation>weniger als 2^59 Gewichte</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4</source>
-        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: ein Vielfaches der Ausrichtung, %4</translation>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4; the file is damaged: fetch it again</source>
+        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: ein Vielfaches der Ausrichtung, %4; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>a list of lists</source>
@@ -2577,10 +2573,6 @@
         <translation>%1: Tensor %2 hat den dtype %3; erwartet: %4</translation>
     </message>
     <message>
-        <source>BF16, F16 or F32</source>
-        <translation>BF16, F16 oder F32</translation>
-    </message>
-    <message>
         <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
         <translation>%1: Tensor %2 hat Blöcke von %3 Gewichten, die keine Teile von Zeilen von %4 sind; erwartet: ganze Blöcke in jeder Zeile von Eingaben</translation>
     </message>
@@ -2637,8 +2629,8 @@
         <translation>&quot;GGUF&quot;; es ist eine andere Datei oder sie ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold</source>
-        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: nicht mehr, als eine Datei von %4 Bytes fassen kann</translation>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
+        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: nicht mehr, als eine Datei von %4 Bytes fassen kann; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
@@ -2667,6 +2659,18 @@
     <message>
         <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
         <translation>nicht mehr, als eine Datei von %1 Bytes fassen kann, und höchstens %2: bitte noch einmal laden</translation>
+    </message>
+    <message>
+        <source>%1: is a link to %2, which is missing; expected a file there: fetch it again</source>
+        <translation>%1: ist eine Verknüpfung mit %2, und das fehlt; erwartet: eine Datei an dieser Stelle: bitte noch einmal laden</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected it, because Ollama&apos;s %2 is kept in it: fetch it again, &quot;ollama pull %3&quot;</source>
+        <translation>%1: fehlt; erwartet, weil Ollamas %2 darin liegt: bitte noch einmal laden, &quot;ollama pull %3&quot;</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
+        <translation>BF16, F16 oder F32: bitte das Modell in einem davon nehmen, oder eine GGUF-Datei davon</translation>
     </message>
 </context>
 <context>
@@ -4753,6 +4757,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>%1 of them found no room there.</source>
         <translation>%1 davon fanden dort keinen Platz.</translation>
     </message>
+    <message>
+        <source>&amp;As in the file: %1</source>
+        <translation>&amp;Wie in der Datei: %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertsPanel</name>
@@ -5251,6 +5259,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>&amp;KV cache</source>
         <translation>&amp;KV-Cache</translation>
+    </message>
+    <message>
+        <source>In the file: experts in %1, all else in %2.</source>
+        <translation>In der Datei: Experten in %1, alles andere in %2.</translation>
     </message>
 </context>
 <context>

@@ -453,10 +453,6 @@
         <translation>một đối tượng có &quot;rope_type&quot; và &quot;rope_theta&quot;</translation>
     </message>
     <message>
-        <source>the weights as they were published, in BF16, F16 or F32</source>
-        <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
-    </message>
-    <message>
         <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
         <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
     </message>
@@ -529,12 +525,12 @@
         <translation>2: SparseMixer chọn hai</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
-        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or %3</source>
+        <translation>danh sách gồm %1 lần %2 hoặc %3</translation>
     </message>
     <message>
-        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
-        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;, nhưng danh sách chứa %3</translation>
+        <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <translation>danh sách gồm %1 lần %2 hoặc %3, nhưng danh sách chứa %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
@@ -2477,8 +2473,8 @@
         <translation>mỗi thứ một lần</translation>
     </message>
     <message>
-        <source>a power of two</source>
-        <translation>một lũy thừa của hai</translation>
+        <source>a power of two; the file is damaged: fetch it again</source>
+        <translation>một lũy thừa của hai; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>tensor %1</source>
@@ -2501,8 +2497,8 @@
         <translation>ít hơn 2^59 trọng số</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4</source>
-        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần một bội số của căn chỉnh, %4</translation>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4; the file is damaged: fetch it again</source>
+        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần một bội số của căn chỉnh, %4; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>a list of lists</source>
@@ -2577,10 +2573,6 @@
         <translation>%1: tensor %2 có dtype %3; cần %4</translation>
     </message>
     <message>
-        <source>BF16, F16 or F32</source>
-        <translation>BF16, F16 hoặc F32</translation>
-    </message>
-    <message>
         <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
         <translation>%1: tensor %2 có các khối %3 trọng số không phải là phần của các hàng %4; cần khối nguyên trong mỗi hàng đầu vào</translation>
     </message>
@@ -2637,8 +2629,8 @@
         <translation>&quot;GGUF&quot;; đây là một tệp khác hoặc bị hỏng: hãy tải lại</translation>
     </message>
     <message>
-        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold</source>
-        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần không quá mức mà một tệp %4 byte có thể chứa</translation>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
+        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần không quá mức mà một tệp %4 byte có thể chứa; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
@@ -2667,6 +2659,18 @@
     <message>
         <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
         <translation>không quá mức mà một tệp %1 byte có thể chứa, và nhiều nhất %2: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>%1: is a link to %2, which is missing; expected a file there: fetch it again</source>
+        <translation>%1: là liên kết tới %2, mà tệp đó không còn; cần một tệp ở đó: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected it, because Ollama&apos;s %2 is kept in it: fetch it again, &quot;ollama pull %3&quot;</source>
+        <translation>%1: bị thiếu; cần có vì %2 của Ollama nằm trong đó: hãy tải lại, &quot;ollama pull %3&quot;</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
+        <translation>BF16, F16 hoặc F32: hãy lấy mô hình ở một trong các dạng này, hoặc tệp GGUF của nó</translation>
     </message>
 </context>
 <context>
@@ -4748,6 +4752,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>%1 of them found no room there.</source>
         <translation>%1 trong số đó không còn chỗ ở đó.</translation>
     </message>
+    <message>
+        <source>&amp;As in the file: %1</source>
+        <translation>&amp;Như trong tệp: %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertsPanel</name>
@@ -5246,6 +5254,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>&amp;KV cache</source>
         <translation>&amp;KV cache</translation>
+    </message>
+    <message>
+        <source>In the file: experts in %1, all else in %2.</source>
+        <translation>Trong tệp: chuyên gia ở %1, phần còn lại ở %2.</translation>
     </message>
 </context>
 <context>

@@ -131,6 +131,21 @@ class TestCli : public QObject {
         QCOMPARE(biases[QLatin1String("tensors")].toInt(), 9);
     }
 
+    // What has a choice on a GPU has none on a device that is emulated on the CPU.
+    void info_ofADevice_saysHowItFormsProducts() {
+        const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");
+        QVERIFY(!run({QStringLiteral("info"), file}).out.contains("products there"));
+        const QStringList emulated = words("info %1 --device emulated:t4", {file});
+        const Outcome text = run(emulated);
+        QVERIFY2(text.out.contains("  products there Tesla T4 (emulated): as on the CPU\n"), text.out.constData());
+        const QJsonObject device = run(emulated + words("--json")).json()[QLatin1String("device")].toObject();
+        QCOMPARE(device[QLatin1String("device")].toString(), QStringLiteral("Tesla T4 (emulated)"));
+        QVERIFY(device[QLatin1String("types")].isArray());
+        const Outcome none = run(words("info %1 --device emulated:abacus", {file}));
+        QCOMPARE(none.status, 1);
+        QVERIFY2(none.err.contains("abacus"), none.err.constData());
+    }
+
     void info_json_hasTheShapes() {
         const Outcome outcome = run(words("info %1 --json", {kTiny}));
         QCOMPARE(outcome.status, 0);

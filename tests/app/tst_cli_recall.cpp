@@ -115,6 +115,10 @@ class TestCliRecall : public QObject {
                                         << QByteArray("lru-layer");
         QTest::newRow("slots and residency")
             << QStringLiteral("replay --trace x --slots 3 --residency 4") << 2 << QByteArray("excludes");
+        QTest::newRow("residency") << QStringLiteral("replay --trace x --residency 25,half") << 2
+                                   << QByteArray("\"half\"; expected per cent");
+        QTest::newRow("more than all") << QStringLiteral("replay --trace x --residency 101%") << 2
+                                       << QByteArray("from 0 to 100");
         QTest::newRow("no trace") << QStringLiteral("replay --trace /no/such") << 1 << QByteArray("/no/such");
         QTest::newRow("no text") << QStringLiteral("recall --model x") << 2 << QByteArray("--text");
         QTest::newRow("no bound") << QStringLiteral("activations --model x --text y --below 0") << 2
@@ -144,6 +148,10 @@ class TestCliRecall : public QObject {
             return runCli(words("replay --trace %1 --slots %2", {trace, QString::fromLatin1(n_slots)}));
         };
         QCOMPARE(replay("2").status, 0);
+        const CliOutcome shares =
+            runCli(words("replay --trace %1 --residency 50%,50,0.5,100 --policies lru --json", {trace}));
+        QVERIFY2(shares.status == 0, shares.err.constData());
+        QVERIFY2(shares.out.count("\"residency\":0.5") == 2 * 3, shares.out.constData());  // and the oracle's
         const CliOutcome outcome = replay("3");
         QCOMPARE(outcome.status, 1);
         QVERIFY2(outcome.err.contains("0 to 2"), outcome.err.constData());

@@ -23,7 +23,7 @@ class GgufWriter {
     GgufWriter& add(const std::string& key, const T& value) {
         std::string bytes = number(type_of<T>());
         append(bytes, value);
-        put(pairs_, key, std::move(bytes));
+        put(pairs_, key, bytes);
         return *this;
     }
     GgufWriter& add(const std::string& key, const char* value) { return add(key, std::string(value)); }
@@ -135,13 +135,13 @@ class GgufWriter {
             out += number(value);
         }
     }
-    static void put(Pairs& pairs, const std::string& key, std::string value) {
+    static void put(Pairs& pairs, const std::string& key, const std::string& value) {
         for (auto& [name, old] : pairs) {
             if (name != key) continue;
-            old = std::move(value);
+            old = value;
             return;
         }
-        pairs.emplace_back(key, std::move(value));
+        pairs.emplace_back(key, value);
     }
     void pad(std::string& bytes) const {
         while (bytes.size() % alignment_ != 0) bytes += '\0';

@@ -53,6 +53,14 @@ inline void write_mixed_gguf(const std::string& path) {
         writer.add(a + key, value);
     }
     writer.add(a + "rope.freq_base", 1e6f).add(a + "attention.layer_norm_rms_epsilon", 1e-6f);
+    std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+    std::vector<std::int32_t> types = {2, 3, 3};
+    for (std::uint64_t i = tokens.size(); i < kVocab; ++i) {
+        tokens.push_back(std::string(1, static_cast<char>('0' + i)));
+        types.push_back(1);
+    }
+    writer.add("tokenizer.ggml.model", "llama").add("tokenizer.ggml.tokens", tokens);
+    writer.add("tokenizer.ggml.token_type", types).add("tokenizer.ggml.scores", std::vector<float>(kVocab, -1.0f));
     std::mt19937 generator(11);
     const auto blocks = [&](const std::string& name, const std::vector<std::uint64_t>& shape,
                             kernels::WeightType type) {

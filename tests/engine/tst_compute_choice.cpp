@@ -201,6 +201,9 @@ class TestComputeChoice : public QObject {
         QCOMPARE(first.types.few, ByteInputTypes::bit(WeightType::kQ4K));
         QCOMPARE(first.types.many, ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ6K));
         QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K"));
+        QCOMPARE(std::string(inputs_of(first, WeightType::kQ4K, false)), std::string("int8"));
+        QCOMPARE(std::string(inputs_of(first, WeightType::kQ6K, false)), std::string("f32"));
+        QCOMPARE(std::string(inputs_of(first, WeightType::kQ6K, true)), std::string("int8"));
         QVERIFY(device->info().fingerprint != fingerprint);
         const int once = n_timings;
         QVERIFY(once > 0);

@@ -8,6 +8,7 @@
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/snapshot_filler.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -88,6 +89,25 @@ class TestFitEstimate : public QObject {
         QCOMPARE(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().notes, wanted);
         request.quant.dense = offstage::kernels::WeightType::kBf16;
         QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes.empty());
+    }
+
+    // A file's blocks are named before the load as after it.
+    void blocksOfAFile_areNamed() {
+        const QTemporaryDir folder;
+        LoadRequest request = requestFor(folder.filePath("mixed.gguf").toStdString());
+        offstage::tests::write_mixed_gguf(request.model);
+        const ExpertFormats before = estimate_fit(request).expert_formats;
+        QCOMPARE(before.stored, std::string("Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0"));
+        QVERIFY(before.in_blocks);
+        QCOMPARE(before.bits, (5.1875 + 4.395833333333333 + 5.833333333333333) / 3);
+        QVERIFY(!before.smaller.empty());
+        QVERIFY(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().expert_formats == before);
+        QCOMPARE(estimate_fit(request).dense_types, std::string("Q4_K, Q5_K, Q6_K, F32"));
+        request.quant.experts = parse_format("hqq2");
+        QVERIFY(estimate_fit(request).expert_formats == before);
+        const ExpertFormats checkpoint = estimate_fit(requestFor(demoModel())).expert_formats;
+        QCOMPARE(checkpoint.stored, std::string("BF16"));
+        QVERIFY(!checkpoint.in_blocks);
     }
 
     void estimate_equalsWhatTheLoadTakes_data() {

@@ -228,6 +228,16 @@ class TestModelFinder : public QObject {
         QVERIFY2(problem.contains(QStringLiteral("model-00002-of-00002.safetensors")), qPrintable(problem));
     }
 
+    void hub_missingBlob_isNamed() {
+        const fs::path link = root("models--a--b") / "snapshots" / "r" / "m.gguf";
+        linkTo("../../blobs/gone", link);
+        const FoundModels found = find(ModelOrigin::kHuggingFace, root());
+        QCOMPARE(namesOf(found), QStringList{"m (not)"});
+        QCOMPARE(
+            found.models.front().problem,
+            link.string() + ": is a link to ../../blobs/gone, which is missing; expected a file there: fetch it again");
+    }
+
     void lmStudio_namesThePublisher() {
         copyTo(tinyGguf(), root("lmstudio-community") / "Tiny-GGUF" / "Tiny-Q8.gguf");
         writeHeader(root("lmstudio-community") / "Dense-GGUF" / "Dense.gguf", header("llama", 0));
@@ -320,6 +330,9 @@ class TestModelFinder : public QObject {
         const FoundModels found = find(ModelOrigin::kOllama, root());
         QCOMPARE(namesOf(found), (QStringList{"qwen3:tiny", "ann/own:v1 (not)"}));
         QCOMPARE(found.models.front().path, root("blobs") / (std::string("sha256-") + kDigest));
+        QCOMPARE(found.models.back().problem, (root("blobs") / "sha256-ee").string() +
+                                                  ": is missing; expected it, because Ollama's ann/own:v1 is kept in "
+                                                  "it: fetch it again, \"ollama pull ann/own:v1\"");
         QCOMPARE(found.n_others, 1);
         QCOMPARE(found.problems.size(), std::size_t{2});
         QVERIFY(QString::fromStdString(found.problems[0]).contains(QStringLiteral("\"digest\" is \"sha256:../..")));

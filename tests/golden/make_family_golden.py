@@ -18,7 +18,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM, GptOssConfig, GptOssForCausalLM,
+                          DeepseekV3ForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
+                          Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
@@ -50,6 +51,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
            "granitemoeshared": (GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
+           "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
            "olmoe": (OlmoeConfig, OlmoeForCausalLM),
            "phimoe": (PhimoeConfig, PhimoeForCausalLM),
@@ -230,6 +232,15 @@ CASES = {
              norm_topk_prob=False, use_qk_norm=False, attention_bias=False, num_nextn_predict_layers=0,
              rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.25)),
         dict()),
+    "glm4_moe_lite_bf16": (
+        "glm4_moe_lite", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=3, q_lora_rank=20,
+             kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, intermediate_size=36,
+             moe_intermediate_size=12, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1, n_group=1,
+             topk_group=1, norm_topk_prob=True, num_nextn_predict_layers=1,
+             mlp_layer_types=["dense", "sparse", "dense"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(mtp=True)),
     "minimax_m2_bf16": (
         "minimax_m2", torch.bfloat16,
         dict(hidden_size=40, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,

@@ -95,6 +95,15 @@ class FakeSession : public engine::Session {
         model.weight_bytes = 28'400'000;
         model.weight_type = "BF16";
         model.expert_format = engine::FormatId{2};
+        for (const engine::FormatRow& row : engine::expert_formats()) {
+            if (row.id != model.expert_format) {
+                model.expert_formats.smaller.push_back(row.id);
+            }
+        }
+        if (script.expertFormats) {
+            model.expert_formats = *script.expertFormats;
+            model.expert_format = kernels::WeightType::kFile1;
+        }
         model.instruction_set = "avx512_bf16";
         model.n_threads = 2;
         model.device = script.residents == 0 ? "cpu" : script.emulated ? "emulated:fake-gpu" : "cuda:0";

@@ -35,9 +35,10 @@ struct Script {
     bool emulated = false;
     std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
     bool ignoresEnd = true;  // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends
-    std::vector<std::string> loadNotes;    // of the model; the first comes while it is loaded already
-    std::vector<std::string> answerNotes;  // of each answer
-    std::string expertProblem;             // why pinning, evicting and other formats do not go; empty: they go
+    std::vector<std::string> loadNotes;                  // of the model; the first comes while it is loaded already
+    std::vector<std::string> answerNotes;                // of each answer
+    std::optional<engine::ExpertFormats> expertFormats;  // nothing: of a BF16 checkpoint
+    std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 
 // What a test sets and reads while the session runs on its own thread.

@@ -261,6 +261,9 @@ class TestEngineText : public QObject {
         const QString gguf = m_folder.filePath(QStringLiteral("tiny.gguf"));
         QVERIFY(write(gguf, "GGUF"));
         row("a GGUF file", fitProblem(gguf), {QStringLiteral("tiny.gguf"), QStringLiteral("4")});
+        const QString lost = model(QStringLiteral("lost"), {});
+        QVERIFY(QFile::link(QStringLiteral("/gone/blob"), lost + QStringLiteral("/model.safetensors")));
+        row("a link to nothing", fitProblem(lost), {lost, QStringLiteral("/gone/blob")});
         const QString foreign = m_folder.filePath(QStringLiteral("foreign"));
         QVERIFY(write(foreign + QStringLiteral("/other.bin"), "PK"));
         row("a folder of another format", fitProblem(foreign), {foreign, QStringLiteral("\"other.bin\"")});
@@ -469,9 +472,9 @@ class TestEngineText : public QObject {
             QStringLiteral("engine/quant/weight_format.cpp"),    QStringLiteral("engine/plan/dispatch_settings.cpp"),
             QStringLiteral("engine/plan/prefetch_settings.cpp"), QStringLiteral("engine/plan/sensitivity.cpp"),
             QStringLiteral("engine/plan/compute_choice.cpp"),    QStringLiteral("engine/telemetry/routing_trace.cpp"),
-            QStringLiteral("engine/plan/device_products.cpp"),
-            QStringLiteral("engine/plan/kv_type.cpp"),           QStringLiteral("engine/run/plan_report.cpp"),
-            QStringLiteral("engine/model/tensor_types.cpp"),     QStringLiteral("engine/cluster/cluster_bound.cpp")};
+            QStringLiteral("engine/plan/device_products.cpp"),   QStringLiteral("engine/plan/kv_type.cpp"),
+            QStringLiteral("engine/run/plan_report.cpp"),        QStringLiteral("engine/model/tensor_types.cpp"),
+            QStringLiteral("engine/cluster/cluster_bound.cpp")};
         static const QSet<QString> others = {
             // figures and names of files and keys
             QStringLiteral("model name"), QStringLiteral("active_file "), QStringLiteral("inactive_file "),

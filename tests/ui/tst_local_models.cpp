@@ -5,6 +5,7 @@
 #include <QAbstractItemModelTester>
 #include <QDropEvent>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMimeData>
@@ -14,6 +15,7 @@
 #include <QSplitter>
 
 #include "tests/engine/gguf_writer.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/empty_state.h"
@@ -22,6 +24,8 @@
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
+#include "ui/panels/precision_fields.h"
+#include "ui/plot/stacked_bar.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -306,6 +310,36 @@ class TestLocalModels : public QObject {
         QCOMPARE(dialog->path().text(), model);
         QVERIFY(stage->loads().empty());
         dialog->reject();
+    }
+
+    // Experts and the rest by the names that people know, in the choice, the words and the bars.
+    void dialog_ofAFilesBlocks_namesThem() {
+        const fs::path file = root("ann/x/mixed.gguf");
+        fs::create_directories(file.parent_path());
+        tests::write_mixed_gguf(file.string());
+        FitView view;
+        view.show();
+        engine::LoadRequest wanted = request();
+        wanted.model = file.string();
+        view.setRequest(wanted);
+        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 20'000);
+        const QString experts = QStringLiteral("Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0");
+        QCOMPARE(view.findChild<QualityEdit*>()->choice().itemText(0), QStringLiteral("As in the file: ") + experts);
+        QStringList texts;
+        for (const QLabel* label : view.findChildren<QLabel*>()) {
+            texts << label->text();
+        }
+        QVERIFY2(texts.join(u'|').contains(
+                     QStringLiteral("In the file: experts in %1, all else in Q4_K, Q5_K, Q6_K, F32.").arg(experts)),
+                 qPrintable(texts.join(u'|')));
+        QStringList parts;
+        for (const StackedBar::Row& row : view.findChild<StackedBar*>()->rows()) {
+            for (const StackedBar::Part& part : row.parts) {
+                parts << part.name;
+            }
+        }
+        QVERIFY2(parts.contains(QStringLiteral("experts, 4 bit (Q5_K + Q3_K + IQ4_XS)")), qPrintable(parts.join(u'|')));
+        picture(view, QStringLiteral("fit-gguf"), {420, 900});
     }
 
     // Who has only seen the demo model finds their own below its prompts.

@@ -263,6 +263,25 @@ class TestPanels : public QObject {
         QVERIFY(menu.actions().at(2)->menu()->isEnabled());  // fewer bits help there, too
     }
 
+    // What a file's experts are in, and what has fewer bits than those really have.
+    void experts_ofAFilesBlocks_areGivenSmallerFormatsAlone() {
+        using kernels::WeightType;
+        test::Script script = onDevice();
+        script.expertFormats = {"Q4_K, Q6_K", true, 4.9, {WeightType::kHqq4, WeightType::kHqq2}};
+        Bench b(script);
+        b.load();
+        QMenu menu;
+        b.experts->actions().fill(menu, {{0, 0}}, {false, false, WeightType::kFile2});
+        const QList<QAction*> choices = menu.actions().at(2)->menu()->actions();
+        QStringList texts;
+        for (const QAction* choice : choices) {
+            texts << choice->text();
+        }
+        QCOMPARE(texts.join(u'|'), QStringLiteral("&As in the file: Q4_K, Q6_K|&4 bit (HQQ)|&2 bit (HQQ)"));
+        QVERIFY(choices.at(0)->isChecked());  // another layer's blocks
+        QVERIFY(!choices.at(1)->isChecked());
+    }
+
     void experts_click_selectsAndUnderlines() {
         Bench b(onDevice());
         b.load();

@@ -297,10 +297,8 @@ class TestPanels2 : public QObject {
         QualityEdit edit;
         const auto has = [&](WeightType format) { return edit.choice().findData(static_cast<int>(format)) >= 0; };
         QVERIFY(has(WeightType::kInt8) && has(WeightType::kBf16));  // no model is known yet
-        engine::FormatRow file = engine::format_row(WeightType::kFile1);
-        file.method = "Q4_K + Q6_K";  // as a model's own rows say it
-        edit.setChoices(file, {WeightType::kHqq4, WeightType::kHqq3}, 4.9);
-        QCOMPARE(edit.choice().itemText(0), QStringLiteral("As in the file: Q4_K + Q6_K"));
+        edit.setChoices({"Q4_K, Q6_K", true, 4.9, {WeightType::kHqq4, WeightType::kHqq3}});
+        QCOMPARE(edit.choice().itemText(0), QStringLiteral("As in the file: Q4_K, Q6_K"));
         QVERIFY(has(WeightType::kHqq4) && has(WeightType::kHqq3));
         QVERIFY(!has(WeightType::kInt8) && !has(WeightType::kBf16));
         const auto choose = [&](int index) {
@@ -310,23 +308,39 @@ class TestPanels2 : public QObject {
         choose(1);
         QCOMPARE(edit.floor().min_mean_bits, 4.5);
         QCOMPARE(edit.value().maximum(), 4.9);
-        file.method = "Q2_K";
-        edit.setChoices(file, {WeightType::kHqq2}, 3.1);
+        edit.setChoices({"Q2_K", true, 3.1, {WeightType::kHqq2}});
         choose(1);
         QCOMPARE(edit.floor().min_mean_bits, 3.0);  // nothing has 4.5 bits
         edit.set({}, WeightType::kInt8);            // of another model: it is seen, and the plan refuses it
         QCOMPARE(edit.experts().value_or(WeightType::kF32), WeightType::kInt8);
         edit.set({}, std::nullopt);
-        file.method = "IQ1_S";
-        edit.setChoices(file, {}, 1.6);
+        edit.setChoices({"IQ1_S", true, 1.6, {}});
         QVERIFY(!edit.experts() && !edit.floor().allows_fewer_bits());
         for (const int index : {1, 2}) {
             const QModelIndex item = edit.choice().model()->index(index, 0);
             QVERIFY(!item.flags().testFlag(Qt::ItemIsEnabled));
             QVERIFY(!item.data(Qt::ToolTipRole).toString().isEmpty());
         }
-        edit.setChoices(engine::format_row(WeightType::kBf16), {}, 16);
+        edit.setChoices({"BF16", false, 16, {}});
         QVERIFY(has(WeightType::kInt8) && has(WeightType::kHqq2));
+        QCOMPARE(edit.choice().itemText(0), QStringLiteral("As in the checkpoint"));
+    }
+
+    // Q4_K has 4.5 bits: our 4 bits of 4.28 are fewer, though both say 4.
+    void form_ofAFilesBlocks_offersWhatIsSmallerByTheirRealBits() {
+        BudgetForm form;
+        engine::ModelSummary model;
+        model.context = model.max_context = 4096;
+        model.weight_type = "HQQ3";  // chosen for this load
+        model.expert_formats = {"Q4_K", true, 4.5, {kernels::WeightType::kHqq4, kernels::WeightType::kHqq3}};
+        form.setLimits(model, {});
+        QComboBox& choice = form.quality().choice();
+        QCOMPARE(choice.itemText(0), QStringLiteral("As in the file: Q4_K"));
+        QVERIFY(choice.findData(static_cast<int>(kernels::WeightType::kHqq4)) >= 0);
+        QVERIFY(choice.findData(static_cast<int>(kernels::WeightType::kHqq4Down8)) < 0);
+        choice.setCurrentIndex(1);
+        Q_EMIT choice.activated(1);
+        QCOMPARE(form.quality().value().maximum(), 4.5);
     }
 
     void kvFormat_isPreviewedAndAskedFor() {
@@ -499,7 +513,12 @@ class TestPanels2 : public QObject {
         const ExpertCells cells = expertCells(ExpertChannel::Precision, snapshot, {}, true);
         QCOMPARE(cells.categories.size(), n);
         QCOMPARE(cells.categories.back().name, QStringLiteral("4 bit (RTN)"));
-        QCOMPARE(cells.categories.back().glyph, QStringLiteral("4"));
+        QCOMPARE(cells.categories.back().glyph, QStringLiteral("4b"));  // HQQ's are 4a
+        QSet<QString> glyphs;
+        for (const HeatMap::Category& category : cells.categories) {
+            glyphs.insert(category.glyph);
+        }
+        QCOMPARE(glyphs.size(), static_cast<qsizetype>(n));
         for (std::size_t i = 0; i < n; ++i) {
             QCOMPARE(int{cells.kinds[i]}, static_cast<int>(i));
             for (std::size_t j = 0; j < i; ++j) {

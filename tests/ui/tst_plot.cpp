@@ -223,6 +223,12 @@ class TestPlot : public QObject {
         QVERIFY((plot.partAt(dense.center().toPoint()) == StackedBar::PartIndex{0, 0}));
         QVERIFY(plot.rectOf({0, 1}).isEmpty());
         const QRectF free = plot.rectOf({0, StackedBar::kFree});
+        // The budget's mark stands at 10 of 7 to 12.
+        const QRectF label = plot.labelRectOf({0, StackedBar::kFree});
+        QCOMPARE(label.left(), free.left());
+        QVERIFY(label.right() < free.left() + 0.6 * free.width());
+        QVERIFY(label.width() > 0.5 * free.width());
+        QCOMPARE(plot.labelRectOf({0, 0}), dense);
         QVERIFY(std::abs(free.width() / dense.width() - 2.5) < 0.05);
         QSignalSpy clicked(&plot, &StackedBar::partClicked);
         QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.rectOf({0, 2}).center().toPoint());

@@ -264,14 +264,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_estimate = estimate;
     m_isMeasuring = false;
     m_filling = true;
-    // What the file's experts have is known while nothing else is asked for.
-    if (!m_quality->floor().allows_fewer_bits() && !m_quality->experts()) {
-        m_storedBits = estimate.mean_bits;
-    }
-    if (!estimate.formats.empty()) {
-        m_quality->setChoices(engine::format_row(estimate.master),
-                              {estimate.formats.begin() + 1, estimate.formats.end()}, m_storedBits);
-    }
+    m_quality->setChoices(estimate.expert_formats);
     if (estimate.vram_available > 0) {
         // No further than is of use, once that is known.
         const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
@@ -290,10 +283,10 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
 
     std::vector<StackedBar::Row> rows;
     if (estimate.vram.total > 0) {
-        rows.push_back(memoryRow(tr("VRAM"), estimate.vram));
+        rows.push_back(memoryRow(tr("VRAM"), estimate.vram, estimate.formats));
     }
     if (estimate.ram.total > 0) {
-        rows.push_back(memoryRow(tr("RAM"), estimate.ram));
+        rows.push_back(memoryRow(tr("RAM"), estimate.ram, estimate.formats));
     }
     m_bars->setRows(std::move(rows));
 
@@ -317,6 +310,11 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                          .arg(all)
                          .arg(tokensText(estimate.context), percentText(estimate.expected_hit_rate));
         QStringList more;
+        if (estimate.expert_formats.in_blocks) {
+            more << tr("In the file: experts in %1, all else in %2.")
+                        .arg(QString::fromStdString(estimate.expert_formats.stored),
+                             QString::fromStdString(estimate.dense_types));
+        }
         if (estimate.on_disk > 0) {
             more << tr("%1 experts stay on disk and are read when they are called.").arg(estimate.on_disk);
         }

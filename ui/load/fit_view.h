@@ -99,7 +99,6 @@ class FitView : public QWidget {
     ValueSlider* m_context;
     QComboBox* m_kv;
     QualityEdit* m_quality;
-    double m_storedBits = 0;  // per expert weight, as in the file
     QComboBox* m_cache;
     StackedBar* m_bars;
     QLabel* m_verdict;

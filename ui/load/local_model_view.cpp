@@ -93,8 +93,10 @@ class LocalModelDelegate : public QStyledItemDelegate {
             facts, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
             smallMetrics.elidedText(index.data(LocalModels::FactsRole).toString(), Qt::ElideRight, facts.width()));
         painter->setPen(isBad && !selected ? colours.problem : usable ? strong : weak);
-        painter->drawText(verdictRect, side | Qt::AlignVCenter | Qt::TextSingleLine,
-                          smallMetrics.elidedText(verdict, Qt::ElideRight, verdictRect.width()));
+        painter->drawText(
+            verdictRect, side | Qt::AlignVCenter | Qt::TextSingleLine,
+            // Why not, and what to do about it, stands at its end.
+            smallMetrics.elidedText(verdict, usable ? Qt::ElideRight : Qt::ElideMiddle, verdictRect.width()));
         painter->restore();
     }
 

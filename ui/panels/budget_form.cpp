@@ -178,17 +178,7 @@ QString BudgetForm::vramReason() const {
 
 void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
     const BudgetSetting kept = setting();
-    engine::FormatRow stored = model.formats[static_cast<std::size_t>(model.expert_format)];
-    if (model.weight_type.find(',') != std::string::npos) {
-        stored.method = model.weight_type;  // layers differ: all their blocks, not the first layer's alone
-    }
-    std::vector<engine::FormatId> smaller;
-    for (const engine::FormatRow& row : engine::expert_formats()) {
-        if (row.bits < stored.bits) {
-            smaller.push_back(row.id);
-        }
-    }
-    m_quality->setChoices(stored, std::move(smaller), stored.bits);
+    m_quality->setChoices(model.expert_formats);
     m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
     m_vram->setEnabled(m_hasVram);
     m_vramReason->setVisible(!m_hasVram);

@@ -12,18 +12,35 @@ namespace offstage::ui {
 
 namespace {
 
+struct Choice {
+    engine::FormatId format{};
+    QString text;
+    bool isStored = false;
+};
+
 // The formats that an expert may be given, the model's own first.
-std::vector<engine::FormatRow> formatsFor(const std::optional<engine::ModelSummary>& model) {
-    std::vector<engine::FormatRow> formats;
-    if (model) {
-        formats.push_back(model->formats[static_cast<std::size_t>(model->expert_format)]);
+std::vector<Choice> choicesFor(const std::optional<engine::ModelSummary>& model) {
+    std::vector<Choice> choices;
+    if (model && model->expert_formats.in_blocks) {  // layers may differ: each gets its own
+        choices.push_back(
+            {model->expert_format,
+             ExpertActions::tr("&As in the file: %1").arg(QString::fromStdString(model->expert_formats.stored)), true});
+    } else if (model) {
+        choices.push_back({model->expert_format,
+                           u'&' + formatText(model->formats, static_cast<std::size_t>(model->expert_format)), true});
     }
     for (const engine::FormatRow& row : engine::expert_formats()) {
-        if (!model || row.bits < formats.front().bits) {
-            formats.push_back(row);
+        const auto& smaller = model ? model->expert_formats.smaller : std::vector{row.id};
+        if (std::find(smaller.begin(), smaller.end(), row.id) != smaller.end()) {
+            choices.push_back({row.id, u'&' + formatText(row)});
         }
     }
-    return formats;
+    return choices;
+}
+
+// Whether the model's file has experts in it.
+bool isOfFile(engine::FormatId format) {
+    return engine::format_row(format).kind == engine::FormatRow::Kind::kFile;
 }
 
 }  // namespace
@@ -59,12 +76,13 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
     auto* precision =
         new QMenu(experts.size() == 1 ? tr("P&recision") : tr("P&recision of %1 experts").arg(experts.size()), &menu);
     precision->setEnabled(ready);
-    for (const engine::FormatRow& format : formatsFor(m_engine.model())) {
-        QAction* action = precision->addAction(u'&' + formatText(format));
+    for (const Choice& choice : choicesFor(m_engine.model())) {
+        QAction* action = precision->addAction(choice.text);
         action->setCheckable(true);
-        action->setChecked(format.id == state.format);
+        action->setChecked(choice.format == state.format ||
+                           (choice.isStored && isOfFile(choice.format) && state.format && isOfFile(*state.format)));
         connect(action, &QAction::triggered, this,
-                [this, experts, id = format.id] { change(Kind::kFormat, experts, id); });
+                [this, experts, id = choice.format] { change(Kind::kFormat, experts, id); });
     }
     menu.insertMenu(first, precision);
     if (first != nullptr) {

@@ -90,6 +90,22 @@ void fillResidency(ExpertCells& cells, const Snapshot& snapshot, bool ownMemory)
     }
 }
 
+// Formats of as many bits, as of a file's blocks and of our own: 4a, 4b.
+void tellApart(std::vector<HeatMap::Category>& formats) {
+    for (std::size_t first = 0; first < formats.size(); ++first) {
+        const QString bits = formats[first].glyph;
+        std::vector<HeatMap::Category*> alike;
+        for (HeatMap::Category& format : formats) {
+            if (format.glyph == bits) {
+                alike.push_back(&format);
+            }
+        }
+        for (std::size_t i = 0; alike.size() > 1 && i < alike.size(); ++i) {
+            alike[i]->glyph = (bits.size() == 1 ? bits : QString()) + QChar(u'a' + static_cast<char16_t>(i % 26));
+        }
+    }
+}
+
 void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
     if (!hasStates(snapshot)) {
         return;
@@ -113,6 +129,7 @@ void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
             cells.counts.push_back(counts[format]);
         }
     }
+    tellApart(cells.categories);
     for (const std::uint8_t format : snapshot.experts.format) {
         cells.kinds.push_back(format < indexOf.size() ? indexOf[format] : std::uint8_t{255});
     }

@@ -19,12 +19,6 @@ constexpr double kUsualBits = 4.5;
 constexpr double kLeastBits = 2;
 constexpr double kMostBits = 16;
 constexpr double kBitsStep = 0.25;
-
-// The method of a file's format where nobody said what is in it.
-QString asInTheFile() {
-    const std::string_view method = engine::format_rows().back().method;
-    return QString::fromUtf8(method.data(), qsizetype(method.size()));
-}
 constexpr double kUsualLoss = 0.01;
 
 }  // namespace
@@ -77,30 +71,25 @@ void QualityEdit::fillFormats(std::optional<engine::FormatId> kept) {
         m_choice->removeItem(FirstFormat);
     }
     for (const engine::FormatRow& format : engine::expert_formats()) {
+        const auto& smaller = m_formats.smaller;
         const bool isOffered =
-            m_stored.isEmpty() || std::find(m_formats.begin(), m_formats.end(), format.id) != m_formats.end();
+            !m_formats.in_blocks || std::find(smaller.begin(), smaller.end(), format.id) != smaller.end();
         if (isOffered || format.id == kept) {
             m_choice->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
         }
     }
 }
 
-void QualityEdit::setChoices(const engine::FormatRow& stored, std::vector<engine::FormatId> formats,
-                             double storedBits) {
-    const bool isOfFile = stored.kind == engine::FormatRow::Kind::kFile;
-    const QString name =
-        isOfFile ? QString::fromUtf8(stored.method.data(), qsizetype(stored.method.size())) : QString();
-    if (name == m_stored && formats == m_formats && storedBits == m_storedBits) {
+void QualityEdit::setChoices(const engine::ExpertFormats& formats) {
+    if (formats == m_formats) {
         return;
     }
     const engine::QualityFloor floor = this->floor();
     const std::optional<engine::FormatId> experts = this->experts();
-    m_stored = name;
-    m_formats = isOfFile ? std::move(formats) : std::vector<engine::FormatId>();
-    m_storedBits = isOfFile ? storedBits : 0;
-    const bool isNamed = isOfFile && name != asInTheFile();
-    m_choice->setItemText(Off, isNamed ? tr("As in the file: %1").arg(name) : tr("As in the checkpoint"));
-    const bool isSmallest = isOfFile && m_formats.empty();
+    m_formats = formats;
+    m_choice->setItemText(Off, formats.in_blocks ? tr("As in the file: %1").arg(QString::fromStdString(formats.stored))
+                                                 : tr("As in the checkpoint"));
+    const bool isSmallest = formats.in_blocks && formats.smaller.empty();
     for (const int index : {MeanBits, Loss}) {
         QStandardItem& item = *qobject_cast<QStandardItemModel*>(m_choice->model())->item(index);
         item.setEnabled(!isSmallest);
@@ -114,8 +103,8 @@ void QualityEdit::setChoices(const engine::FormatRow& stored, std::vector<engine
 void QualityEdit::chosen() {
     engine::QualityFloor floor;
     if (m_choice->currentIndex() == MeanBits) {
-        const bool isMore = m_storedBits > 0 && m_storedBits <= kUsualBits;
-        floor.min_mean_bits = isMore ? kBitsStep * std::floor(m_storedBits / kBitsStep) : kUsualBits;
+        const bool isMore = m_formats.in_blocks && m_formats.bits <= kUsualBits;
+        floor.min_mean_bits = isMore ? kBitsStep * std::floor(m_formats.bits / kBitsStep) : kUsualBits;
     } else if (m_choice->currentIndex() == Loss) {
         floor.max_loss = kUsualLoss;
     }
@@ -139,7 +128,7 @@ void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::F
         m_value->setAccessibleName(tr("Mean bits per expert weight, at least"));
         m_value->setSuffix(tr(" bits"));
         m_value->setDecimals(2);
-        const double most = m_storedBits > 0 ? m_storedBits : kMostBits;
+        const double most = m_formats.in_blocks ? m_formats.bits : kMostBits;
         m_value->setRange(kLeastBits, std::max(most, floor.min_mean_bits));
         m_value->setSingleStep(kBitsStep);
         m_value->setValue(floor.min_mean_bits);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include <QWidget>
 
@@ -22,10 +21,9 @@ class QualityEdit : public QWidget {
 
     engine::QualityFloor floor() const;
     std::optional<engine::FormatId> experts() const;  // all in this format
-    // What experts of a file's blocks can be made into, keeping what is set and telling nobody. `stored`: their row
-    // among those of the model (engine::format_rows_of()); `formats`: those of fewer bits. For all other models nothing
-    // is ruled out.
-    void setChoices(const engine::FormatRow& stored, std::vector<engine::FormatId> formats, double storedBits);
+    // What the model's experts can be made into, keeping what is set and telling nobody.
+    // Only where its file has them in blocks is anything ruled out.
+    void setChoices(const engine::ExpertFormats& formats);
     void set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);  // tells nobody
 
     QComboBox& choice() const { return *m_choice; }
@@ -41,9 +39,7 @@ class QualityEdit : public QWidget {
 
     QComboBox* m_choice;
     QDoubleSpinBox* m_value;
-    QString m_stored;  // empty: nothing is ruled out
-    std::vector<engine::FormatId> m_formats;
-    double m_storedBits = 0;
+    engine::ExpertFormats m_formats;
 };
 
 // What keys and values are kept in; the items' data are engine::KvType.

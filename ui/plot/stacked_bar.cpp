@@ -180,6 +180,19 @@ QRectF StackedBar::rectOf(PartIndex index) {
             static_cast<double>(barHeight())};
 }
 
+QRectF StackedBar::labelRectOf(PartIndex index) {
+    const QRectF rect = rectOf(index);
+    const double budget = rect.isEmpty() ? 0 : rowAt(index.row).budget;
+    constexpr double kBesideMark = 4;
+    const double mark = std::floor(pixelOf(index.row, budget));
+    if (budget <= 0 || mark + kBesideMark <= rect.left() || mark - kBesideMark >= rect.right()) {
+        return rect;
+    }
+    const QRectF before(rect.topLeft(), QPointF(std::max(rect.left(), mark - kBesideMark), rect.bottom()));
+    const QRectF after(QPointF(std::min(rect.right(), mark + kBesideMark), rect.top()), rect.bottomRight());
+    return before.width() >= after.width() ? before : after;
+}
+
 std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
     std::optional<PartIndex> found;
     double thinnest = 1e9;
@@ -285,7 +298,8 @@ void StackedBar::paintData(QPainter& painter) {
             painter.setPen(QPen(colours.muted, 1));
             painter.setBrush(colours.surface);
             painter.drawRect(free.adjusted(0.5, 0.5, -0.5, -0.5));
-            writeUpon(painter, free, tr("free"), valueText(m_unit, row.total - used(row)), colours.muted);
+            writeUpon(painter, labelRectOf({i, kFree}), tr("free"), valueText(m_unit, row.total - used(row)),
+                      colours.muted);
         }
         for (int part = 0; part < static_cast<int>(row.parts.size()); ++part) {
             const Part& held = row.parts[static_cast<size_t>(part)];
@@ -306,7 +320,8 @@ void StackedBar::paintData(QPainter& painter) {
             if (m_compact) {
                 continue;
             }
-            writeUpon(painter, inner, held.name, valueText(m_unit, held.size), inkOn(colour), colour);
+            writeUpon(painter, labelRectOf({i, part}).intersected(inner), held.name, valueText(m_unit, held.size),
+                      inkOn(colour), colour);
         }
         if (row.budget > 0) {
             const double x = std::floor(pixelOf(i, row.budget));

@@ -46,6 +46,8 @@ class StackedBar : public PlotWidget {
     std::optional<PartIndex> partAt(QPoint at);
     // Empty where the part has no size.
     QRectF rectOf(PartIndex part);
+    // Where its name may be written: what the mark of the budget leaves of it.
+    QRectF labelRectOf(PartIndex part);
     std::optional<PartIndex> current() const { return m_current; }
 
     QString csv() const override;

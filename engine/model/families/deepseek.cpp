@@ -1,6 +1,8 @@
 // DeepSeekMoE-16B (the model's own modeling_deepseek.py), DeepSeek-V2 and V3
 // (transformers: models/deepseek_v2, models/deepseek_v3; and the models' own): shared
 // experts, leading dense layers; since V2 latent attention and experts in groups.
+// GLM-4.7-Flash (transformers: models/glm4_moe_lite) is V3 with defaults of its own and a
+// list of its dense layers.
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +13,22 @@
 namespace offstage::engine {
 namespace {
 
-enum class Version : std::uint8_t { kMoe16B, kV2, kV3 };
+enum class Version : std::uint8_t { kMoe16B, kV2, kV3, kGlmLite };
+
+// V3 and what is made like it.
+constexpr bool is_v3(Version version) {
+    return version == Version::kV3 || version == Version::kGlmLite;
+}
 
 LatentSpec read_attention(const ConfigFields& config, Version version) {
+    const bool glm = version == Version::kGlmLite;
     LatentSpec a;
     a.n_heads = config.count("num_attention_heads", 1, std::int64_t{1} << 16);
-    const std::int64_t default_rank = 1536;
+    const std::int64_t default_rank = glm ? 768 : 1536;
     a.query_rank = config.has("q_lora_rank") ? config.optional_dim("q_lora_rank", 0) : default_rank;
     a.latent_dim = config.dim("kv_lora_rank", 512);
-    a.nope_dim = config.dim("qk_nope_head_dim", 128);
-    a.value_dim = config.dim("v_head_dim", 128);
+    a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : 128);
+    a.value_dim = config.dim("v_head_dim", glm ? 256 : 128);
     const std::int64_t rotary = config.dim("qk_rope_head_dim", 64);
     if (rotary % 2 != 0) config.reject("qk_rope_head_dim", "an even number, for rotary positions");
     if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
@@ -32,14 +40,18 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
 }
 
 MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
-    const bool v3 = version == Version::kV3;
+    const bool v3 = is_v3(version);
+    const bool glm = version == Version::kGlmLite;
     const char* const other_name = v3 ? "num_local_experts" : "num_experts";  // as transformers 5 may write it
     if (!v3) config.count("num_experts_per_tok", 1, kMostExperts);            // must be there
-    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", v3 ? 2048 : 1407),
-                                 {other_name, "n_routed_experts"}, v3 ? 256 : 64, 8);
+    MoeSpec moe = config.experts(spec,
+                                 config.dim("moe_intermediate_size", glm  ? 1536
+                                                                     : v3 ? 2048
+                                                                          : 1407),
+                                 {other_name, "n_routed_experts"}, v3 && !glm ? 256 : 64, glm ? 4 : 8);
     kernels::RouterSpec& router = moe.router;
     router.renormalise = config.flag("norm_topk_prob", v3);
-    router.scale = static_cast<float>(config.positive("routed_scaling_factor", v3 ? 2.5 : 1.0));
+    router.scale = static_cast<float>(config.positive("routed_scaling_factor", glm ? 1.8 : v3 ? 2.5 : 1.0));
     if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
     const auto text_or = [&](const char* name, const char* otherwise) {
         return config.has_value(name) ? config.text(name) : std::string(otherwise);
@@ -56,7 +68,7 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     router.denominator_floor = 1e-20f;
     moe.selection_bias = method == "noaux_tc";
     if (method != "greedy") {
-        config.expert_groups(router, v3 ? 8 : 1, v3 ? 4 : 1);
+        config.expert_groups(router, v3 && !glm ? 8 : 1, v3 && !glm ? 4 : 1);
         router.group_score = method == "noaux_tc" ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
     }
     const std::int64_t n_shared =
@@ -66,9 +78,10 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
 }
 
 void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version) {
-    const bool v3 = version == Version::kV3;
+    const bool v3 = is_v3(version);
+    const bool glm = version == Version::kGlmLite;
     config.read_common(spec, v3 ? 0 : 1, v3 ? 1 : 2);
-    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    spec.norm.eps = config.eps("rms_norm_eps", glm ? 1e-5 : 1e-6);
     AttentionSpec attention;
     if (version == Version::kMoe16B) {
         GroupedQuerySpec heads = config.grouped_query(spec, ConfigFields::kAsManyAsHeads, 1e4);
@@ -81,13 +94,16 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
     const auto count_or = [&](const char* name, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
         return config.has_value(name) ? config.count(name, least, most) : otherwise;
     };
-    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(), v3 ? 3 : 0);
+    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(), glm ? 1 : v3 ? 3 : 0);
     const std::int64_t step = count_or("moe_layer_freq", 1, kMostLayers, 1);
+    const auto listed = glm ? config.layers_of_type("mlp_layer_types", "dense", "sparse", spec.layers.size())
+                            : std::optional<std::vector<bool>>();
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
-        if (l < n_dense || l % step != 0) {
-            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", v3 ? 18432 : 11008)};
+        const bool is_dense = listed ? (*listed)[static_cast<std::size_t>(l)] : l < n_dense || l % step != 0;
+        if (is_dense) {
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", glm ? 10240 : v3 ? 18432 : 11008)};
         } else {
             layer.ffn = moe;
         }
@@ -141,5 +157,7 @@ const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2", read_version
                             standard_expert};
 const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3", read_version<Version::kV3>, deepseek_parts,
                             standard_expert};
+const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_version<Version::kGlmLite>, deepseek_parts,
+                             standard_expert};
 
 }  // namespace offstage::engine

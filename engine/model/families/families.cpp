@@ -5,10 +5,10 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {&kMixtral,          &kQwen2Moe,   &kQwen3Moe,   &kQwen35Moe, &kQwen35MoeText,
-                                  &kDeepseekMoe,      &kDeepseekV2, &kDeepseekV3, &kOlmoe,     &kGlm4Moe,
-                                  &kMinimaxM2,        &kPhiMoe,     &kPhimoe,     &kDbrx,      &kGraniteMoe,
-                                  &kGraniteMoeShared, &kGemma4,     &kGemma4Text, &kGptOss};
+constexpr std::array kFamilies = {&kMixtral,     &kQwen2Moe,         &kQwen3Moe,   &kQwen35Moe,  &kQwen35MoeText,
+                                  &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,      &kGlm4Moe,
+                                  &kGlm4MoeLite, &kMinimaxM2,        &kPhiMoe,     &kPhimoe,     &kDbrx,
+                                  &kGraniteMoe,  &kGraniteMoeShared, &kGemma4,     &kGemma4Text, &kGptOss};
 
 }  // namespace
 
@@ -104,8 +104,7 @@ void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec)) {
     if (!config.has_value("text_config")) return read(config, spec);
     if (config.has_value("quantization_config")) {
-        config.unsupported("quantization_config", "a quantized checkpoint",
-                           "the weights as they were published, in BF16, F16 or F32");
+        config.unsupported("quantization_config", "a quantized checkpoint", kReadableWeights);
     }
     read(ConfigFields(*config.find("text_config"), config.source(), config.names(), "text_config."), spec);
     spec.tied_embeddings = config.flag("tie_word_embeddings", spec.tied_embeddings);

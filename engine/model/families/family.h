@@ -84,6 +84,7 @@ extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
 extern const Family kOlmoe;
 extern const Family kGlm4Moe;
+extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
 extern const Family kPhiMoe;
 extern const Family kPhimoe;

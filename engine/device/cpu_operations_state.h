@@ -1,0 +1,151 @@
+#pragma once
+// What the parts of CpuOperations share: the pool, scratch buffers and products of a range
+// of rows. For them alone.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/as_size.h"
+#include "engine/device/cpu_operations.h"
+
+namespace offstage::engine {
+
+struct CpuOperations::State {
+    static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the smallest worth another thread
+    static constexpr std::int64_t kValueGrain = 4096;  // the same for single values
+    static constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
+
+    template <typename Value>
+    static Value* room(std::vector<Value>& buffer, std::int64_t n) {
+        if (buffer.size() < as_size(n)) buffer.resize(as_size(n));
+        return buffer.data();
+    }
+    // The same for inputs of 8 bits, which begin at a cache line.
+    static std::byte* room_for_rounded(std::vector<std::byte>& buffer, std::int64_t n) {
+        constexpr std::uintptr_t kLine = 64;
+        std::byte* const bytes = room(buffer, n + static_cast<std::int64_t>(kLine));
+        return bytes + (kLine - reinterpret_cast<std::uintptr_t>(bytes) % kLine) % kLine;
+    }
+
+    State(kernels::ThreadPool& compute_pool, kernels::ProductForm product_form)
+        : pool(compute_pool),
+          form(product_form),
+          kernels(kernels::cpu_kernels()),
+          gemm(compute_pool),
+          attention_scratch(as_size(compute_pool.n_threads())),
+          product_scratch(as_size(compute_pool.n_threads())) {}
+
+    // Of a product: rows of values, at most kFewTokens, or the rows rounded
+    // (CpuKernels::round_inputs) where that is what is multiplied, any number.
+    struct Inputs {
+        const float* values = nullptr;
+        std::int64_t stride = 0;
+        std::int64_t n = 0;
+        const std::byte* const* rounded = nullptr;
+    };
+    // Rows that one of the kernels for few rows takes, or that is multiplied matrix by
+    // matrix in one job with others.
+    struct ExpertRows {
+        const ExpertCall* call = nullptr;
+        const float* inputs = nullptr;
+        std::int64_t chunks = 0;       // of neurons
+        std::int64_t first_value = 0;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
+                                       // activations, single values
+        Inputs gate_inputs, up_inputs, down_inputs;  // where matrices are multiplied one by one
+    };
+    // Rows to round, and where to.
+    struct Rounding {
+        kernels::WeightType type;
+        std::int64_t n_cols;
+        const float* values;
+        std::byte* to;
+    };
+    struct Piece {
+        const ExpertRows* expert;
+        std::int64_t begin, end;  // rows of its matrices
+    };
+    struct Chunk {
+        const ExpertRows* expert;
+        std::int64_t index;
+        std::int64_t neurons_before;  // in the chunks before this one, of all experts
+    };
+
+    kernels::ThreadPool& pool;
+    kernels::ProductForm form;
+    SumOrder order = SumOrder::kByNumber;
+    const kernels::CpuKernels& kernels;
+    kernels::Gemm gemm;
+    std::vector<std::vector<float>> attention_scratch;  // per thread
+    std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
+    std::vector<ExpertRows> few;
+    std::vector<Chunk> chunks;
+    std::vector<Piece> pieces;
+    std::vector<float> gathered;     // inputs of experts whose tokens are apart
+    std::vector<float> partials;     // see ExpertRows
+    std::vector<std::byte> rounded;  // see Inputs
+    std::vector<const std::byte*> rounded_rows;
+    std::vector<Rounding> roundings;
+    std::vector<std::int32_t> places;                     // of tokens among those that experts want
+    std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
+    std::vector<float> batch_in, batch_gate, batch_up;    // of one expert, matrix by matrix
+
+    // change(begin, end): a range of n values, here or on the pool.
+    template <typename Change>
+    void for_values(std::int64_t n, const Change& change) {
+        if (n <= kSerialFloats) {
+            change(std::int64_t{0}, n);
+        } else {
+            pool.parallel_for(n, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) { change(begin, end); });
+        }
+    }
+    // Whether so many rows go through the kernels for few of them.
+    bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
+    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
+    // Whether so many rows for such weights are rounded.
+    bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
+        return form.byte_inputs && kernels::is_blocks(type) && (form.byte_prompts || are_few(n));
+    }
+    void round_all();
+    // n rows of n_cols values for weights of the type, rounded if that is what is multiplied.
+    Inputs inputs_for(kernels::WeightType type, std::int64_t n_cols, const float* x, std::int64_t x_stride,
+                      std::int64_t n);
+    // For products of such weights on any thread.
+    void reserve_scratch(std::int64_t n_cols) {
+        for (auto& scratch : product_scratch) room(scratch, kernels::byte_product_scratch(n_cols));
+    }
+    // Rows [begin, end) of the weight.
+    void multiply_rows(const kernels::WeightView& weight, const Inputs& x, std::int64_t begin, std::int64_t end,
+                       float* y, std::int64_t y_stride, int thread) {
+        if (x.rounded != nullptr) {
+            kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
+                                 product_scratch[as_size(thread)].data());
+        } else if (x.n == 1) {
+            kernels.matvec(weight, x.values, begin, end, y);
+        } else if (x.n > 1) {
+            kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
+        }
+    }
+    // Whether the expert's matrices are multiplied one by one in a job with those of
+    // others: all experts of few rows whose w2 lies by outputs, and of many if all their
+    // inputs are rounded.
+    bool goes_by_outputs(const ExpertCall& call) const {
+        const kernels::ExpertLayout& layout = call.weights.layout;
+        const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, call.n_rows); };
+        return layout.down_rows_are_outputs &&
+               (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
+    }
+    // The inputs of `few` whose kernels take float32, one after the other.
+    void gather_inputs(const float* inputs, const std::int32_t* row_token);
+    void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
+    void round_for_first_job(const float* inputs, const std::int32_t* row_token);
+    void round_for_second_job(const float* activations);
+    void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
+    void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
+};
+
+}  // namespace offstage::engine
