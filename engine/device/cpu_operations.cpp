@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/as_size.h"
+#include "kernels/byte_experts.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,7 +25,7 @@ constexpr std::int64_t kRoundedRows = 4;         // of inputs, rounded in one pi
 constexpr std::int64_t kJobFloats = 1 << 20;     // of gates, and of ups: experts that go together stay in a cache
 constexpr std::int64_t kValueGrain = 4096;       // the same for single values
 constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
-constexpr std::int64_t kNeuronGrain = 8;         // what the one-pass kernel takes together
+constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // what the one-pass kernels take together
 constexpr std::int64_t kSmallestChunk = 32;      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -143,6 +144,7 @@ struct CpuOperations::State {
     kernels::ProductForm form;
     SumOrder order = SumOrder::kByNumber;
     const kernels::CpuKernels& kernels;
+    const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
@@ -172,7 +174,11 @@ struct CpuOperations::State {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     // Whether so many rows for such weights are rounded.
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
-        return form.byte_inputs && kernels::is_blocks(type) && (form.byte_prompts || are_few(n));
+        return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
+    }
+    // Whether an expert of few rows goes through expert_ffn_bytes().
+    bool rounds_neurons(const kernels::ExpertLayout& layout) const {
+        return form.byte_inputs && kernels::takes_byte_inputs(layout);
     }
     void round_all();
     // n rows of n_cols values for weights of the type, rounded if that is what is multiplied.
@@ -623,7 +629,8 @@ void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t
     const auto is_float = [&](const ExpertRows& expert) {
         const kernels::ExpertLayout& layout = expert.call->weights.layout;
         const std::int64_t n = expert.call->n_rows;
-        return !layout.down_rows_are_outputs || !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
+        if (!layout.down_rows_are_outputs) return !rounds_neurons(layout);
+        return !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
     };
     std::int64_t n_gathered = 0;
     for (const ExpertRows& expert : few) {
@@ -805,6 +812,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     }
     if (few.empty()) return;
     gather_inputs(inputs, row_token);
+    if (form.byte_inputs) round_for_first_job(inputs, row_token);
     chunks.clear();
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
     std::int64_t n_partials = 0;
@@ -836,9 +844,14 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
             const std::int64_t ffn = call.weights.layout.ffn_dim;
-            kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), static_cast<int>(call.n_rows),
-                               chunk_begin(ffn, expert.chunks, chunk->index),
-                               chunk_begin(ffn, expert.chunks, chunk->index + 1), sums);
+            const std::int64_t first = chunk_begin(ffn, expert.chunks, chunk->index);
+            const std::int64_t last = chunk_begin(ffn, expert.chunks, chunk->index + 1);
+            const auto n_rows = static_cast<int>(call.n_rows);
+            if (rounds_neurons(call.weights.layout)) {
+                expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last, sums);
+            } else {
+                kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums);
+            }
         }
     });
     add_partials(out, n_partials, hidden);
