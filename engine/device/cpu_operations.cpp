@@ -26,7 +26,7 @@ constexpr std::int64_t kJobFloats = 1 << 20;     // of gates, and of ups: expert
 constexpr std::int64_t kValueGrain = 4096;       // the same for single values
 constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // what the one-pass kernels take together
-constexpr std::int64_t kSmallestChunk = 32;      // neurons
+constexpr std::int64_t kSmallestChunk = 32;                      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
 template <typename Value>

@@ -89,7 +89,8 @@ constexpr std::array<std::int8_t, kParts> places_of_parts(WeightType type) {
 
 // Codes that need all eight bits and a sign.
 constexpr bool has_signed_codes(WeightType type) {
-    return type == WeightType::kQ8_0 || type == WeightType::kInt8 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs || has_codebook(type);
+    return type == WeightType::kQ8_0 || type == WeightType::kInt8 || type == WeightType::kIq4Nl ||
+           type == WeightType::kIq4Xs || has_codebook(type);
 }
 
 // What is added to a code to make it unsigned.

@@ -82,9 +82,8 @@ float dot_rounded(const WeightView& weight, std::int64_t row, const RoundedInput
         return dot_packed(weight.type, reinterpret_cast<const std::byte*>(bytes), weight.n_cols, x);
     }
     float sum = 0.0f;
-    with_block_type(weight.type, [&](auto constant) {
-        sum = dot_parts<decltype(constant)::value>(bytes, weight.n_cols, x);
-    });
+    with_block_type(weight.type,
+                    [&](auto constant) { sum = dot_parts<decltype(constant)::value>(bytes, weight.n_cols, x); });
     return sum;
 }
 

@@ -56,14 +56,14 @@ __attribute__((always_inline)) inline __m256 each_twice(__m128 numbers) {
 }
 
 template <WeightType kType>
-    requires(traits_of(kType).is_packed())
-struct CodeGroup<kType> {
+requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
     static constexpr int kBits = traits_of(kType).bits;
     static constexpr int kBytes = kGroup * kBits / 8;  // of codes
     static constexpr int kGroups = kGroup / traits_of(kType).group;
     static constexpr int kScaleBytes = kType == WeightType::kInt8 ? 2 : 1;
     static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;
-    static constexpr bool kHasZeros = kType == WeightType::kHqq4 || kType == WeightType::kHqq3;  // in bytes of their own
+    static constexpr bool kHasZeros =
+        kType == WeightType::kHqq4 || kType == WeightType::kHqq3;  // in bytes of their own
 
     const std::uint8_t* codes;
     __m256 scales[kHalves];

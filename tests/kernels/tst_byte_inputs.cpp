@@ -131,10 +131,12 @@ class TestByteInputs : public QObject {
         QTest::addColumn<int>("type");
         QTest::addColumn<int>("down");
         for (const InstructionSet set : available_instruction_sets()) {
-            for (const auto& [type, down] :
-                 {std::pair{WeightType::kInt8, WeightType::kInt8}, {WeightType::kHqq4, WeightType::kHqq4},
-                  {WeightType::kHqq4, WeightType::kInt8}, {WeightType::kHqq3, WeightType::kHqq3},
-                  {WeightType::kHqq2, WeightType::kHqq2}, {WeightType::kInt8, WeightType::kHqq2}}) {
+            for (const auto& [type, down] : {std::pair{WeightType::kInt8, WeightType::kInt8},
+                                             {WeightType::kHqq4, WeightType::kHqq4},
+                                             {WeightType::kHqq4, WeightType::kInt8},
+                                             {WeightType::kHqq3, WeightType::kHqq3},
+                                             {WeightType::kHqq2, WeightType::kHqq2},
+                                             {WeightType::kInt8, WeightType::kHqq2}}) {
                 QTest::addRow("%s %s %s", name_of(set).data(), name_of(type), name_of(down))
                     << static_cast<int>(set) << static_cast<int>(type) << static_cast<int>(down);
             }
@@ -226,8 +228,8 @@ class TestByteInputs : public QObject {
                         if (last - first == 1) continue;
                         for (std::int64_t i = 0; i < n; ++i) {
                             const auto place = static_cast<std::size_t>(i);
-                            tolerance[place] += largest[static_cast<std::size_t>(i / packed.group)] / 127.0 * 0.501 *
-                                                codes[place];
+                            tolerance[place] +=
+                                largest[static_cast<std::size_t>(i / packed.group)] / 127.0 * 0.501 * codes[place];
                         }
                     }
                     for (std::int64_t i = 0; i < n; ++i) {
