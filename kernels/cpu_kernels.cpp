@@ -21,6 +21,7 @@ const KernelTables& tables_of(InstructionSet set) {
         if (cpu_features().avx_vnni) {
             tables.cpu.round_inputs = avx2_vnni::round_inputs;
             tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
+            tables.expert_ffn_bytes = avx2_vnni::expert_ffn_bytes;
         }
         return tables;
     }();
@@ -29,6 +30,7 @@ const KernelTables& tables_of(InstructionSet set) {
         if (cpu_features().avx512_vnni) {
             tables.cpu.round_inputs = avx512_vnni::round_inputs;
             tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
+            tables.expert_ffn_bytes = avx512_vnni::expert_ffn_bytes;
         }
         return tables;
     }();
@@ -94,6 +96,10 @@ std::string_view name_of(InstructionSet set) {
 
 const CpuKernels& cpu_kernels(InstructionSet set) {
     return tables_of(set).cpu;
+}
+
+ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
+    return tables_of(set).expert_ffn_bytes;
 }
 
 const PackKernels& pack_kernels(InstructionSet set) {

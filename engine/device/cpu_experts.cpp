@@ -10,8 +10,8 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kNeuronGrain = 8;     // what the one-pass kernel takes together
-constexpr std::int64_t kSmallestChunk = 32;  // neurons
+constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // what the one-pass kernels take together
+constexpr std::int64_t kSmallestChunk = 32;                      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
 // Many chunks let any number of threads share the work evenly; each costs a sum per row, written and read once (all
@@ -50,7 +50,8 @@ void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t
     const auto is_float = [&](const ExpertRows& expert) {
         const kernels::ExpertLayout& layout = expert.call->weights.layout;
         const std::int64_t n = expert.call->n_rows;
-        return !layout.down_rows_are_outputs || !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
+        if (!layout.down_rows_are_outputs) return !rounds_neurons(layout);
+        return !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
     };
     std::int64_t n_gathered = 0;
     for (const ExpertRows& expert : few) {
@@ -83,6 +84,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     }
     if (few.empty()) return;
     gather_inputs(inputs, row_token);
+    if (form.byte_inputs) round_for_first_job(inputs, row_token);
     chunks.clear();
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
     std::int64_t n_partials = 0;
@@ -114,9 +116,14 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
             const std::int64_t ffn = call.weights.layout.ffn_dim;
-            kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), static_cast<int>(call.n_rows),
-                               chunk_begin(ffn, expert.chunks, chunk->index),
-                               chunk_begin(ffn, expert.chunks, chunk->index + 1), sums);
+            const std::int64_t first = chunk_begin(ffn, expert.chunks, chunk->index);
+            const std::int64_t last = chunk_begin(ffn, expert.chunks, chunk->index + 1);
+            const auto n_rows = static_cast<int>(call.n_rows);
+            if (rounds_neurons(call.weights.layout)) {
+                expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last, sums);
+            } else {
+                kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums);
+            }
         }
     });
     add_partials(out, n_partials, hidden);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/code_groups_simd.h"
+#include "kernels/cpu/packed_code_groups_simd.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::kernels {
@@ -29,7 +30,7 @@ enum class InputWords : std::uint8_t {
 };
 
 constexpr InputWords input_words(WeightType type) {
-    return has_bias(type) ? InputWords::kSums : offset_of(type) > 0 ? InputWords::kCorrections : InputWords::kNone;
+    return has_biases(type) ? InputWords::kSums : offset_of(type) > 0 ? InputWords::kCorrections : InputWords::kNone;
 }
 
 inline __m256i load_words(const std::int32_t* words) {

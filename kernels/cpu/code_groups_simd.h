@@ -4,6 +4,8 @@
 // for each 32 weights a scale and a bias, or for each half of these. The 256 are one large
 // block, or eight small ones.
 //
+// Our own rows (kernels/packed.h) have theirs in packed_code_groups_simd.h.
+//
 // Codes come in the order in which a block's bytes give them with the fewest
 // instructions; part_at() says which it is, and inputs are laid in the same order.
 
@@ -45,17 +47,29 @@ constexpr bool is_of_nibbles(WeightType type) {
            type == WeightType::kMxfp4;
 }
 
+// Two units have the same scales: first halves of 32 weights in one, second ones in the other.
+constexpr bool has_halves_apart(WeightType type) {
+    return is_of_nibbles(type) || type == WeightType::kHqq4 || type == WeightType::kHqq3;
+}
+
 // Each 16 weights have a scale of their own, not each 32.
 constexpr bool has_half_scales(WeightType type) {
     return type == WeightType::kQ6K || type == WeightType::kQ3K || type == WeightType::kQ2K ||
-           type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M;
+           type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M ||
+           type == WeightType::kHqq2;
+}
+
+// Those of HQQ are -scale * zero.
+constexpr bool has_biases(WeightType type) {
+    return has_bias(type) || type == WeightType::kHqq4 || type == WeightType::kHqq3 || type == WeightType::kHqq2;
 }
 
 // The part of the group that place `place` (in 16 codes) has.
 constexpr int part_at(WeightType type, int place) {
     const int unit = place / kUnitParts;
     const int j = place % kUnitParts;
-    if (is_of_nibbles(type)) return 2 * (unit / 2 * kUnitParts + j) + unit % 2;
+    if (type == WeightType::kHqq2) return 4 * (unit / 4 * kUnitParts + j) + unit % 4;
+    if (has_halves_apart(type)) return 2 * (unit / 2 * kUnitParts + j) + unit % 2;
     if (kUnit == 32) return place;
     // Of four 32 bytes the lower four bits, in first and second halves, then the upper ones.
     if (type == WeightType::kQ4K || type == WeightType::kQ5K) return j * 4 + unit / 2 * 2 + unit % 2;
@@ -75,7 +89,8 @@ constexpr std::array<std::int8_t, kParts> places_of_parts(WeightType type) {
 
 // Codes that need all eight bits and a sign.
 constexpr bool has_signed_codes(WeightType type) {
-    return type == WeightType::kQ8_0 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs || has_codebook(type);
+    return type == WeightType::kQ8_0 || type == WeightType::kInt8 || type == WeightType::kIq4Nl ||
+           type == WeightType::kIq4Xs || has_codebook(type);
 }
 
 // What is added to a code to make it unsigned.
@@ -215,6 +230,12 @@ constexpr long long bytes_of_bit(int bit) {
     return static_cast<long long>(0x0101010101010101ull << static_cast<unsigned>(bit));
 }
 
+// A row in memory; layout: of packed rows alone.
+struct CodeRow {
+    const std::uint8_t* bytes = nullptr;
+    const PackedRow* layout = nullptr;
+};
+
 // 256 weights of a row.
 template <WeightType kType>
 struct CodeGroup {
@@ -229,8 +250,8 @@ struct CodeGroup {
     __m256 scales[kHalves];
     __m256 biases[kHalves];  // where has_bias(kType)
 
-    __attribute__((always_inline)) void open(const std::uint8_t* bytes) {
-        block = bytes;
+    __attribute__((always_inline)) void open(CodeRow row, std::int64_t group) {
+        block = row.bytes + group * kBytes;
         if constexpr (is_of_eighths(kType)) {
             read_scales();
         } else if constexpr (kBlocks == 1) {
@@ -239,6 +260,24 @@ struct CodeGroup {
             read_small();
         }
     }
+
+    // Fetches what open() of the same place `ahead` bytes further on will read.
+    static __attribute__((always_inline)) void fetch(CodeRow row, std::int64_t group, std::int64_t ahead) {
+        for (int line = 0; line < kBytes; line += 64) {
+            _mm_prefetch(reinterpret_cast<const char*>(row.bytes + ahead + group * kBytes + line), _MM_HINT_T0);
+        }
+    }
+
+    // A group that is not whole, as one that is, with zeros behind.
+    struct Rest {
+        alignas(16) std::uint8_t bytes[kBytes] = {};
+
+        Rest(CodeRow row, std::int64_t group, std::int64_t n_weights) {
+            std::memcpy(bytes, row.bytes + group * kBytes,
+                        static_cast<std::size_t>(n_weights / traits_of(kType).group * kBlockBytes));
+        }
+        CodeRow row() const { return {bytes, nullptr}; }
+    };
 
     // A vector of codes, those of the parts part_at(kType, kUnitParts * kIndex ..).
     template <int kIndex>

@@ -4,6 +4,8 @@
 
 #include "kernels/block_parts.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/scalar_math.h"
+#include "kernels/packed.h"
 
 namespace offstage::kernels::scalar {
 namespace {
@@ -48,6 +50,74 @@ float dot_parts(const std::uint8_t* row, std::int64_t n, const RoundedInputs& x)
     return sum;
 }
 
+// Code of weight i of a packed row.
+int code_of(WeightType type, const std::byte* row, const PackedRow& layout, std::int64_t i) {
+    const std::byte* const block = row + layout.codes + i / kPackedBlock * layout.block_bytes;
+    const auto w = static_cast<int>(i % kPackedBlock);
+    return type == WeightType::kInt8 ? static_cast<std::int8_t>(block[w]) : packed_code(type, block, w);
+}
+
+float dot_packed(WeightType type, const std::byte* row, std::int64_t n, const RoundedInputs& x) {
+    const PackedRow layout = packed_row(type, n);
+    float sum = 0.0f;
+    for (std::int64_t i = 0; i < n; i += kPartWeights) {
+        float scale = 0.0f;
+        float zero = 0.0f;
+        packed_group(type, row, layout, i / layout.group, scale, zero);
+        int products = 0;
+        int inputs = 0;
+        for (std::int64_t j = i; j < i + kPartWeights; ++j) {
+            products += code_of(type, row, layout, j) * x.codes[j];
+            inputs += x.codes[j];
+        }
+        const float step = x.scale(i / kPartWeights);
+        sum += scale * step * static_cast<float>(products) - scale * zero * step * static_cast<float>(inputs);
+    }
+    return sum;
+}
+
+float dot_rounded(const WeightView& weight, std::int64_t row, const RoundedInputs& x) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(weight.row(row));
+    if (is_packed(weight.type)) {
+        return dot_packed(weight.type, reinterpret_cast<const std::byte*>(bytes), weight.n_cols, x);
+    }
+    float sum = 0.0f;
+    with_block_type(weight.type,
+                    [&](auto constant) { sum = dot_parts<decltype(constant)::value>(bytes, weight.n_cols, x); });
+    return sum;
+}
+
+// out += the columns of a group of neurons times their activations, rounded for each
+// group of columns.
+void add_rounded_columns(const WeightView& columns, const float* activations, std::int64_t begin, std::int64_t count,
+                         float* out) {
+    const WeightType type = columns.type;
+    const PackedRow layout = packed_row(type, columns.n_cols);
+    for (std::int64_t g = 0; g < layout.n_groups; ++g) {
+        float factors[kRoundedNeurons] = {};
+        float most = 0.0f;
+        float bias = 0.0f;
+        for (std::int64_t j = 0; j < count; ++j) {
+            float scale = 0.0f;
+            float zero = 0.0f;
+            packed_group(type, reinterpret_cast<const std::byte*>(columns.row(begin + j)), layout, g, scale, zero);
+            factors[j] = activations[j] * scale;
+            most = std::max(most, std::fabs(factors[j]));
+            bias -= activations[j] * (scale * zero);
+        }
+        const float to_code = most > 0.0f ? 127.0f / most : 0.0f;
+        const float step = most / 127.0f;
+        for (std::int64_t i = g * layout.group; i < (g + 1) * layout.group; ++i) {
+            int sum = 0;
+            for (std::int64_t j = 0; j < count; ++j) {
+                const auto* const row = reinterpret_cast<const std::byte*>(columns.row(begin + j));
+                sum += static_cast<int>(std::nearbyint(factors[j] * to_code)) * code_of(type, row, layout, i);
+            }
+            out[i] += step * static_cast<float>(sum) + bias;
+        }
+    }
+}
+
 }  // namespace
 
 void round_inputs(WeightType /*type*/, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
@@ -75,10 +145,33 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
     for (int t = 0; t < n_tokens; ++t) {
         const RoundedInputs rounded(inputs[t], n);
         for (std::int64_t r = row_begin; r < row_end; ++r) {
-            const auto* const row = reinterpret_cast<const std::uint8_t*>(weight.row(r));
-            with_block_type(weight.type, [&](auto constant) {
-                y[t * y_stride + r] = dot_parts<decltype(constant)::value>(row, n, rounded);
-            });
+            y[t * y_stride + r] = dot_rounded(weight, r, rounded);
+        }
+    }
+}
+
+void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
+                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const ExpertBiases biases = expert.biases();
+    for (int t = 0; t < n_tokens; ++t, out += n) {
+        const RoundedInputs rounded(inputs[t], n);
+        for (std::int64_t i = 0; biases.down != nullptr && neuron_begin == 0 && i < n; ++i) {
+            out[i] += scale[t] * biases.down[i];
+        }
+        for (std::int64_t first = neuron_begin; first < neuron_end; first += kRoundedNeurons) {
+            const std::int64_t count = std::min(kRoundedNeurons, neuron_end - first);
+            float activations[kRoundedNeurons] = {};
+            for (std::int64_t j = 0; j < count; ++j) {
+                const float gate =
+                    dot_rounded(w1, first + j, rounded) + (biases.gate != nullptr ? biases.gate[first + j] : 0.0f);
+                const float up =
+                    dot_rounded(w3, first + j, rounded) + (biases.up != nullptr ? biases.up[first + j] : 0.0f);
+                activations[j] = scale[t] * activation(expert.layout.spec, gate, up);
+            }
+            add_rounded_columns(expert.down(), activations, first, count, out);
         }
     }
 }

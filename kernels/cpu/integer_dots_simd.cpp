@@ -1,4 +1,4 @@
-// Rows of a file's blocks times inputs of 8 bits: codes and inputs are multiplied and
+// Rows of a file's blocks, or of our own formats, times inputs of 8 bits: codes and inputs are multiplied and
 // added as whole numbers, and become float32 once for the weights of a scale.
 //
 // 256 weights are taken at once: one large block, or eight small ones, the last of which
@@ -86,7 +86,7 @@ namespace OFFSTAGE_INSTRUCTION_SET {
 
 void round_inputs(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n, std::byte* to) {
     InputForm form{};
-    with_block_type(type, [&](auto constant) { form = kInputForm<decltype(constant)::value>; });
+    with_coded_type(type, [&](auto constant) { form = kInputForm<decltype(constant)::value>; });
     const std::int64_t n_groups = (n + kGroup - 1) / kGroup;
     auto* groups = reinterpret_cast<ByteGroup*>(to);
     for (int t = 0; t < n_tokens; ++t, groups += n_groups) {
@@ -97,7 +97,7 @@ void round_inputs(WeightType type, const float* x, std::int64_t x_stride, int n_
 
 void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                   std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
-    with_block_type(weight.type, [&](auto constant) {
+    with_coded_type(weight.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
         if (n_tokens > kFewByteTokens) {
             multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);

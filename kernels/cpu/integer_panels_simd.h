@@ -1,5 +1,5 @@
 #pragma once
-// Rows of a file's blocks times many tokens' inputs of 8 bits. As many rows as a vector
+// Rows of codes times many tokens' inputs of 8 bits. As many rows as a vector
 // has lanes are unpacked side by side, once for all tokens: four codes of each row make a
 // vector, which is multiplied by four inputs in all lanes. The sums are those of
 // integer_rows_simd.h, in the same order.
@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/byte_inputs_simd.h"
-#include "kernels/cpu/packed_groups_simd.h"
+#include "kernels/cpu/integer_rows_simd.h"
 
 namespace offstage::kernels {
 namespace {
@@ -34,7 +33,7 @@ struct CodePanel {
 // Vectors of numbers for 32 weights.
 template <WeightType kType>
 constexpr int numbers_of_scale() {
-    return (has_half_scales(kType) ? 2 : 1) * (has_bias(kType) ? 2 : 1);
+    return (has_half_scales(kType) ? 2 : 1) * (has_biases(kType) ? 2 : 1);
 }
 
 // A group of each row: codes in the order of part_at(), and numbers, (scales, biases) of
@@ -45,16 +44,16 @@ struct UnpackedGroups {
 };
 
 template <WeightType kType>
-void unpack_groups(const std::uint8_t* const (&rows)[kLanes], UnpackedGroups& unpacked) {
+void unpack_groups(const CodeRow (&rows)[kLanes], std::int64_t g, UnpackedGroups& unpacked) {
     for (int lane = 0; lane < kLanes; ++lane) {
         CodeGroup<kType> group;
-        group.open(rows[lane]);
+        group.open(rows[lane], g);
         float* to = unpacked.numbers[lane];
         for (const __m256 scales : group.scales) {
             _mm256_store_ps(to, scales);
             to += kScales;
         }
-        if constexpr (has_bias(kType)) {
+        if constexpr (has_biases(kType)) {
             for (const __m256 biases : group.biases) {
                 _mm256_store_ps(to, biases);
                 to += kScales;
@@ -95,31 +94,28 @@ void transpose_groups(const UnpackedGroups& unpacked, std::int64_t g, const Code
 
 // kLanes rows from `row` on, of which n_rows are there.
 template <WeightType kType>
-void unpack_rows(const WeightView& weight, std::int64_t row, std::int64_t n_rows, const CodePanel& panel) {
+void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t row, std::int64_t n_rows,
+                 const CodePanel& panel) {
     using Group = CodeGroup<kType>;
-    const std::uint8_t* rows[kLanes];
+    CodeRow rows[kLanes];
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        rows[lane] = reinterpret_cast<const std::uint8_t*>(weight.row(row + std::min(lane, n_rows - 1)));
+        rows[lane] = {reinterpret_cast<const std::uint8_t*>(weight.row(row + std::min(lane, n_rows - 1))), layout};
     }
     UnpackedGroups unpacked;
-    const auto unpack = [&](std::int64_t g) {
-        unpack_groups<kType>(rows, unpacked);
-        transpose_groups<numbers_of_scale<kType>()>(unpacked, g, panel);
-    };
+    constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
     for (; (g + 1) * kGroup <= weight.n_cols; ++g) {
-        unpack(g);
-        for (const std::uint8_t*& place : rows) place += Group::kBytes;
+        unpack_groups<kType>(rows, g, unpacked);
+        transpose_groups<kNumbers>(unpacked, g, panel);
     }
     if (g == panel.n_groups) return;
-    alignas(16) std::uint8_t rests[kLanes][Group::kBytes] = {};
-    const auto bytes =
-        static_cast<std::size_t>((weight.n_cols - g * kGroup) / traits_of(kType).group * Group::kBlockBytes);
-    for (int lane = 0; lane < kLanes; ++lane) {
-        std::memcpy(rests[lane], rows[lane], bytes);
-        rows[lane] = rests[lane];
-    }
-    unpack(g);
+    const auto unpack_rests = [&]<std::size_t... kIndices>(std::index_sequence<kIndices...> /*lanes*/) {
+        const typename Group::Rest rests[kLanes] = {{rows[kIndices], g, weight.n_cols - g * kGroup}...};
+        const CodeRow whole[kLanes] = {rests[kIndices].row()...};
+        unpack_groups<kType>(whole, 0, unpacked);
+    };
+    unpack_rests(std::make_index_sequence<kLanes>{});
+    transpose_groups<kNumbers>(unpacked, g, panel);
 }
 
 // y[t] of n_rows rows, of kTokens tokens.
@@ -209,6 +205,7 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
     static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
         std::make_integer_sequence<int, kPanelTokens>{});
     static constexpr auto kPlaces = places_of_parts(kType);
+    const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
     const std::int64_t n_panels = byte_panels(weight.n_cols);
     const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
     const auto panel_at = [&](std::int64_t i) {
@@ -217,7 +214,7 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
     for (std::int64_t begin = row_begin; begin < row_end; begin += n_panels * kLanes) {
         const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
         for (std::int64_t row = begin; row < end; row += kLanes) {
-            unpack_rows<kType>(weight, row, end - row, panel_at((row - begin) / kLanes));
+            unpack_rows<kType>(weight, &layout, row, end - row, panel_at((row - begin) / kLanes));
         }
         for (int tile = 0; tile < n_tiles; ++tile) {
             const int first = n_tokens * tile / n_tiles;

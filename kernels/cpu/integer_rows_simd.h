@@ -41,7 +41,7 @@ __attribute__((always_inline)) inline Bytes sums_of_four(Bytes a, Bytes b, Bytes
 // Units that follow each other and have the same scales in the same lanes.
 constexpr int units_together(WeightType type) {
     if (kLanes == 16 && (type == WeightType::kQ4K || type == WeightType::kQ5K)) return 2;
-    return is_of_nibbles(type) ? 2 : 1;
+    return has_halves_apart(type) ? 2 : 1;
 }
 
 #if OFFSTAGE_VECTOR_BITS == 512
@@ -84,12 +84,17 @@ __attribute__((always_inline)) inline void sums_of_scales(const Bytes (&dots)[kV
         }
     }
 #else
-    const Bytes lower = sums_of_four(dots[0], dots[1], dots[2], dots[3]);
+    Bytes lower = sums_of_four(dots[0], dots[1], dots[2], dots[3]);
     if constexpr (kVectors == 4) {  // vector i: eighths 2 i and 2 i + 1
         sums[0] = _mm256_permutevar8x32_epi32(lower, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     } else {
         static_assert(kVectors == 8);
-        const Bytes upper = sums_of_four(dots[4], dots[5], dots[6], dots[7]);
+        Bytes upper = sums_of_four(dots[4], dots[5], dots[6], dots[7]);
+        if constexpr (kType == WeightType::kHqq2) {  // parts 0 .. 7, and 8 .. 15
+            const __m256i apart = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+            lower = _mm256_permutevar8x32_epi32(lower, apart);
+            upper = _mm256_permutevar8x32_epi32(upper, apart);
+        }
         const __m256i first = _mm256_permute2x128_si256(lower, upper, 0x20);
         const __m256i second = _mm256_permute2x128_si256(lower, upper, 0x31);
         if constexpr (kHalves == 2) {
@@ -104,17 +109,17 @@ __attribute__((always_inline)) inline void sums_of_scales(const Bytes (&dots)[kV
 
 // eighths[r][t] += a group of 256 weights of row r times the tokens' inputs.
 template <WeightType kType, int kRows, int kTokens>
-__attribute__((always_inline)) inline void add_groups(const std::uint8_t* const (&rows)[kRows],
+__attribute__((always_inline)) inline void add_groups(const CodeRow (&rows)[kRows], std::int64_t index,
                                                       const ByteGroup* const (&x)[kTokens], std::int64_t at,
                                                       __m256 (&eighths)[kRows][kTokens]) {
     using Group = CodeGroup<kType>;
     constexpr int kTogether = units_together(kType);
     constexpr int kVectors = kUnits / kTogether;
     Group groups[kRows];
-    for (int r = 0; r < kRows; ++r) groups[r].open(rows[r]);
+    for (int r = 0; r < kRows; ++r) groups[r].open(rows[r], index);
     Bytes dots[kRows][kTokens][kVectors];
-    unrolled<kVectors>([&](auto index) __attribute__((always_inline)) {
-        constexpr int kVector = decltype(index)::value;
+    unrolled<kVectors>([&](auto vector) __attribute__((always_inline)) {
+        constexpr int kVector = decltype(vector)::value;
         Bytes codes[kRows][kTogether];
         for (int r = 0; r < kRows; ++r) {
             codes[r][0] = groups[r].template unit<kTogether * kVector>();
@@ -149,7 +154,7 @@ __attribute__((always_inline)) inline void add_groups(const std::uint8_t* const 
             if constexpr (Group::kHalves == 2) product = _mm256_fmadd_ps(numbers[1], group.scales[1], product);
             __m256& sum = eighths[r][t];
             sum = _mm256_fmadd_ps(product, _mm256_loadu_ps(in.scales), sum);
-            if constexpr (has_bias(kType)) {
+            if constexpr (has_biases(kType)) {
                 for (int half = 0; half < Group::kHalves; ++half) {
                     const __m256 of_inputs = _mm256_castsi256_ps(load_words(in.words + kScales * half));
                     sum = _mm256_fmadd_ps(group.biases[half], of_inputs, sum);
@@ -165,37 +170,59 @@ constexpr int streams_at_once(int n_tokens) {
     return n_tokens == 1 ? 2 : 1;
 }
 
-// y[r] of rows first, first + apart, ...
-template <WeightType kType, int kTokens, int kRows>
-void multiply_some_rows(const WeightView& weight, std::int64_t stride, const ByteGroup* const (&x)[kTokens],
-                        std::int64_t first, std::int64_t apart, float* y, std::int64_t y_stride) {
+// sums[r][t] = rows[r] . x[t], n long. fetch(g), called before group g, is to fetch into cache what will be needed.
+template <WeightType kType, int kTokens, int kRows, typename Fetch>
+__attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
+                                                    std::int64_t n, const Fetch& fetch, float (&sums)[kRows][kTokens]) {
     using Group = CodeGroup<kType>;
-    const std::int64_t n = weight.n_cols;
-    const std::uint8_t* rows[kRows];
     __m256 eighths[kRows][kTokens];
-    for (int r = 0; r < kRows; ++r) {
-        rows[r] = static_cast<const std::uint8_t*>(weight.data) + (first + r * apart) * stride;
-        for (__m256& sum : eighths[r]) sum = _mm256_setzero_ps();
+    for (auto& of_row : eighths) {
+        for (__m256& sum : of_row) sum = _mm256_setzero_ps();
     }
     std::int64_t g = 0;
     for (; (g + 1) * kGroup <= n; ++g) {
-        for (const std::uint8_t*& row : rows) {
-            for (int line = 0; line < Group::kBytes; line += 64) prefetch(row + stride + line);
-        }
-        add_groups<kType>(rows, x, g, eighths);
-        for (const std::uint8_t*& row : rows) row += Group::kBytes;
+        fetch(g);
+        add_groups<kType>(rows, g, x, g, eighths);
     }
     if (g * kGroup < n) {  // less than a group
-        alignas(16) std::uint8_t rests[kRows][Group::kBytes] = {};
-        for (int r = 0; r < kRows; ++r) {
-            std::memcpy(rests[r], rows[r],
-                        static_cast<std::size_t>((n - g * kGroup) / traits_of(kType).group * Group::kBlockBytes));
-            rows[r] = rests[r];
-        }
-        add_groups<kType>(rows, x, g, eighths);
+        const auto add_rests = [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*rows*/) {
+            const typename Group::Rest rests[kRows] = {{rows[kIndices], g, n - g * kGroup}...};
+            const CodeRow whole[kRows] = {rests[kIndices].row()...};
+            add_groups<kType>(whole, 0, x, g, eighths);
+        };
+        add_rests(std::make_integer_sequence<int, kRows>{});
     }
     for (int r = 0; r < kRows; ++r) {
-        for (int t = 0; t < kTokens; ++t) y[t * y_stride + first + r * apart] = sum_of_eighths(eighths[r][t]);
+        for (int t = 0; t < kTokens; ++t) sums[r][t] = sum_of_eighths(eighths[r][t]);
+    }
+}
+
+// y[r] of rows first, first + apart, ...
+template <WeightType kType, int kTokens, int kRows>
+void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const ByteGroup* const (&x)[kTokens],
+                        std::int64_t first, std::int64_t apart, float* y, std::int64_t y_stride) {
+    CodeRow rows[kRows];
+    for (int r = 0; r < kRows; ++r) {
+        rows[r] = {reinterpret_cast<const std::uint8_t*>(weight.row(first + r * apart)), layout};
+    }
+    float sums[kRows][kTokens];
+    const auto stride = static_cast<std::int64_t>(weight.stride_bytes());
+    const auto fetch_next = [&](std::int64_t g) __attribute__((always_inline)) {
+        for (const CodeRow row : rows) CodeGroup<kType>::fetch(row, g, stride);
+    };
+    dot_rows<kType, kTokens>(rows, x, weight.n_cols, fetch_next, sums);
+    for (int r = 0; r < kRows; ++r) {
+        for (int t = 0; t < kTokens; ++t) y[t * y_stride + first + r * apart] = sums[r][t];
+    }
+}
+
+// That of the weight's rows, where the type has one.
+template <WeightType kType>
+PackedRow layout_of_rows(std::int64_t n_cols) {
+    if constexpr (traits_of(kType).is_packed()) {
+        return packed_row(kType, n_cols);
+    } else {
+        return {};
     }
 }
 
@@ -205,14 +232,14 @@ void multiply_rows(const WeightView& weight, const std::byte* const* inputs, std
     constexpr int kRows = streams_at_once(kTokens);
     const ByteGroup* x[kTokens];
     for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
-    const auto stride = static_cast<std::int64_t>(weight.stride_bytes());
+    const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
     const std::int64_t apart = (row_end - row_begin) / kRows;
     for (std::int64_t r = row_begin; r < row_begin + apart; ++r) {
-        multiply_some_rows<kType, kTokens, kRows>(weight, stride, x, r, apart, y, y_stride);
+        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, x, r, apart, y, y_stride);
     }
     // What is left is taken as if it were several.
     for (std::int64_t r = row_begin + kRows * apart; r < row_end; ++r) {
-        multiply_some_rows<kType, kTokens, kRows>(weight, stride, x, r, 0, y, y_stride);
+        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, x, r, 0, y, y_stride);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/byte_experts.h"
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/quantize.h"
@@ -21,6 +22,7 @@ using Signature = std::remove_pointer_t<Pointer>;
 // All that one set computes with.
 struct KernelTables {
     CpuKernels cpu;
+    ExpertFfnBytes expert_ffn_bytes;
     PackKernels pack;
     QuantizeKernels quantize;
 };
@@ -30,6 +32,7 @@ Signature<decltype(CpuKernels::matvec)> matvec;
 Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
+Signature<ExpertFfnBytes> expert_ffn_bytes;
 Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
 Signature<decltype(CpuKernels::rms_norm)> rms_norm;
 Signature<decltype(CpuKernels::layer_norm)> layer_norm;
@@ -64,10 +67,12 @@ extern const KernelTables kTables;
 namespace avx2_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
+Signature<ExpertFfnBytes> expert_ffn_bytes;
 }
 namespace avx512_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
+Signature<ExpertFfnBytes> expert_ffn_bytes;
 }
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;

@@ -37,6 +37,7 @@ constinit const KernelTables kTables = {
             .narrow_bf16 = narrow_bf16,
             .argmax = argmax,
         },
+    .expert_ffn_bytes = expert_ffn_bytes,
     .pack = {transpose_f32, transpose_bf16_pairs, copy_f32, interleave_bf16_pairs},
     .quantize = {largest_weight, sum_of_squares, pack_row},
 };

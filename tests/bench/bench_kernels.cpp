@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu_kernels.h"
+#include "kernels/byte_experts.h"
 #include "kernels/gemm.h"
 #include "kernels/machine_limits.h"
 #include "kernels/thread_pool.h"
@@ -113,7 +113,8 @@ void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs
     state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
 }
 
-void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
+void expert_ffn(benchmark::State& state, InstructionSet set, bool byte_inputs, WeightType type, int n_threads,
+                int n_tokens) {
     ThreadPool pool(n_threads);
     const CpuKernels& kernels = cpu_kernels(set);
     const auto neuron_bytes = static_cast<std::int64_t>(expert_layout(type, kHiddenDim, 1).bytes());
@@ -122,11 +123,21 @@ void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, in
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     const std::vector<float> scale(static_cast<std::size_t>(n_tokens), 1.0f);
     std::vector<std::vector<float>> out(static_cast<std::size_t>(n_threads), x);
+    std::vector<std::byte> rounded(static_cast<std::size_t>(n_tokens * rounded_input_bytes(kHiddenDim)));
+    std::vector<const std::byte*> inputs;
+    for (int t = 0; t < n_tokens; ++t) inputs.push_back(rounded.data() + t * rounded_input_bytes(kHiddenDim));
     const auto n_bytes = static_cast<std::size_t>(n_neurons * neuron_bytes);
     count_bandwidth(state, pool, n_neurons * 3 * kHiddenDim, n_bytes, [&] {
-        pool.parallel_for(n_neurons, 8, [&](std::int64_t begin, std::int64_t end, int thread) {
-            kernels.expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end,
-                               out[static_cast<std::size_t>(thread)].data());
+        if (byte_inputs) {
+            kernels.round_inputs(view.layout.gate, x.data(), kHiddenDim, n_tokens, kHiddenDim, rounded.data());
+        }
+        pool.parallel_for(n_neurons, 16, [&](std::int64_t begin, std::int64_t end, int thread) {
+            float* const to = out[static_cast<std::size_t>(thread)].data();
+            if (byte_inputs) {
+                expert_ffn_bytes(set)(view, inputs.data(), scale.data(), n_tokens, begin, end, to);
+            } else {
+                kernels.expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, to);
+            }
         });
     });
 }
@@ -249,15 +260,20 @@ void register_all() {
                     if (tokens <= 8) add_matvec(false, type);
                     add_matvec(true, type);
                 }
-                if (tokens > 8) continue;
                 for (const WeightType type : kBenchTypes) {
+                    if (is_coded(type)) add_matvec(true, type);
+                    if (tokens > 8) continue;
                     const std::string where = where_of(type);
                     add_matvec(false, type);
-                    benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, type, threads,
-                                                 tokens)
-                        ->UseManualTime()
-                        ->Iterations(3)
-                        ->Unit(benchmark::kMillisecond);
+                    for (const bool byte_inputs : {false, true}) {
+                        if (byte_inputs && !is_coded(type)) continue;
+                        benchmark::RegisterBenchmark(
+                            joined({byte_inputs ? "expert_ffn_bytes" : "expert_ffn", where}).c_str(), expert_ffn, set,
+                            byte_inputs, type, threads, tokens)
+                            ->UseManualTime()
+                            ->Iterations(3)
+                            ->Unit(benchmark::kMillisecond);
+                    }
                 }
             }
         }

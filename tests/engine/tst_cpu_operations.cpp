@@ -80,6 +80,8 @@ class TestCpuOperations : public QObject {
     void experts_of_few_and_many_rows_agree_data();
     void experts_of_few_and_many_rows_agree();
 
+    void rounded_inputs_of_packed_experts_give_nearly_the_same_data() { experts_of_few_and_many_rows_agree_data(); }
+    void rounded_inputs_of_packed_experts_give_nearly_the_same();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company_data();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company();
 
@@ -173,6 +175,45 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     for (std::size_t i = 0; i < many.size(); ++i) {
         if (std::abs(few[i] - many[i]) <= 1e-5f * largest) continue;
         QFAIL(qPrintable(QStringLiteral("place %1: %2 and %3").arg(i).arg(few[i]).arg(many[i])));
+    }
+}
+
+// Experts in our own formats from inputs of 8 bits, a few rows at once and many: near those from float32, but not the
+// same.
+void TestCpuOperations::rounded_inputs_of_packed_experts_give_nearly_the_same() {
+    QFETCH(int, type);
+    const auto format = static_cast<WeightType>(type);
+    constexpr std::int64_t kHidden = 256;
+    constexpr std::int64_t kFfn = 200;
+    constexpr std::int64_t kRows = 12;
+    const RandomPackedRows weights(format, 3 * kFfn, kHidden, 6);
+    const kernels::ExpertView view{weights.data(), kernels::expert_layout(format, kHidden, kFfn)};
+    const std::vector<float> x = random_floats(kRows * kHidden, 7);
+    std::vector<std::int32_t> tokens(kRows);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::shuffle(tokens.begin(), tokens.end(), std::mt19937(8));
+    kernels::ThreadPool pool(2);
+    const std::vector<ExpertCall> all = {{view, 0, kRows}};
+    const std::vector<ExpertCall> parts = {{view, 0, 1}, {view, 1, 3}, {view, 4, 8}};
+    const auto results = [&](kernels::ProductForm form, const std::vector<ExpertCall>& calls) {
+        CpuOperations operations(pool, form);
+        std::vector<float> out(kRows * kHidden);
+        operations.experts(calls, x.data(), tokens.data(), out.data());
+        return out;
+    };
+    const std::vector<float> exact = results(GemmMode::kF32, parts);
+    double squares = 0.0;
+    for (const float value : exact) squares += double{value} * double{value};
+    for (const auto& calls : {all, parts}) {
+        const std::vector<float> rounded = results(kernels::ProductForm(GemmMode::kF32, true), calls);
+        double errors = 0.0;
+        for (std::size_t i = 0; i < exact.size(); ++i) {
+            const double error = double{rounded[i]} - double{exact[i]};
+            errors += error * error;
+        }
+        const double relative = std::sqrt(errors / squares);
+        QVERIFY2(relative > (kernels::is_packed(format) ? 1e-4 : -1.0) && relative < 0.03,
+                 qPrintable(QString::number(relative)));
     }
 }
 

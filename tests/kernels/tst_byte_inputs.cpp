@@ -1,5 +1,6 @@
-// Rows of blocks times inputs of 8 bits, on every instruction set: against products of
-// the decoded weights with the inputs as they are rounded.
+// Rows of codes, ours and those of files, times inputs of 8 bits, and experts in our own
+// formats, on every instruction set: against products of the decoded weights with the
+// inputs as they are rounded.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,7 @@
 #include <QTest>
 
 #include "byte_inputs_reference.h"
-#include "kernels/cpu_kernels.h"
+#include "kernels/byte_experts.h"
 #include "packed_data.h"
 #include "test_buffer.h"
 #include "test_data.h"
@@ -40,6 +41,21 @@ void multiply(const CpuKernels& kernels, const WeightView& weight, const float* 
     QVERIFY(scratch.guards_intact());
 }
 
+// out += the expert, over buffers of the exact size.
+void run_expert(InstructionSet set, const ExpertView& expert, const float* x, const float* scale, int n_tokens,
+                std::int64_t begin, std::int64_t end, float* out) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    TestBuffer<std::byte> inputs(n_tokens * rounded_input_bytes(n));
+    cpu_kernels(set).round_inputs(expert.layout.gate, x, n, n_tokens, n, inputs.data());
+    std::vector<const std::byte*> places;
+    for (int t = 0; t < n_tokens; ++t) places.push_back(inputs.data() + t * rounded_input_bytes(n));
+    expert_ffn_bytes(set)(expert, places.data(), scale, n_tokens, begin, end, out);
+}
+
+double silu_of(double x) {
+    return x / (1.0 + std::exp(-x));
+}
+
 }  // namespace
 
 class TestByteInputs : public QObject {
@@ -62,7 +78,6 @@ class TestByteInputs : public QObject {
         QTest::addColumn<int>("type");
         for (const InstructionSet set : available_instruction_sets()) {
             for (const WeightType type : kDecodedTypes) {
-                if (!is_blocks(type)) continue;
                 QTest::addRow("%s %s", name_of(set).data(), name_of(type))
                     << static_cast<int>(set) << static_cast<int>(type);
             }
@@ -105,6 +120,132 @@ class TestByteInputs : public QObject {
                                                 .arg(r)
                                                 .arg(double{got})
                                                 .arg(sum)));
+                    }
+                }
+            }
+        }
+    }
+
+    void experts_of_rounded_inputs_data() {
+        QTest::addColumn<int>("set");
+        QTest::addColumn<int>("type");
+        QTest::addColumn<int>("down");
+        for (const InstructionSet set : available_instruction_sets()) {
+            for (const auto& [type, down] : {std::pair{WeightType::kInt8, WeightType::kInt8},
+                                             {WeightType::kHqq4, WeightType::kHqq4},
+                                             {WeightType::kHqq4, WeightType::kInt8},
+                                             {WeightType::kHqq3, WeightType::kHqq3},
+                                             {WeightType::kHqq2, WeightType::kHqq2},
+                                             {WeightType::kInt8, WeightType::kHqq2}}) {
+                QTest::addRow("%s %s %s", name_of(set).data(), name_of(type), name_of(down))
+                    << static_cast<int>(set) << static_cast<int>(type) << static_cast<int>(down);
+            }
+        }
+    }
+
+    // Neurons alone, whose activations are then exact, and many, whose are rounded by at
+    // most half a step. Tokens together are those one by one, bit by bit.
+    void experts_of_rounded_inputs() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        QFETCH(int, down);
+        constexpr std::int64_t kNeurons = 37;
+        constexpr int kTokens = 8;
+        for (const std::int64_t n : {64, 320, 1088}) {
+            ExpertLayout layout;
+            layout.hidden_dim = n;
+            layout.ffn_dim = kNeurons;
+            layout.gate = layout.up = static_cast<WeightType>(type);
+            layout.down = static_cast<WeightType>(down);
+            QVERIFY(takes_byte_inputs(layout));
+            const RandomPackedRows w1(layout.gate, kNeurons, n, 5);
+            const RandomPackedRows w3(layout.up, kNeurons, n, 6);
+            const RandomPackedRows w2(layout.down, kNeurons, n, 7);
+            TestBuffer<std::byte> block(static_cast<std::int64_t>(layout.bytes()));
+            const ExpertView view{block.data(), layout};
+            for (std::int64_t j = 0; j < kNeurons; ++j) {
+                const auto put = [&](const WeightView& to, const RandomPackedRows& from) {
+                    std::memcpy(const_cast<std::byte*>(to.row(j)), from.view().row(j), row_bytes(to.type, n));
+                };
+                put(view.gate(), w1);
+                put(view.up(), w3);
+                put(view.down(), w2);
+            }
+            std::vector<float> x(static_cast<std::size_t>(kTokens * n));
+            std::vector<float> scale(kTokens);
+            fill_random(x, 3, 2.0f);
+            fill_random(scale, 4);
+            const PackedRow packed = packed_row(layout.down, n);
+            for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{5, 6}, {0, kNeurons}, {3, 20}}) {
+                TestBuffer<float> out(kTokens * n, 20);
+                std::fill_n(out.data(), kTokens * n, 0.5f);
+                run_expert(static_cast<InstructionSet>(set), view, x.data(), scale.data(), kTokens, begin, end,
+                           out.data());
+                QVERIFY(out.guards_intact());
+                for (int t = 0; t < kTokens; ++t) {
+                    std::vector<float> alone(static_cast<std::size_t>(n), 0.5f);
+                    run_expert(static_cast<InstructionSet>(set), view, x.data() + t * n, scale.data() + t, 1, begin,
+                               end, alone.data());
+                    QCOMPARE(std::memcmp(alone.data(), out.data() + t * n, alone.size() * sizeof(float)), 0);
+                    const std::vector<double> in = rounded_inputs(x.data() + t * n, n).values;
+                    std::vector<double> want(alone.size(), 0.5);
+                    std::vector<double> tolerance(alone.size(), 1e-5);
+                    for (std::int64_t first = begin; first < end; first += kRoundedNeurons) {
+                        std::vector<double> largest(static_cast<std::size_t>(packed.n_groups));
+                        std::vector<double> codes(alone.size());
+                        const std::int64_t last = std::min(end, first + kRoundedNeurons);
+                        for (std::int64_t j = first; j < last; ++j) {
+                            double gate = 0.0;
+                            double up = 0.0;
+                            double gate_magnitude = 0.0;
+                            double up_magnitude = 0.0;
+                            for (std::int64_t i = 0; i < n; ++i) {
+                                const double input = in[static_cast<std::size_t>(i)];
+                                gate += double{w1[j * n + i]} * input;
+                                up += double{w3[j * n + i]} * input;
+                                gate_magnitude += std::abs(double{w1[j * n + i]} * input);
+                                up_magnitude += std::abs(double{w3[j * n + i]} * input);
+                            }
+                            const double factor = double{scale[static_cast<std::size_t>(t)]};
+                            const double activation = factor * silu_of(gate) * up;
+                            const double error = 1e-5 * std::abs(factor) * gate_magnitude * up_magnitude;
+                            const std::byte* const row = w2.view().row(j);
+                            for (std::int64_t i = 0; i < n; ++i) {
+                                float group_scale = 0.0f;
+                                float zero = 0.0f;
+                                packed_group(layout.down, row, packed, i / packed.group, group_scale, zero);
+                                const double weight = double{w2[j * n + i]};
+                                const auto place = static_cast<std::size_t>(i);
+                                want[place] += activation * weight;
+                                tolerance[place] += error * (std::abs(double{group_scale}) * 16.0 + std::abs(weight));
+                                double& most = largest[static_cast<std::size_t>(i / packed.group)];
+                                most = std::max(most, std::abs(activation * double{group_scale}));
+                                if (group_scale != 0.0f) {
+                                    codes[place] += std::abs(weight / double{group_scale} + double{zero});
+                                }
+                            }
+                        }
+                        if (last - first == 1) continue;
+                        for (std::int64_t i = 0; i < n; ++i) {
+                            const auto place = static_cast<std::size_t>(i);
+                            tolerance[place] +=
+                                largest[static_cast<std::size_t>(i / packed.group)] / 127.0 * 0.501 * codes[place];
+                        }
+                    }
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const auto place = static_cast<std::size_t>(i);
+                        const double got = double{out[t * n + i]};
+                        QVERIFY2(std::abs(got - want[place]) <= tolerance[place],
+                                 qPrintable(QStringLiteral("%1 columns, neurons %2 to %3, token %4, place %5: %6, not "
+                                                           "%7 (%8)")
+                                                .arg(n)
+                                                .arg(begin)
+                                                .arg(end)
+                                                .arg(t)
+                                                .arg(i)
+                                                .arg(got)
+                                                .arg(want[place])
+                                                .arg(tolerance[place])));
                     }
                 }
             }

@@ -1,0 +1,37 @@
+#pragma once
+// Products of our own packed formats from inputs of 8 bits, beside those of a file's blocks (CpuKernels::round_inputs,
+// matvec_bytes), and an expert in them.
+
+#include "kernels/cpu_kernels.h"
+
+namespace offstage::kernels {
+
+// Weights are codes with scales, which round_inputs() and matvec_bytes() take.
+constexpr bool is_coded(WeightType type) {
+    return is_blocks(type) || (is_packed(type) && !traits_of(type).is_mixed());
+}
+
+// Calls body(std::integral_constant<WeightType, type>()) where is_coded(type); else nothing.
+template <typename Body>
+inline void with_coded_type(WeightType type, const Body& body) {
+    with_packed_type(type, body);
+    with_block_type(type, body);
+}
+
+// Of expert_ffn_bytes(): neurons whose activations are rounded together.
+inline constexpr std::int64_t kRoundedNeurons = 16;
+
+// Whether expert_ffn_bytes() takes such experts.
+constexpr bool takes_byte_inputs(const ExpertLayout& layout) {
+    return !layout.down_rows_are_outputs && layout.gate == layout.up && is_packed(layout.gate) &&
+           is_packed(layout.down) && is_coded(layout.gate) && is_coded(layout.down);
+}
+
+// CpuKernels::expert_ffn from inputs[token] as round_inputs() of the same set makes them for w1. What w2 is multiplied
+// by is rounded to 8 bits as well: activations times scales, those of kRoundedNeurons neurons from neuron_begin on with
+// one step for each group of columns. A token's result does not depend on the others, bit by bit.
+using ExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte* const* inputs, const float* scale,
+                                int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
+ExpertFfnBytes expert_ffn_bytes(InstructionSet set);  // precondition: available
+
+}  // namespace offstage::kernels

@@ -1,0 +1,350 @@
+// expert_ffn_bytes: w1 and w3 by the products of integer_rows_simd.h; w2, which lies
+// neuron by neuron, by groups of neurons: codes of four of them are put side by side for
+// each column, so that a product of four bytes adds them up.
+//
+// A neuron's scale differs from group to group of columns: it goes into the activations,
+// which are rounded anew for each group.
+
+#if OFFSTAGE_VECTOR_BITS == 512
+#include "kernels/cpu/packed_avx512.h"
+#else
+#include "kernels/cpu/packed_avx2.h"
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/activation_simd.h"
+#include "kernels/cpu/integer_rows_simd.h"
+#include "kernels/cpu/operations.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr int kNeurons = static_cast<int>(kRoundedNeurons);
+constexpr int kFours = kNeurons / 4;
+constexpr int kColumnVectors = static_cast<int>(kPackedBlock) / kLanes;  // of sums, of a block's columns
+constexpr int kMostTokens = 8;
+constexpr int kNeuronsAhead = 2;  // whose rows are fetched meanwhile
+
+// Codes of four neurons' blocks side by side, a vector for kLanes columns: in_order() says which.
+template <WeightType kType>
+__attribute__((always_inline)) inline void put_side_by_side(const std::byte* const (&blocks)[4],
+                                                            Bytes (&fours)[kColumnVectors]) {
+    if constexpr (kType == WeightType::kInt8) {
+        for (int half = 0; half < kColumnVectors / 4; ++half) {
+            Bytes codes[4];
+            for (int j = 0; j < 4; ++j) {
+                const Bytes loaded = load_unit(reinterpret_cast<const std::uint8_t*>(blocks[j]) + half * kUnit);
+#if OFFSTAGE_VECTOR_BITS == 512
+                codes[j] = offset_of(kType) > 0 ? _mm512_xor_si512(loaded, all_bytes(-128)) : loaded;
+#else
+                codes[j] = offset_of(kType) > 0 ? _mm256_xor_si256(loaded, all_bytes(-128)) : loaded;
+#endif
+            }
+            Bytes* const to = fours + 4 * half;
+#if OFFSTAGE_VECTOR_BITS == 512
+            const Bytes low[2] = {_mm512_unpacklo_epi8(codes[0], codes[1]), _mm512_unpacklo_epi8(codes[2], codes[3])};
+            const Bytes high[2] = {_mm512_unpackhi_epi8(codes[0], codes[1]), _mm512_unpackhi_epi8(codes[2], codes[3])};
+            to[0] = _mm512_unpacklo_epi16(low[0], low[1]);
+            to[1] = _mm512_unpackhi_epi16(low[0], low[1]);
+            to[2] = _mm512_unpacklo_epi16(high[0], high[1]);
+            to[3] = _mm512_unpackhi_epi16(high[0], high[1]);
+#else
+            const Bytes low[2] = {_mm256_unpacklo_epi8(codes[0], codes[1]), _mm256_unpacklo_epi8(codes[2], codes[3])};
+            const Bytes high[2] = {_mm256_unpackhi_epi8(codes[0], codes[1]), _mm256_unpackhi_epi8(codes[2], codes[3])};
+            to[0] = _mm256_unpacklo_epi16(low[0], low[1]);
+            to[1] = _mm256_unpackhi_epi16(low[0], low[1]);
+            to[2] = _mm256_unpacklo_epi16(high[0], high[1]);
+            to[3] = _mm256_unpackhi_epi16(high[0], high[1]);
+#endif
+        }
+    } else {
+        constexpr int kBits = PackedFormat<kType>::kBits;
+        constexpr int kMask = ((1 << kBits) - 1) * 0x10001;
+        constexpr int kHalves = 16 / kLanes;  // vectors of a block's 16 lanes
+        Bytes words[4][kHalves];
+        for (int j = 0; j < 4; ++j) {
+#if OFFSTAGE_VECTOR_BITS == 512
+            words[j][0] = load_codes<kBits>(blocks[j]);
+#else
+            load_codes<kBits>(blocks[j], words[j]);
+#endif
+        }
+        unrolled<kColumnVectors>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kCode = decltype(index)::value / kHalves;
+            constexpr int kHalf = decltype(index)::value % kHalves;
+            // Neurons 0 and 2 are 16 bits apart, 1 and 3 lie 8 further on.
+#if OFFSTAGE_VECTOR_BITS == 512
+            const auto two = [&](int j) __attribute__((always_inline)) {
+                const Bytes pair =
+                    _mm512_mask_blend_epi16(0xaaaaaaaau, words[j][kHalf], _mm512_slli_epi32(words[j + 2][kHalf], 16));
+                return _mm512_and_si512(shifted<kBits * kCode>(pair), _mm512_set1_epi32(kMask));
+            };
+            fours[index] = _mm512_or_si512(two(0), _mm512_slli_epi32(two(1), 8));
+#else
+            const auto two = [&](int j) __attribute__((always_inline)) {
+                const Bytes pair =
+                    _mm256_blend_epi16(words[j][kHalf], _mm256_slli_epi32(words[j + 2][kHalf], 16), 0xaa);
+                return _mm256_and_si256(shifted<kBits * kCode>(pair), _mm256_set1_epi32(kMask));
+            };
+            fours[index] = _mm256_or_si256(two(0), _mm256_slli_epi32(two(1), 8));
+#endif
+        });
+    }
+}
+
+// The sums as vectors of columns that follow each other.
+template <WeightType kType>
+__attribute__((always_inline)) inline void in_order(Bytes (&sums)[kColumnVectors]) {
+    if constexpr (kType == WeightType::kInt8) {
+        for (int half = 0; half < kColumnVectors / 4; ++half) {
+            Bytes* const s = sums + 4 * half;
+#if OFFSTAGE_VECTOR_BITS == 512
+            const Bytes even01 = _mm512_shuffle_i32x4(s[0], s[1], 0x88);  // quarters 0 and 2 of both
+            const Bytes even23 = _mm512_shuffle_i32x4(s[2], s[3], 0x88);
+            const Bytes odd01 = _mm512_shuffle_i32x4(s[0], s[1], 0xdd);
+            const Bytes odd23 = _mm512_shuffle_i32x4(s[2], s[3], 0xdd);
+            s[0] = _mm512_shuffle_i32x4(even01, even23, 0x88);
+            s[1] = _mm512_shuffle_i32x4(odd01, odd23, 0x88);
+            s[2] = _mm512_shuffle_i32x4(even01, even23, 0xdd);
+            s[3] = _mm512_shuffle_i32x4(odd01, odd23, 0xdd);
+#else
+            const Bytes first = _mm256_permute2x128_si256(s[0], s[1], 0x20);
+            const Bytes second = _mm256_permute2x128_si256(s[2], s[3], 0x20);
+            const Bytes third = _mm256_permute2x128_si256(s[0], s[1], 0x31);
+            const Bytes fourth = _mm256_permute2x128_si256(s[2], s[3], 0x31);
+            s[0] = first;
+            s[1] = second;
+            s[2] = third;
+            s[3] = fourth;
+#endif
+        }
+    }
+}
+
+// Activations times scales of a batch of blocks, rounded for each group of columns.
+template <WeightType kType>
+struct RoundedActivations {
+    static constexpr int kGroups = GroupScales<kType>::kGroups;
+    alignas(64) std::int32_t fours[kFours][kGroups];  // bytes of four neurons each
+    alignas(64) std::int32_t corrections[kGroups];    // for offset_of(kType)
+    alignas(64) float steps[kGroups];
+    alignas(64) float biases[kGroups];
+
+    // activations: of kNeurons.
+    void round(const GroupScales<kType>* scales, const float* activations, int n_groups) {
+        for (int g = 0; g < n_groups; g += kLanes) {
+            Vector products[kNeurons];
+            Vector most = zero();
+            Vector bias = zero();
+            for (int j = 0; j < kNeurons; ++j) {
+                const Vector activation = broadcast(activations[j]);
+                products[j] = multiply(activation, load(scales[j].scale[0] + g));
+                most = maximum(most, maximum(products[j], subtract(zero(), products[j])));
+                if constexpr (has_biases(kType)) bias = fma(activation, load(scales[j].bias + g), bias);
+            }
+            // Division by 0: the products are 0 as well, and the factor must be.
+            const Vector factor =
+                divide(broadcast(127.0f), maximum(most, broadcast(std::numeric_limits<float>::min())));
+            store(steps + g, multiply(most, broadcast(1.0f / 127.0f)));
+            store(biases + g, bias);
+            Bytes correction = no_sums();
+            for (int four = 0; four < kFours; ++four) {
+                Bytes bytes = no_sums();
+                for (int j = 0; j < 4; ++j) {
+                    const Vector scaled = multiply(products[4 * four + j], factor);
+#if OFFSTAGE_VECTOR_BITS == 512
+                    const Bytes code = _mm512_cvtps_epi32(scaled);
+                    const Bytes byte =
+                        _mm512_slli_epi32(_mm512_and_si512(code, _mm512_set1_epi32(255)), static_cast<unsigned>(8 * j));
+#else
+                    const Bytes code = _mm256_cvtps_epi32(scaled);
+                    const Bytes byte = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(255)), 8 * j);
+#endif
+                    bytes = either(bytes, byte);
+                    if constexpr (offset_of(kType) > 0) correction = add_sums(correction, code);
+                }
+                store_words(fours[four] + g, bytes);
+            }
+            if constexpr (offset_of(kType) > 0) {
+                static_assert(offset_of(kType) == 128);
+#if OFFSTAGE_VECTOR_BITS == 512
+                store_words(corrections + g, _mm512_sub_epi32(no_sums(), _mm512_slli_epi32(correction, 7)));
+#else
+                store_words(corrections + g, _mm256_sub_epi32(no_sums(), _mm256_slli_epi32(correction, 7)));
+#endif
+            }
+        }
+    }
+
+  private:
+    static __attribute__((always_inline)) void store_words(std::int32_t* to, Bytes words) {
+#if OFFSTAGE_VECTOR_BITS == 512
+        _mm512_store_si512(to, words);
+#else
+        _mm256_store_si256(reinterpret_cast<__m256i*>(to), words);
+#endif
+    }
+};
+
+// out[t] += sum of kNeurons columns times activations[t * kNeurons ..].
+template <WeightType kType>
+void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, const float* activations,
+                         int n_tokens, float* out) {
+    using Format = PackedFormat<kType>;
+    constexpr int kGroups = Format::kGroupsPerBlock;
+    const PackedRow layout = packed_row(kType, n);
+    GroupScales<kType> scales[kNeurons];
+    RoundedActivations<kType> rounded[kMostTokens];
+    for (std::int64_t first = 0; first < layout.n_blocks; first += kBatchBlocks) {
+        const int n_blocks = static_cast<int>(std::min<std::int64_t>(kBatchBlocks, layout.n_blocks - first));
+        for (int j = 0; j < kNeurons; ++j) {
+            const PackedRef<kType> column{columns[j], &layout};
+            scales[j].read(column, first, n_blocks);
+        }
+        for (int t = 0; t < n_tokens; ++t) {
+            rounded[t].round(scales, activations + t * kNeurons, n_blocks * kGroups);
+        }
+        for (int b = 0; b < n_blocks; ++b) {
+            const std::int64_t codes = layout.codes + (first + b) * Format::kBlockBytes;
+            Bytes fours[kFours][kColumnVectors];
+            for (int four = 0; four < kFours; ++four) {
+                const std::byte* blocks[4];
+                for (int j = 0; j < 4; ++j) blocks[j] = columns[4 * four + j] + codes;
+                put_side_by_side<kType>(blocks, fours[four]);
+            }
+            for (int t = 0; t < n_tokens; ++t) {
+                const RoundedActivations<kType>& of_token = rounded[t];
+                const auto group = [&](int v) { return b * kGroups + v * kGroups / kColumnVectors; };
+                Bytes sums[kColumnVectors];
+                for (int v = 0; v < kColumnVectors; ++v) {
+                    sums[v] = offset_of(kType) > 0 ? all_words(of_token.corrections[group(v)]) : no_sums();
+                }
+                for (int four = 0; four < kFours; ++four) {
+                    for (int v = 0; v < kColumnVectors; ++v) {
+                        const Bytes codes_of_four[1] = {fours[four][v]};
+                        sums[v] = add_dots<code_range(kType)>(
+                            sums[v], codes_of_four, [&](int) __attribute__((always_inline)) {
+                                return all_words(of_token.fours[four][group(v)]);
+                            });
+                    }
+                }
+                in_order<kType>(sums);
+                float* place = out + t * n + (first + b) * kPackedBlock;
+                for (int v = 0; v < kColumnVectors; ++v, place += kLanes) {
+                    Vector sum = fma(as_numbers(sums[v]), broadcast(of_token.steps[group(v)]), load(place));
+                    if constexpr (has_biases(kType)) sum = add(sum, broadcast(of_token.biases[group(v)]));
+                    store(place, sum);
+                }
+            }
+        }
+    }
+}
+
+// gates[t * kNeurons + j], and ups: `count` neurons from `first` on. Memory is read as it
+// lies: a neuron's w2, which is needed afterwards, is fetched with the rows before it.
+template <WeightType kType>
+void multiply_neurons(const ExpertView& expert, const ByteGroup* const* inputs, int n_tokens, std::int64_t first,
+                      int count, float* gates, float* ups) {
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const WeightView w2 = expert.down();
+    const std::int64_t n = w1.n_cols;
+    const PackedRow layout = packed_row(kType, n);
+    const auto row = [&](const WeightView& weight, int j) {
+        return CodeRow{reinterpret_cast<const std::uint8_t*>(weight.row(first + j)), &layout};
+    };
+    const auto ahead = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * kNeuronsAhead;
+    const std::int64_t n_lines = static_cast<std::int64_t>(row_bytes(w2.type, n)) / 64 + 1;
+    const std::int64_t lines_at_once = n_lines / std::max<std::int64_t>(n / kGroup, 1) + 1;
+    int token = 0;
+    const auto take = [&](auto number) {
+        constexpr int kTokens = decltype(number)::value;
+        for (; n_tokens - token >= kTokens; token += kTokens) {
+            const ByteGroup* x[kTokens];
+            for (int t = 0; t < kTokens; ++t) x[t] = inputs[token + t];
+            for (int j = 0; j < count; ++j) {
+                const CodeRow rows[2] = {row(w1, j), row(w3, j)};
+                const std::byte* const column = w2.row(first + j);
+                const auto fetch = [&](std::int64_t g) __attribute__((always_inline)) {
+                    for (const CodeRow next : rows) CodeGroup<kType>::fetch(next, g, ahead);
+                    for (std::int64_t line = 0; line < lines_at_once; ++line) {
+                        prefetch(column + (g * lines_at_once + line) * 64);
+                    }
+                };
+                float* const gate = gates + token * kNeurons + j;
+                float* const up = ups + token * kNeurons + j;
+                if constexpr (kTokens == 1) {
+                    float sums[2][1];
+                    dot_rows<kType>(rows, x, n, fetch, sums);
+                    *gate = sums[0][0];
+                    *up = sums[1][0];
+                } else {
+                    for (const bool is_gate : {true, false}) {
+                        const CodeRow one[1] = {rows[is_gate ? 0 : 1]};
+                        float sums[1][kTokens];
+                        dot_rows<kType>(
+                            one, x, n,
+                            [&](std::int64_t g) __attribute__((always_inline)) {
+                                if (is_gate) fetch(g);
+                            },
+                            sums);
+                        for (int t = 0; t < kTokens; ++t) (is_gate ? gate : up)[t * kNeurons] = sums[0][t];
+                    }
+                }
+            }
+        }
+    };
+    take(std::integral_constant<int, 4>());
+    take(std::integral_constant<int, 3>());
+    take(std::integral_constant<int, 2>());
+    take(std::integral_constant<int, 1>());
+}
+
+}  // namespace
+
+namespace OFFSTAGE_INSTRUCTION_SET {
+
+void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
+                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const WeightView w2 = expert.down();
+    const ExpertBiases biases = expert.biases();
+    for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
+    }
+    const ByteGroup* x[kMostTokens];
+    for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
+        const int count = static_cast<int>(std::min<std::int64_t>(kNeurons, neuron_end - first));
+        alignas(64) float gates[kMostTokens * kNeurons] = {};
+        alignas(64) float ups[kMostTokens * kNeurons] = {};
+        with_packed_type(expert.layout.gate, [&](auto constant) {
+            multiply_neurons<decltype(constant)::value>(expert, x, n_tokens, first, count, gates, ups);
+        });
+        for (int t = 0; t < n_tokens; ++t) {
+            float* const gate = gates + t * kNeurons;
+            float* const up = ups + t * kNeurons;
+            for (int j = 0; biases.gate != nullptr && j < count; ++j) {
+                gate[j] += biases.gate[first + j];
+                up[j] += biases.up[first + j];
+            }
+            for (int j = 0; j < kNeurons; j += kLanes) {
+                store(gate + j, activation(expert.layout.spec, load(gate + j), load(up + j)));
+            }
+            // Of neurons that are not there 0, whatever an activation makes of it.
+            for (int j = 0; j < kNeurons; ++j) gate[j] = j < count ? scale[t] * gate[j] : 0.0f;
+        }
+        const std::byte* columns[kNeurons];
+        for (int j = 0; j < kNeurons; ++j) {
+            columns[j] = reinterpret_cast<const std::byte*>(w2.row(first + std::min(j, count - 1)));
+        }
+        with_packed_type(w2.type, [&](auto constant) {
+            add_rounded_columns<decltype(constant)::value>(columns, n, gates, n_tokens, out);
+        });
+    }
+}
+
+}  // namespace OFFSTAGE_INSTRUCTION_SET
+}  // namespace offstage::kernels
