@@ -3,31 +3,35 @@
 #include <algorithm>
 
 namespace offstage::engine {
+namespace {
+
+// While experts are read from disk, so many rows of those in RAM are computed in one go: enough for all threads, and
+// little enough that what has come meanwhile does not keep its slot for long.
+constexpr std::int64_t kRowsBesideReading = 128;
+
+}  // namespace
 
 void HostExecutor::complete(LayerWork& work, std::span<const std::size_t> groups) {
     if (groups.empty()) return;
     const float* const inputs = work.inputs.get();
-    const auto on_disk = [&](const RowGroup& group) {
-        return experts_.place(work.layer, group.expert) == Place::kDisk;
-    };
-    // Experts in RAM in one go; those on disk follow.
-    for (const std::size_t g : groups) {
-        if (!on_disk(work.rows.groups()[g])) add_call(work, work.rows.groups()[g]);
-    }
-    run_calls(work, inputs);
+    in_ram_.clear();
     on_disk_.clear();
     for (const std::size_t g : groups) {
-        if (on_disk(work.rows.groups()[g])) on_disk_.push_back(g);
+        const bool on_disk = experts_.place(work.layer, work.rows.groups()[g].expert) == Place::kDisk;
+        (on_disk ? on_disk_ : in_ram_).push_back(g);
     }
-    if (experts_.reads_ahead()) {
-        compute_as_they_come(work, inputs);
-    } else {
+    if (on_disk_.empty() || !experts_.reads_ahead()) {
         compute_in_turn(work, inputs);
+    } else {
+        compute_as_they_come(work, inputs);
     }
     work.rows.upload(groups);
 }
 
+// Experts in RAM in one go; those on disk follow.
 void HostExecutor::compute_in_turn(LayerWork& work, const float* inputs) {
+    for (const std::size_t g : in_ram_) add_call(work, work.rows.groups()[g]);
+    run_calls(work, inputs);
     for (const std::size_t g : on_disk_) {
         if (static_cast<std::int64_t>(calls_.size()) == experts_.disk_slots().size()) run_calls(work, inputs);
         add_call(work, work.rows.groups()[g]);
@@ -35,19 +39,30 @@ void HostExecutor::compute_in_turn(LayerWork& work, const float* inputs) {
     run_calls(work, inputs);
 }
 
-// Those that are there, while others are read.
+// Those from disk that are there, while others are read; then some of those in RAM. A slot is read into again once
+// its expert has been computed, so that no more than half of them are computed in one go.
 void HostExecutor::compute_as_they_come(LayerWork& work, const float* inputs) {
     const auto index = [&](std::size_t g) { return experts_.index(work.layer, work.rows.groups()[g].expert); };
-    while (!on_disk_.empty()) {
+    const std::int64_t most_from_disk = std::max<std::int64_t>(1, experts_.disk_slots().size() / 2);
+    std::size_t n_in_ram = 0;
+    while (!on_disk_.empty() || n_in_ram < in_ram_.size()) {
         computing_.clear();
+        std::int64_t n_rows = 0;
         std::erase_if(on_disk_, [&](std::size_t g) {
+            if (static_cast<std::int64_t>(computing_.size()) == most_from_disk) return false;
             const RowGroup& group = work.rows.groups()[g];
             const auto weights = experts_.on_host_now(work.layer, group.expert);
             if (!weights) return false;
             calls_.push_back({*weights, group.first_row, group.n_rows});
             computing_.push_back(index(g));
+            n_rows += group.n_rows;
             return true;
         });
+        while (n_in_ram < in_ram_.size() && (on_disk_.empty() || n_rows < kRowsBesideReading)) {
+            const RowGroup& group = work.rows.groups()[in_ram_[n_in_ram++]];
+            add_call(work, group);
+            n_rows += group.n_rows;
+        }
         if (calls_.empty()) {
             auto next = std::find_if(on_disk_.begin(), on_disk_.end(),
                                      [&](std::size_t g) { return experts_.disk_slots().is_coming(index(g)); });

@@ -8,8 +8,8 @@
 
 namespace offstage::engine {
 
-// Way::kCpu: this machine's CPU, with experts in RAM, then those that come from disk. It
-// computes in complete(), while the others work.
+// Way::kCpu: this machine's CPU, with experts in RAM, and with those from disk as they
+// come. It computes in complete(), while the others work.
 class HostExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.
@@ -31,6 +31,7 @@ class HostExecutor final : public ExpertExecutor {
     CpuOperations& operations_;
     std::vector<ExpertCall> calls_;
     std::vector<HostWork> amounts_;
+    std::vector<std::size_t> in_ram_;     // groups
     std::vector<std::size_t> on_disk_;    // groups that are still to be computed
     std::vector<std::size_t> computing_;  // experts in slots, indices in the store
 };

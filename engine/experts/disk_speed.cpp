@@ -49,7 +49,7 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kern
     block_bytes = (block_bytes + 255) / 256 * 256;
     const std::int64_t n_together = std::clamp<std::int64_t>(grid.n_active, 1, grid.size());
     const std::uint64_t layer_bytes = static_cast<std::uint64_t>(n_together) * block_bytes;
-    const ReadBuffers buffers = read_buffers_for(block_bytes, n_together);
+    const ReadBuffers buffers = read_buffers_for(block_bytes, 2 * n_together);  // as where the next layer is guessed
     memory = memory_for(buffers.bytes() + 2 * layer_bytes);
     if (!memory) return 0;
     reader->set_buffers(buffers, memory->data());
@@ -101,12 +101,12 @@ double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64
     for (const RegularFile* file : experts->files()) {
         if (file->size_bytes() >= 2 * kPiece) files.push_back(std::make_unique<DirectFile>(*file));
     }
-    auto memory = memory_for(kDirectAlignment + kPiece * kMostReadBuffers);
+    auto memory = memory_for(kDirectAlignment + kPiece * kMostReadsAtOnce);
     if (files.empty() || !memory) return 0;
     const auto address = reinterpret_cast<std::uintptr_t>(memory->data());
     std::byte* const pieces = memory->data() + (kDirectAlignment - address % kDirectAlignment) % kDirectAlignment;
-    const std::unique_ptr<DirectReads> reads = DirectReads::open(DirectReads::Kind::kBest, kMostReadBuffers);
-    reads->set_memory({pieces, kPiece * kMostReadBuffers});
+    const std::unique_ptr<DirectReads> reads = DirectReads::open(DirectReads::Kind::kBest, kMostReadsAtOnce);
+    reads->set_memory({pieces, kPiece * kMostReadsAtOnce});
     std::mt19937_64 random(seed);
     const auto submit = [&](std::uint64_t id) {
         DirectFile& file = *files[random() % files.size()];
@@ -118,8 +118,8 @@ double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64
     std::vector<std::jthread> readers;
     std::atomic<std::uint64_t> n_read{0};
     const auto begin = Clock::now();
-    std::atomic<int> n_under_way{kMostReadBuffers};
-    for (std::uint64_t id = 0; id < kMostReadBuffers; ++id) submit(id);
+    std::atomic<int> n_under_way{kMostReadsAtOnce};
+    for (std::uint64_t id = 0; id < kMostReadsAtOnce; ++id) submit(id);
     std::mutex submitting;
     for (int i = 0; i < reads->n_waiting(); ++i) {
         readers.emplace_back([&] {

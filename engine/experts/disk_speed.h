@@ -18,7 +18,7 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kern
                               const std::stop_token& stop);
 
 // What the disk gives, in 1e9 bytes a second: pieces of half a MiB anywhere in the model's
-// files, read directly, as many at a time as ExpertReader has buffers, for `seconds`. 0
+// files, read directly, as many at a time as ExpertReader reads, for `seconds`. 0
 // where there are no files.
 double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64_t seed);
 

@@ -63,7 +63,7 @@ ExpertReader::ExpertReader(const ExpertGrid& grid, kernels::WeightType master, c
                            DirectReads::Kind kind)
     : grid_(grid), master_(master), experts_(experts) {
     for (const RegularFile* file : experts.files()) files_.push_back(std::make_unique<DirectFile>(*file));
-    reads_ = DirectReads::open(kind, 2 * kMostReadBuffers);
+    reads_ = DirectReads::open(kind, 2 * kMostReadsAtOnce);
 }
 
 ExpertReader::~ExpertReader() {
@@ -73,14 +73,14 @@ ExpertReader::~ExpertReader() {
             for (const Handle& read : *queue) read->closed = true;
             queue->clear();
         }
-        changed_.wait(lock, [&] { return n_needed_strips_ + n_guessed_strips_ == 0; });
+        changed_.wait(lock, [&] { return n_under_way() == 0; });
     }
     reads_->stop();
 }
 
 void ExpertReader::set_buffers(const ReadBuffers& buffers, std::byte* memory) {
     const std::lock_guard lock(mutex_);
-    assert(n_needed_strips_ + n_guessed_strips_ == 0 && needed_.empty() && guessed_.empty());
+    assert(n_under_way() == 0 && needed_.empty() && guessed_.empty());
     buffers_ = buffers;
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     memory_ = memory == nullptr ? nullptr : memory + (aligned(address) - address);
@@ -91,7 +91,7 @@ void ExpertReader::set_buffers(const ReadBuffers& buffers, std::byte* memory) {
                            : std::span(memory_, static_cast<std::size_t>(buffers.bytes() - kDirectAlignment)));
     if (memory == nullptr) return;
     flights_.resize(static_cast<std::size_t>(buffers.n));
-    for (std::size_t i = flights_.size(); i > 0; --i) free_.push_back(i - 1);
+    for (std::size_t i = 0; i < flights_.size(); ++i) free_.push_back(i);
 }
 
 ExpertReader::Handle ExpertReader::start(ExpertKey expert, std::byte* block, Urgency urgency) {
@@ -172,22 +172,22 @@ void ExpertReader::close(Read& read) {
 
 // Beginning reads takes the system some time, which the caller need not wait for.
 void ExpertReader::wake() {
-    if (free_.empty() || std::exchange(woken_, true)) return;
+    if (!can_begin() || std::exchange(woken_, true)) return;
     reads_->wake();
 }
 
 void ExpertReader::begin_strips() {
     begun_.clear();
-    while (!free_.empty()) {
+    while (can_begin()) {
         std::deque<Handle>* queue = &needed_;
         if (needed_.empty()) {
-            if (n_needed_strips_ + n_guessed_strips_ >= kKeepsDiskBusy) break;
+            if (n_under_way() >= kKeepsDiskBusy) break;
             queue = &guessed_;
         }
         if (queue->empty()) break;
         const Handle read = queue->front();
-        const std::size_t buffer = free_.back();
-        free_.pop_back();
+        const std::size_t buffer = free_.front();
+        free_.pop_front();
         flights_[buffer] = {read, read->n_begun++, 0, queue == &guessed_, {}};
         ++read->n_under_way;
         ++(flights_[buffer].guess ? n_guessed_strips_ : n_needed_strips_);
@@ -263,7 +263,7 @@ void ExpertReader::finish(std::size_t buffer) {
     flight = {};
     free_.push_back(buffer);
     begin_strips();
-    if (read->is_done() || n_needed_strips_ + n_guessed_strips_ == 0) changed_.notify_all();
+    if (read->is_done() || n_under_way() == 0) changed_.notify_all();
 }
 
 }  // namespace offstage::engine

@@ -80,6 +80,8 @@ class ExpertReader {
     ExpertReader(const ExpertGrid& grid, kernels::WeightType master, const FileExperts& experts,
                  DirectReads::Kind kind);
     void work();
+    int n_under_way() const { return n_needed_strips_ + n_guessed_strips_; }
+    bool can_begin() const { return !free_.empty() && n_under_way() < kMostReadsAtOnce; }
     void begin_strips();
     void prepare(std::size_t buffer);
     void wake();
@@ -99,7 +101,7 @@ class ExpertReader {
     std::condition_variable changed_;
     std::deque<Handle> needed_, guessed_;             // with strips that were not begun
     std::vector<Flight> flights_;                     // by buffer
-    std::vector<std::size_t> free_;                   // buffers
+    std::deque<std::size_t> free_;                    // buffers, the one used longest ago first
     int n_needed_strips_ = 0, n_guessed_strips_ = 0;  // under way
     std::vector<DirectRead> begun_;                   // room for begin_strips()
     bool woken_ = false;                              // a thread is about to begin strips

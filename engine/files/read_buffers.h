@@ -15,12 +15,16 @@ struct ReadBuffers {
     std::uint64_t bytes() const { return kDirectAlignment + buffer_bytes * static_cast<std::uint64_t>(n); }
 };
 
-inline constexpr int kMostReadBuffers = 16;
+inline constexpr int kMostReadsAtOnce = 16;  // of strips
 
-// For reading `n_blocks` of `block_bytes` at a time.
+// For reading `n_blocks` of `block_bytes` at a time. Large blocks get more buffers than are read into at once, together
+// more than caches hold: where a strip was copied from its buffer by a CPU, the next write to the buffer first has to
+// take it out of that CPU's caches, which on a virtual disk (a thread of the host that copies) made reads up to 1.5
+// times as slow, in one second and not in the next.
 inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_blocks) {
     constexpr std::uint64_t kMostStripBytes = std::uint64_t{512} << 10;
     constexpr std::uint64_t kLeastBuffers = 4;
+    constexpr std::uint64_t kBeyondCachesBytes = std::uint64_t{32} << 20;
     const auto aligned = [](std::uint64_t bytes) {
         return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
     };
@@ -29,7 +33,10 @@ inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_bl
     // Both ends of a strip lie anywhere; the exponents of its weights may lie elsewhere.
     buffers.buffer_bytes = buffers.strip_bytes + aligned(buffers.strip_bytes / 16) + 3 * kDirectAlignment;
     const std::uint64_t wanted = static_cast<std::uint64_t>(n_blocks) * block_bytes / buffers.strip_bytes;
-    buffers.n = static_cast<int>(std::clamp<std::uint64_t>(wanted, kLeastBuffers, kMostReadBuffers));
+    const std::uint64_t beyond_caches = kBeyondCachesBytes / buffers.buffer_bytes;
+    const std::uint64_t most = wanted >= beyond_caches ? std::max<std::uint64_t>(kMostReadsAtOnce, beyond_caches)
+                                                       : std::uint64_t{kMostReadsAtOnce};
+    buffers.n = static_cast<int>(std::clamp<std::uint64_t>(wanted, kLeastBuffers, most));
     return buffers;
 }
 

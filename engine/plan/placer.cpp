@@ -315,6 +315,8 @@ class Placer {
         const Wide guesses =
             std::min(static_cast<Wide>(demand_.disk_guess_slots), room / std::max<Wide>(1, slot_bytes_));
         plan_.host_staging_slots += static_cast<std::int64_t>(guesses);
+        // More slots may have more buffers.
+        if (taken + disk_slots_bytes() > bytes) plan_.host_staging_slots = demand_.n_active;
     }
     Wide disk_slots_bytes() {
         plan_.disk_buffer_bytes = 0;

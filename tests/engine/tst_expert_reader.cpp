@@ -158,6 +158,43 @@ class TestExpertReader : public QObject {
         QVERIFY(opened.reader->start({0, 0}, block.data(), kNeeded) == nullptr);
     }
 
+    void buffers_areUsedInTurn() {
+        // What a CPU copied from last is written to last.
+        Opened opened(gguf("qwen3_moe_bf16.gguf"));
+        const ReadBuffers buffers{std::uint64_t{1} << 20, std::uint64_t{1} << 18, 8};
+        opened.use(buffers);
+        const auto n_strips = [&](ExpertKey key) {
+            return dynamic_cast<const FileExperts&>(*opened.source)
+                .expert_strips(LayerIndex{key.layer}, ExpertIndex{key.expert}, buffers.strip_bytes)
+                .size();
+        };
+        std::vector<std::byte> block(opened.bytes(0));
+        std::size_t n_read = 0;
+        for (std::int32_t expert = 0; n_read + n_strips({0, expert}) <= 8; ++expert) {
+            n_read += n_strips({0, expert});
+            opened.reader->wait(opened.reader->start({0, expert}, block.data(), kNeeded));
+        }
+        QVERIFY(n_read > n_strips({0, 0}));
+        const auto address = reinterpret_cast<std::uintptr_t>(opened.memory->data());
+        const std::byte* at =
+            opened.memory->data() + (kDirectAlignment - address % kDirectAlignment) % kDirectAlignment;
+        std::size_t n_used = 0;
+        for (int i = 0; i < buffers.n; ++i, at += buffers.buffer_bytes)
+            n_used += std::any_of(at, at + buffers.buffer_bytes, [](std::byte b) { return b != std::byte{0}; });
+        QCOMPARE(n_used, n_read);
+    }
+
+    void buffers_ofLargeBlocks_areMoreThanCachesHold() {
+        constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+        const ReadBuffers large = read_buffers_for(3 * kMiB, 16);
+        QVERIFY(large.n > 2 * kMostReadsAtOnce);
+        QVERIFY(large.bytes() > 31 * kMiB && large.bytes() <= 33 * kMiB);
+        // Of little, no more than is read at once.
+        QCOMPARE(read_buffers_for(3 * kMiB, 4).n, kMostReadsAtOnce);
+        QCOMPARE(read_buffers_for(kMiB / 8, 16).n, kMostReadsAtOnce);
+        QCOMPARE(read_buffers_for(kMiB / 8, 1).n, 4);
+    }
+
     void disk_isMeasuredWithTheReader() {
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
         QVERIFY(measure_direct_read_us(*opened.source, opened.spec.experts, opened.pool, {}) > 0);
@@ -364,7 +401,7 @@ class TestExpertReader : public QObject {
     static std::vector<float> logitsOf(LoadedModel& model) {
         KvSequence sequence = model.new_sequence();
         std::vector<TokenId> tokens;
-        for (int i = 0; i < 40; ++i) tokens.push_back(1 + i * 7 % 50);
+        for (int i = 0; i < 90; ++i) tokens.push_back(1 + i * 7 % 50);  // more rows than are computed in one go
         std::vector<float> all;
         for (int i = 0; i < 12; ++i) {
             const Segment segment{&sequence, tokens};
