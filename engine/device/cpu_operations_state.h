@@ -10,6 +10,7 @@
 
 #include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
+#include "kernels/byte_experts.h"
 
 namespace offstage::engine {
 
@@ -77,6 +78,7 @@ struct CpuOperations::State {
     kernels::ProductForm form;
     SumOrder order = SumOrder::kByNumber;
     const kernels::CpuKernels& kernels;
+    const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
@@ -106,7 +108,11 @@ struct CpuOperations::State {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     // Whether so many rows for such weights are rounded.
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
-        return form.byte_inputs && kernels::is_blocks(type) && (form.byte_prompts || are_few(n));
+        return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
+    }
+    // Whether an expert of few rows goes through expert_ffn_bytes().
+    bool rounds_neurons(const kernels::ExpertLayout& layout) const {
+        return form.byte_inputs && kernels::takes_byte_inputs(layout);
     }
     void round_all();
     // n rows of n_cols values for weights of the type, rounded if that is what is multiplied.
