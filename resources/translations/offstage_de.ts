@@ -3724,7 +3724,7 @@
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation>Wird abgebrochen …</translation>
+        <translation>Wird abgebrochen&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -5177,10 +5177,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Passt: %1 von %2 Experten auf dem Gerät, %3 Tokens Kontext. Etwa %4 der Expertenaufrufe werden ihren Experten dort finden.</translation>
     </message>
     <message>
-        <source>%1 experts stay on disk and are read when they are called.</source>
-        <translation>%1 Experten bleiben auf dem Datenträger und werden beim Aufruf gelesen.</translation>
-    </message>
-    <message>
         <source>The formats are chosen once their cost has been measured; until then the smallest allowed one is counted.</source>
         <translation>Die Formate werden gewählt, sobald ihre Kosten gemessen sind; bis dahin wird mit dem kleinsten erlaubten gerechnet.</translation>
     </message>
@@ -5263,6 +5259,14 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>In the file: experts in %1, all else in %2.</source>
         <translation>In der Datei: Experten in %1, alles andere in %2.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.</source>
+        <translation>Passt, ist aber langsam: %1 von %2 Experten bleiben auf der Platte. Etwa %3 Token/s.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.</source>
+        <translation>Passt, ist aber langsam: %1 von %2 Experten bleiben auf der Platte und werden bei jedem Aufruf gelesen.</translation>
     </message>
 </context>
 <context>
@@ -6242,7 +6246,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Save in a folder…</source>
-        <translation>In einem Ordner speichern …</translation>
+        <translation>In einem Ordner speichern&#xa0;…</translation>
     </message>
     <message>
         <source>No plot has anything to show yet: open a model and ask it something.</source>

@@ -5172,10 +5172,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Vừa: %1/%2 chuyên gia trên thiết bị, ngữ cảnh %3 token. Khoảng %4 số lần gọi sẽ có chuyên gia sẵn ở đó.</translation>
     </message>
     <message>
-        <source>%1 experts stay on disk and are read when they are called.</source>
-        <translation>%1 chuyên gia ở lại trên đĩa và được đọc khi được gọi.</translation>
-    </message>
-    <message>
         <source>The formats are chosen once their cost has been measured; until then the smallest allowed one is counted.</source>
         <translation>Định dạng được chọn sau khi đã đo chi phí của chúng; cho đến lúc đó, định dạng nhỏ nhất được phép sẽ được dùng để tính.</translation>
     </message>
@@ -5258,6 +5254,14 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>In the file: experts in %1, all else in %2.</source>
         <translation>Trong tệp: chuyên gia ở %1, phần còn lại ở %2.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.</source>
+        <translation>Vừa, nhưng chậm: %1 trên %2 chuyên gia nằm trên đĩa. Khoảng %3 token/s.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.</source>
+        <translation>Vừa, nhưng chậm: %1 trên %2 chuyên gia nằm trên đĩa và được đọc mỗi khi được gọi.</translation>
     </message>
 </context>
 <context>

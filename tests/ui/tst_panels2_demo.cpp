@@ -185,6 +185,19 @@ class TestPanels2Demo : public QObject {
         picture(panel, QStringLiteral("demo-budget-cpu"));
     }
 
+    // "Fits" in calm blue was said of models that are read from disk at each token.
+    void fit_ofAModelLargerThanRam_saysHowSlow() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        engine::LoadRequest small = request("cpu", 0);
+        small.ram_bytes = 34 * kMiB;
+        dialog.view().setRequest(small);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().estimate() && dialog.view().estimate()->on_disk > 0, 10'000);
+        QVERIFY2(dialog.view().fits(), qPrintable(dialog.view().verdict()));
+        QVERIFY2(dialog.view().verdict().contains(QStringLiteral("on disk")), qPrintable(dialog.view().verdict()));
+        picture(dialog, QStringLiteral("open-model-slow"));
+    }
+
     void fit_estimatesBeforeLoadingAndWhatItApprovesLoads() {
         OpenModelDialog dialog(*m_engine);
         dialog.show();

@@ -186,7 +186,7 @@ void FitView::setRequest(const engine::LoadRequest& request) {
 void FitView::setModel(const QString& model) {
     m_model = model;
     forgetEstimate();
-    setVerdict(tr("Looking at the model…"), true);
+    setVerdict(tr("Looking at the model…"), Verdict::Good);
     choiceChanged();
 }
 
@@ -241,7 +241,7 @@ void FitView::choiceChanged() {
     }
     if (m_model.isEmpty()) {
         m_timer.stop();
-        setVerdict(tr("No model is chosen yet."), false);
+        setVerdict(tr("No model is chosen yet."), Verdict::Bad);
         Q_EMIT changed();
         return;
     }
@@ -315,8 +315,16 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                         .arg(QString::fromStdString(estimate.expert_formats.stored),
                              QString::fromStdString(estimate.dense_types));
         }
-        if (estimate.on_disk > 0) {
-            more << tr("%1 experts stay on disk and are read when they are called.").arg(estimate.on_disk);
+        if (estimate.on_disk > 0) {  // calm words would be taken for a promise
+            more.prepend(text);
+            text = estimate.forecast
+                       ? tr("Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.")
+                             .arg(estimate.on_disk)
+                             .arg(all)
+                             .arg(rateText(estimate.forecast->decode_tokens_per_s))
+                       : tr("Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.")
+                             .arg(estimate.on_disk)
+                             .arg(all);
         }
         if (estimate.formats_assumed) {
             more << tr(
@@ -334,7 +342,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         m_detail->setText(more.join(u' '));
     }
     m_detail->setVisible(!m_detail->text().isEmpty());
-    setVerdict(text, estimate.fits);
+    setVerdict(text, !estimate.fits ? Verdict::Bad : estimate.on_disk > 0 ? Verdict::Slow : Verdict::Good);
     showChanges();
     showSpeed();
     Q_EMIT changed();
@@ -354,7 +362,7 @@ void FitView::showFailure(const EngineFailure& failure) {
         return;
     }
     forgetEstimate();
-    setVerdict(engineText(failure.sentence), false);
+    setVerdict(engineText(failure.sentence), Verdict::Bad);
     Q_EMIT changed();
 }
 
@@ -449,19 +457,20 @@ void FitView::showChanges() {
     }
 }
 
-void FitView::setVerdict(const QString& text, bool good) {
+void FitView::setVerdict(const QString& text, Verdict verdict) {
     m_verdict->setText(text);
-    m_isGood = good;
+    m_shownVerdict = verdict;
     const Colours colours = Colours::of(palette());
-    m_verdict->setStyleSheet(QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
-                                 .arg((good ? colours.raised : colours.problemSurface).name(),
-                                      (good ? colours.accent : colours.problem).name()));
+    m_verdict->setStyleSheet(
+        QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
+            .arg((verdict == Verdict::Bad ? colours.problemSurface : colours.raised).name(),
+                 (verdict == Verdict::Good ? colours.accent : colours.problem).name()));
 }
 
 void FitView::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) {
-        setVerdict(m_verdict->text(), m_isGood);
+        setVerdict(m_verdict->text(), m_shownVerdict);
     }
 }
 

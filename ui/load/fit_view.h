@@ -77,7 +77,8 @@ class FitView : public QWidget {
     void showSpeed();
     void forgetEstimate();
     void measureOrCancel();
-    void setVerdict(const QString& text, bool good);
+    enum class Verdict { Good, Slow, Bad };
+    void setVerdict(const QString& text, Verdict verdict);
     void changeEvent(QEvent* event) override;
 
     QString m_model;
@@ -88,7 +89,7 @@ class FitView : public QWidget {
     bool m_asked = false;
     QString m_askedModel;  // what was asked about last
     bool m_filling = false;
-    bool m_isGood = false;
+    Verdict m_shownVerdict = Verdict::Bad;
     bool m_mayMeasure = true;
     bool m_isMeasuring = false;
     int m_percent = 0;  // of measuring
