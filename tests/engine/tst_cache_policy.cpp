@@ -289,6 +289,11 @@ class TestCachePolicy : public QObject {
         QCOMPARE(policy->victim({1, 5}, notFirst).value_or(kNobody), policy->least_useful(notFirst).value_or(kNobody));
         QVERIFY(policy->victim({1, 5}, notFirst).value_or(kNobody).expert % 2 == 0);
         QCOMPARE(policy->victim({1, 5}, [](ExpertKey) { return false; }).value_or(kNobody), kNobody);
+        // Who has left has no place to give.
+        const ExpertKey chosen_first = policy->victim({1, 5}, notFirst).value_or(kNobody);
+        policy->left(chosen_first);
+        QVERIFY(!(policy->victim({1, 5}, notFirst).value_or(kNobody) == chosen_first));
+        policy->entered(chosen_first);
         // A place that is taken again is one like any other.
         policy->entered({1, 1});
         QCOMPARE(policy->least_useful([](ExpertKey key) { return key.expert == 1; }).value_or(kNobody),

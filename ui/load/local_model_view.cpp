@@ -14,6 +14,8 @@
 #include <QSettings>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
+#include <QTextLayout>
+#include <QTextOption>
 #include <QVBoxLayout>
 
 #include "ui/load/local_models.h"
@@ -32,6 +34,21 @@ constexpr int kWideRow = 62;  // characters: from here on the verdict stands at 
 QFont smallFont(QFont font) {
     font.setPointSizeF(font.pointSizeF() * 0.9);
     return font;
+}
+
+// Characters that go into one line.
+qsizetype lengthOfLine(const QString& text, const QFont& font, int width) {
+    QTextLayout layout(text, font);
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    layout.setTextOption(option);
+    layout.beginLayout();
+    QTextLine line = layout.createLine();
+    if (line.isValid()) {
+        line.setLineWidth(width);
+    }
+    layout.endLayout();
+    return line.isValid() ? line.textLength() : text.size();
 }
 
 class LocalModelDelegate : public QStyledItemDelegate {
@@ -89,14 +106,19 @@ class LocalModelDelegate : public QStyledItemDelegate {
                           QFontMetrics(option.font).elidedText(title, Qt::ElideMiddle, name.width()));
         painter->setFont(small);
         painter->setPen(weak);
-        painter->drawText(
-            facts, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-            smallMetrics.elidedText(index.data(LocalModels::FactsRole).toString(), Qt::ElideRight, facts.width()));
-        painter->setPen(isBad && !selected ? colours.problem : usable ? strong : weak);
-        painter->drawText(
-            verdictRect, side | Qt::AlignVCenter | Qt::TextSingleLine,
-            // Why not, and what to do about it, stands at its end.
-            smallMetrics.elidedText(verdict, usable ? Qt::ElideRight : Qt::ElideMiddle, verdictRect.width()));
+        const auto write = [&](const QRect& line, int alignment, const QString& text) {
+            painter->drawText(line, alignment | Qt::AlignVCenter | Qt::TextSingleLine,
+                              smallMetrics.elidedText(text, Qt::ElideRight, line.width()));
+        };
+        if (!usable && !isWide()) {  // why not is worth both lines
+            const qsizetype first = lengthOfLine(verdict, small, facts.width());
+            write(facts, Qt::AlignLeft, verdict.left(first));
+            write(verdictRect, Qt::AlignLeft, verdict.mid(first));
+        } else {
+            write(facts, Qt::AlignLeft, index.data(LocalModels::FactsRole).toString());
+            painter->setPen(isBad && !selected ? colours.problem : usable ? strong : weak);
+            write(verdictRect, side, verdict);
+        }
         painter->restore();
     }
 
