@@ -110,7 +110,7 @@ struct CpuKernels {
     // 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
     void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
                          std::byte* to);
-    // As matvec_multi for a weight in a file's blocks and any number of tokens, whose inputs
+    // As matvec_multi for a weight in a file's blocks or our own formats and any number of tokens, whose inputs
     // lie at inputs[token], from round_inputs() of this set. Codes and rounded inputs are multiplied as whole
     // numbers, exactly; a token's result depends neither on the others nor on their
     // number, bit by bit. scratch: byte_product_scratch(n_cols).

@@ -22,7 +22,7 @@ std::string_view name_of(GemmMode mode);
 // How all products on the CPU are formed.
 struct ProductForm {
     GemmMode many = GemmMode::kF32;  // of many tokens
-    bool byte_inputs = false;        // of few tokens with a file's blocks: CpuKernels::matvec_bytes
+    bool byte_inputs = false;        // of few tokens with codes (byte_experts.h): CpuKernels::matvec_bytes
     bool byte_prompts = false;       // and of many: then a prompt's products are those of its tokens one by one
 
     ProductForm() = default;

@@ -25,7 +25,6 @@ constexpr int kNeurons = static_cast<int>(kRoundedNeurons);
 constexpr int kFours = kNeurons / 4;
 constexpr int kColumnVectors = static_cast<int>(kPackedBlock) / kLanes;  // of sums, of a block's columns
 constexpr int kMostTokens = 8;
-constexpr int kNeuronsAhead = 2;  // whose rows are fetched meanwhile
 
 // Codes of four neurons' blocks side by side, a vector for kLanes columns: in_order() says which.
 template <WeightType kType>
@@ -188,10 +187,11 @@ struct RoundedActivations {
     }
 };
 
-// out[t] += sum of kNeurons columns times activations[t * kNeurons ..].
+// out[t] += sum of kNeurons columns times activations[t * kNeurons ..]. What lies `ahead` bytes further on is fetched
+// into cache.
 template <WeightType kType>
-void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, const float* activations,
-                         int n_tokens, float* out) {
+void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, std::int64_t ahead,
+                         const float* activations, int n_tokens, float* out) {
     using Format = PackedFormat<kType>;
     constexpr int kGroups = Format::kGroupsPerBlock;
     const PackedRow layout = packed_row(kType, n);
@@ -202,6 +202,9 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
         for (int j = 0; j < kNeurons; ++j) {
             const PackedRef<kType> column{columns[j], &layout};
             scales[j].read(column, first, n_blocks);
+            const std::byte* const of_groups = columns[j] + ahead + first * kGroups * Format::kScaleBytes;
+            prefetch(of_groups + layout.scales);
+            if (layout.zeros != layout.scales) prefetch(of_groups + layout.zeros);
         }
         for (int t = 0; t < n_tokens; ++t) {
             rounded[t].round(scales, activations + t * kNeurons, n_blocks * kGroups);
@@ -211,7 +214,10 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
             Bytes fours[kFours][kColumnVectors];
             for (int four = 0; four < kFours; ++four) {
                 const std::byte* blocks[4];
-                for (int j = 0; j < 4; ++j) blocks[j] = columns[4 * four + j] + codes;
+                for (int j = 0; j < 4; ++j) {
+                    blocks[j] = columns[4 * four + j] + codes;
+                    if (Format::kBlockBytes >= 32 || b % 2 == 0) prefetch(blocks[j] + ahead);
+                }
                 put_side_by_side<kType>(blocks, fours[four]);
             }
             for (int t = 0; t < n_tokens; ++t) {
@@ -242,22 +248,25 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
     }
 }
 
-// gates[t * kNeurons + j], and ups: `count` neurons from `first` on. Memory is read as it
-// lies: a neuron's w2, which is needed afterwards, is fetched with the rows before it.
+// gates[t * kNeurons + j], and ups: `count` neurons from `first` on.
 template <WeightType kType>
-void multiply_neurons(const ExpertView& expert, const ByteGroup* const* inputs, int n_tokens, std::int64_t first,
-                      int count, float* gates, float* ups) {
-    const WeightView w1 = expert.gate();
-    const WeightView w3 = expert.up();
-    const WeightView w2 = expert.down();
-    const std::int64_t n = w1.n_cols;
-    const PackedRow layout = packed_row(kType, n);
+void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGroup* const* inputs, int n_tokens,
+                      std::int64_t first, int count, std::int64_t ahead, float* gates, float* ups) {
+    const PackedRow layout = packed_row(kType, w1.n_cols);
     const auto row = [&](const WeightView& weight, int j) {
         return CodeRow{reinterpret_cast<const std::uint8_t*>(weight.row(first + j)), &layout};
     };
-    const auto ahead = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * kNeuronsAhead;
-    const std::int64_t n_lines = static_cast<std::int64_t>(row_bytes(w2.type, n)) / 64 + 1;
-    const std::int64_t lines_at_once = n_lines / std::max<std::int64_t>(n / kGroup, 1) + 1;
+    if (n_tokens == 1) {
+        const ByteGroup* const x[1] = {inputs[0]};
+        for (int j = 0; j < count; ++j) {
+            const CodeRow rows[2] = {row(w1, j), row(w3, j)};
+            float sums[2][1];
+            dot_rows<kType>(rows, x, w1.n_cols, ahead, sums);
+            gates[j] = sums[0][0];
+            ups[j] = sums[1][0];
+        }
+        return;
+    }
     int token = 0;
     const auto take = [&](auto number) {
         constexpr int kTokens = decltype(number)::value;
@@ -265,33 +274,12 @@ void multiply_neurons(const ExpertView& expert, const ByteGroup* const* inputs, 
             const ByteGroup* x[kTokens];
             for (int t = 0; t < kTokens; ++t) x[t] = inputs[token + t];
             for (int j = 0; j < count; ++j) {
-                const CodeRow rows[2] = {row(w1, j), row(w3, j)};
-                const std::byte* const column = w2.row(first + j);
-                const auto fetch = [&](std::int64_t g) __attribute__((always_inline)) {
-                    for (const CodeRow next : rows) CodeGroup<kType>::fetch(next, g, ahead);
-                    for (std::int64_t line = 0; line < lines_at_once; ++line) {
-                        prefetch(column + (g * lines_at_once + line) * 64);
-                    }
-                };
-                float* const gate = gates + token * kNeurons + j;
-                float* const up = ups + token * kNeurons + j;
-                if constexpr (kTokens == 1) {
-                    float sums[2][1];
-                    dot_rows<kType>(rows, x, n, fetch, sums);
-                    *gate = sums[0][0];
-                    *up = sums[1][0];
-                } else {
-                    for (const bool is_gate : {true, false}) {
-                        const CodeRow one[1] = {rows[is_gate ? 0 : 1]};
-                        float sums[1][kTokens];
-                        dot_rows<kType>(
-                            one, x, n,
-                            [&](std::int64_t g) __attribute__((always_inline)) {
-                                if (is_gate) fetch(g);
-                            },
-                            sums);
-                        for (int t = 0; t < kTokens; ++t) (is_gate ? gate : up)[t * kNeurons] = sums[0][t];
-                    }
+                for (const bool is_gate : {true, false}) {
+                    const CodeRow rows[1] = {row(is_gate ? w1 : w3, j)};
+                    float sums[1][kTokens];
+                    dot_rows<kType>(rows, x, w1.n_cols, ahead, sums);
+                    float* const to = (is_gate ? gates : ups) + token * kNeurons + j;
+                    for (int t = 0; t < kTokens; ++t) to[t * kNeurons] = sums[0][t];
                 }
             }
         }
@@ -309,6 +297,8 @@ namespace OFFSTAGE_INSTRUCTION_SET {
 void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
                       std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
     const std::int64_t n = expert.layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
     const WeightView w2 = expert.down();
     const ExpertBiases biases = expert.biases();
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
@@ -316,12 +306,14 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
     }
     const ByteGroup* x[kMostTokens];
     for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    // The next group of neurons.
+    const auto ahead = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * kNeurons;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
         const int count = static_cast<int>(std::min<std::int64_t>(kNeurons, neuron_end - first));
         alignas(64) float gates[kMostTokens * kNeurons] = {};
         alignas(64) float ups[kMostTokens * kNeurons] = {};
-        with_packed_type(expert.layout.gate, [&](auto constant) {
-            multiply_neurons<decltype(constant)::value>(expert, x, n_tokens, first, count, gates, ups);
+        with_packed_type(w1.type, [&](auto constant) {
+            multiply_neurons<decltype(constant)::value>(w1, w3, x, n_tokens, first, count, ahead, gates, ups);
         });
         for (int t = 0; t < n_tokens; ++t) {
             float* const gate = gates + t * kNeurons;
@@ -341,7 +333,7 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
             columns[j] = reinterpret_cast<const std::byte*>(w2.row(first + std::min(j, count - 1)));
         }
         with_packed_type(w2.type, [&](auto constant) {
-            add_rounded_columns<decltype(constant)::value>(columns, n, gates, n_tokens, out);
+            add_rounded_columns<decltype(constant)::value>(columns, n, ahead, gates, n_tokens, out);
         });
     }
 }

@@ -170,10 +170,10 @@ constexpr int streams_at_once(int n_tokens) {
     return n_tokens == 1 ? 2 : 1;
 }
 
-// sums[r][t] = rows[r] . x[t], n long. fetch(g), called before group g, is to fetch into cache what will be needed.
-template <WeightType kType, int kTokens, int kRows, typename Fetch>
+// sums[r][t] = rows[r] . x[t], n long. The same place `ahead` bytes further on is fetched into cache.
+template <WeightType kType, int kTokens, int kRows>
 __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
-                                                    std::int64_t n, const Fetch& fetch, float (&sums)[kRows][kTokens]) {
+                                                    std::int64_t n, std::int64_t ahead, float (&sums)[kRows][kTokens]) {
     using Group = CodeGroup<kType>;
     __m256 eighths[kRows][kTokens];
     for (auto& of_row : eighths) {
@@ -181,7 +181,7 @@ __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows]
     }
     std::int64_t g = 0;
     for (; (g + 1) * kGroup <= n; ++g) {
-        fetch(g);
+        for (const CodeRow row : rows) Group::fetch(row, g, ahead);
         add_groups<kType>(rows, g, x, g, eighths);
     }
     if (g * kGroup < n) {  // less than a group
@@ -206,11 +206,7 @@ void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const
         rows[r] = {reinterpret_cast<const std::uint8_t*>(weight.row(first + r * apart)), layout};
     }
     float sums[kRows][kTokens];
-    const auto stride = static_cast<std::int64_t>(weight.stride_bytes());
-    const auto fetch_next = [&](std::int64_t g) __attribute__((always_inline)) {
-        for (const CodeRow row : rows) CodeGroup<kType>::fetch(row, g, stride);
-    };
-    dot_rows<kType, kTokens>(rows, x, weight.n_cols, fetch_next, sums);
+    dot_rows<kType, kTokens>(rows, x, weight.n_cols, static_cast<std::int64_t>(weight.stride_bytes()), sums);
     for (int r = 0; r < kRows; ++r) {
         for (int t = 0; t < kTokens; ++t) y[t * y_stride + first + r * apart] = sums[r][t];
     }
