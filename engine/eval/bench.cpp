@@ -13,6 +13,7 @@
 #include "engine/eval/loaded_step_model.h"
 #include "engine/experts/disk_speed.h"
 #include "engine/statistics.h"
+#include "kernels/byte_experts.h"
 #include "kernels/machine_limits.h"
 
 namespace offstage::engine {
@@ -121,8 +122,16 @@ class Bench {
 
   private:
     bool is_cpu() const { return model_.device().shares_host_memory(); }
-    // Whether prompts meet the file's blocks with inputs in 8 bits.
-    bool multiplies_bytes() const { return model_.form().byte_prompts && !model_.spec().experts.file_layouts.empty(); }
+    // Whether prompts meet experts with inputs in 8 bits.
+    bool multiplies_bytes() const {
+        if (!model_.form().byte_prompts) return false;
+        const ExpertGrid& grid = model_.spec().experts;
+        for (std::int64_t i = 0; i < grid.size(); ++i) {
+            const auto format = model_.experts().format(i / grid.n_experts, i % grid.n_experts);
+            if (kernels::is_coded(grid.layout(format).gate)) return true;
+        }
+        return false;
+    }
 
     // As many bytes as a token reads: where those fit in a cache, so does the probe. They
     // are the experts' own, where RAM holds that many: a model that fills the memory
