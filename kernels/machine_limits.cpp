@@ -143,4 +143,8 @@ double measure_peak_gflops_bf16(ThreadPool& pool) {
     return measure_peak(pool, limit_loops::best_bf16());
 }
 
+double measure_peak_gops_int8(ThreadPool& pool) {
+    return measure_peak(pool, limit_loops::best_int8());
+}
+
 }  // namespace offstage::kernels

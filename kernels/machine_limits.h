@@ -48,6 +48,8 @@ class ReadBandwidthProbe {
 // (one multiply-add counts two). bf16: the dot-product instruction where there is one, otherwise widening + FMA.
 double measure_peak_gflops_f32(ThreadPool& pool);
 double measure_peak_gflops_bf16(ThreadPool& pool);
+// Of dot products of bytes: the instruction for them where there is one.
+double measure_peak_gops_int8(ThreadPool& pool);
 
 // Which of the two is the most that Gemm's products in this mode can reach: the bf16
 // products are those of the dot-product instruction, and without it float32 products of

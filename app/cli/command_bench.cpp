@@ -51,6 +51,7 @@ int run_bench(const BenchOptions& options) {
             json["decode_bandwidth_fraction"] = r.decode.front().fraction;
             json["peak_bf16_gflops"] = r.peak_bf16_gflops;
             json["peak_f32_gflops"] = r.peak_f32_gflops;
+            json["peak_int8_gops"] = r.peak_int8_gops;
         }
         if (r.forecast.decode_tokens_per_s > 0) {
             json["forecast"] = {{"decode_tokens_per_s", r.forecast.decode_tokens_per_s},
@@ -95,7 +96,10 @@ int run_bench(const BenchOptions& options) {
     std::printf("prefill %lld: %8.1f tokens/s (%s), products in %s\n", prompt, r.prefill_tokens_per_s, how,
                 r.prefill_products.c_str());
     std::printf("%s\n", to_text(r.prefill).c_str());
-    if (cpu) std::printf("  f32 peak %.0f, bf16 peak %.0f GFLOP/s\n", r.peak_f32_gflops, r.peak_bf16_gflops);
+    if (cpu) {
+        std::printf("  peaks: f32 %.0f, bf16 %.0f GFLOP/s, int8 %.0f Gop/s\n", r.peak_f32_gflops, r.peak_bf16_gflops,
+                    r.peak_int8_gops);
+    }
     std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
                 engine::format_bytes(r.active_weight_bytes_per_token).c_str());
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());

@@ -91,6 +91,7 @@ class Bench {
         if (is_cpu()) {
             result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
             result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
+            result.peak_int8_gops = kernels::measure_peak_gops_int8(model_.pool());
         }
         prefill();  // warms pages, primitives and clocks
         decode();
@@ -170,7 +171,8 @@ class Bench {
                 rate.limit_is = "no limit: the card's part is accounted, the CPU's measured";
             }
         } else if (is_cpu() && multiplies_bytes()) {
-            rate.limit_is = "no limit: the peak of products in 8 bits is not measured";
+            rate.limit = result.peak_int8_gops;
+            rate.limit_is = "int8 peak, measured in this run";
         } else if (is_cpu()) {
             const auto peak = kernels::limiting_peak(model_.form().many);
             if (peak.has_value()) {

@@ -42,6 +42,7 @@ struct BenchResult {
     std::string prefill_products;   // "f32", "bf16" or "int8": how the products were formed
     double peak_bf16_gflops = 0;    // measured; 0 where times are not this CPU's
     double peak_f32_gflops = 0;
+    double peak_int8_gops = 0;
     Forecast forecast;        // of this plan and prompt, before anything ran; empty where no costs are known
     int repeats = 0;          // decodes that counted
     int dropped_repeats = 0;  // decodes whose brackets disagreed by more than kBracketTolerance

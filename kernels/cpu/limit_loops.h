@@ -20,6 +20,7 @@ struct Loop {
 Read best_read();
 Loop best_f32();
 Loop best_bf16();
+Loop best_int8();
 
 std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams);
 std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes, int n_streams);
@@ -30,6 +31,11 @@ double f32_avx512(std::int64_t n_rounds);
 double bf16_avx2(std::int64_t n_rounds);
 double bf16_avx512(std::int64_t n_rounds);
 double bf16_avx512_bf16(std::int64_t n_rounds);
+double int8_scalar(std::int64_t n_rounds);
+double int8_avx2(std::int64_t n_rounds);
+double int8_avx2_vnni(std::int64_t n_rounds);
+double int8_avx512(std::int64_t n_rounds);
+double int8_avx512_vnni(std::int64_t n_rounds);
 
 constexpr int kChains = 12;  // hides four cycles of latency on up to three units
 

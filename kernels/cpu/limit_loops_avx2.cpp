@@ -60,4 +60,44 @@ double bf16_avx2(std::int64_t n_rounds) {
     return total;
 }
 
+namespace {
+
+double sum_of(const __m256i* chains) {
+    alignas(32) std::int32_t lanes[8];
+    double sum = 0.0;
+    for (int c = 0; c < kChains; ++c) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), chains[c]);
+        for (const std::int32_t lane : lanes) sum += static_cast<double>(lane);
+    }
+    return sum;
+}
+
+}  // namespace
+
+// Without dot products of bytes: pairs in 16 bits, their pairs in 32 bits, the sum.
+double int8_avx2(std::int64_t n_rounds) {
+    __m256i chains[kChains] = {};
+    __m256i weights = _mm256_set1_epi8(3);
+    const __m256i ones = _mm256_set1_epi16(1);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) {
+            asm volatile("" : "+x"(weights));  // new ones each time, as far as the compiler knows
+            const __m256i pairs = _mm256_maddubs_epi16(weights, weights);
+            chains[c] = _mm256_add_epi32(chains[c], _mm256_madd_epi16(pairs, ones));
+        }
+    }
+    return sum_of(chains);
+}
+
+__attribute__((target("avxvnni"))) double int8_avx2_vnni(std::int64_t n_rounds) {
+    __m256i chains[kChains] = {};
+    const __m256i weights = _mm256_set1_epi8(3);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm256_dpbusd_avx_epi32(chains[c], weights, weights);
+    }
+    return sum_of(chains);
+}
+
 }  // namespace offstage::kernels::limit_loops

@@ -52,4 +52,44 @@ double bf16_avx512(std::int64_t n_rounds) {
     return static_cast<double>(_mm512_reduce_add_ps(sum));
 }
 
+namespace {
+
+double sum_of(const __m512i* chains) {
+    alignas(64) std::int32_t lanes[16];
+    double sum = 0.0;
+    for (int c = 0; c < kChains; ++c) {
+        _mm512_store_si512(reinterpret_cast<__m512i*>(lanes), chains[c]);
+        for (const std::int32_t lane : lanes) sum += static_cast<double>(lane);
+    }
+    return sum;
+}
+
+}  // namespace
+
+// Without dot products of bytes: pairs in 16 bits, their pairs in 32 bits, the sum.
+double int8_avx512(std::int64_t n_rounds) {
+    __m512i chains[kChains] = {};
+    __m512i weights = _mm512_set1_epi8(3);
+    const __m512i ones = _mm512_set1_epi16(1);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) {
+            asm volatile("" : "+v"(weights));  // new ones each time, as far as the compiler knows
+            const __m512i pairs = _mm512_maddubs_epi16(weights, weights);
+            chains[c] = _mm512_add_epi32(chains[c], _mm512_madd_epi16(pairs, ones));
+        }
+    }
+    return sum_of(chains);
+}
+
+__attribute__((target("avx512vnni"))) double int8_avx512_vnni(std::int64_t n_rounds) {
+    __m512i chains[kChains] = {};
+    const __m512i weights = _mm512_set1_epi8(3);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm512_dpbusd_epi32(chains[c], weights, weights);
+    }
+    return sum_of(chains);
+}
+
 }  // namespace offstage::kernels::limit_loops

@@ -44,6 +44,22 @@ double f32_scalar(std::int64_t n_rounds) {
     return sum;
 }
 
+double int8_scalar(std::int64_t n_rounds) {
+    std::uint32_t chains[kChains][kScalarLanes] = {};
+    volatile std::int8_t from = 3;
+    const auto weight = static_cast<std::uint32_t>(from);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+        for (auto& chain : chains) {
+            for (std::uint32_t& value : chain) value = value * weight + 1;
+        }
+    }
+    double sum = 0.0;
+    for (const auto& chain : chains) {
+        for (const std::uint32_t value : chain) sum += static_cast<double>(value);
+    }
+    return sum;
+}
+
 Read best_read() {
 #if defined(__x86_64__)
     if (cpu_features().avx512) return read_avx512;
@@ -67,6 +83,16 @@ Loop best_bf16() {
     if (cpu_features().avx2) return {bf16_avx2, 2.0 * kChains * 8};
 #endif
     return {f32_scalar, 2.0 * kChains * kScalarLanes};
+}
+
+Loop best_int8() {
+#if defined(__x86_64__)
+    if (cpu_features().avx512_vnni) return {int8_avx512_vnni, 2.0 * kChains * 64};
+    if (cpu_features().avx512) return {int8_avx512, 2.0 * kChains * 64};
+    if (cpu_features().avx_vnni) return {int8_avx2_vnni, 2.0 * kChains * 32};
+    if (cpu_features().avx2) return {int8_avx2, 2.0 * kChains * 32};
+#endif
+    return {int8_scalar, 2.0 * kChains * kScalarLanes};
 }
 
 }  // namespace offstage::kernels::limit_loops

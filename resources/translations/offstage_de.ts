@@ -3049,11 +3049,11 @@
     </message>
     <message>
         <source>Export…</source>
-        <translation>Exportieren#xa0;…</translation>
+        <translation>Exportieren&#xa0;…</translation>
     </message>
     <message>
         <source>Pictures…</source>
-        <translation>Bilder#xa0;…</translation>
+        <translation>Bilder&#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to measure its answers, to run scenarios and to compare plans.</source>
@@ -5534,7 +5534,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <name>offstage::ui::LogPanel</name>
     <message>
         <source>Save…</source>
-        <translation>Speichern#xa0;…</translation>
+        <translation>Speichern&#xa0;…</translation>
     </message>
     <message>
         <source>Kind of events</source>
@@ -6934,7 +6934,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Edit a copy…</source>
-        <translation>Kopie bearbeiten#xa0;…</translation>
+        <translation>Kopie bearbeiten&#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>

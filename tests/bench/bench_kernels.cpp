@@ -314,9 +314,12 @@ int main(int argc, char** argv) {
     {
         ThreadPool pool;
         ReadBandwidthProbe probe(pool);
-        std::printf("%d threads, best set %s, oneDNN %s: plain read %.1f GB/s, peak f32 %.0f and bf16 %.0f GFLOP/s\n",
-                    pool.n_threads(), name_of(cpu_kernels().instruction_set).data(), Gemm::library_version().data(),
-                    probe.measure_gbps(), measure_peak_gflops_f32(pool), measure_peak_gflops_bf16(pool));
+        std::printf(
+            "%d threads, best set %s, oneDNN %s: plain read %.1f GB/s, peak f32 %.0f and bf16 %.0f GFLOP/s, int8 %.0f "
+            "Gop/s\n",
+            pool.n_threads(), name_of(cpu_kernels().instruction_set).data(), Gemm::library_version().data(),
+            probe.measure_gbps(), measure_peak_gflops_f32(pool), measure_peak_gflops_bf16(pool),
+            measure_peak_gops_int8(pool));
     }
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();

@@ -367,8 +367,8 @@ class TestModelConfig : public QObject {
         row("attention_bias", "true", "is true|not supported|expected false", unsupported);
         row("attention_bias", R"("no")", "is \"no\"|expected true or false");
         row("mlp_bias", "true", "is true|not supported|expected false", unsupported);
-        row("quantization_config", R"({"quant_method":"gptq","bits":4})", "\"gptq\"|not supported|expected the weights",
-            unsupported);
+        row("quantization_config", R"({"quant_method":"gptq","bits":4})",
+            "\"gptq\"|not supported|take the model in one of these", unsupported);
         row("quantization_config", "{}", "a quantized checkpoint|not supported", unsupported);
         row("quantization_config", "4", "\"quantization_config\" is 4|expected a JSON object");
         row("rope_scaling", R"({"type":"linear","factor":2.0})",
@@ -711,7 +711,7 @@ class TestModelConfig : public QObject {
         QTest::newRow("config a pipe") << "pipes" << ErrorKind::kInvalidModel
                                        << "pipes/config.json: is not a regular file|expected a file";
         QTest::newRow("config a link to nowhere")
-            << "links" << ErrorKind::kNotFound << "links/config.json: cannot be opened";
+            << "links" << ErrorKind::kNotFound << "links/config.json: is a link to|nowhere, which is missing";
         QTest::newRow("config too large")
             << "large" << ErrorKind::kInvalidModel << "large/config.json: has 16777217 bytes|expected at most 16777216";
         QTest::newRow("config broken") << "broken" << ErrorKind::kInvalidModel << "broken/config.json: not valid JSON";

@@ -53,6 +53,8 @@ class TestUnusedTensors : public QObject {
              QStringLiteral("layers that predict further tokens 5 6720 model.layers.3.eh_proj.weight")},
             {QStringLiteral("glm4_moe_bf16"),
              QStringLiteral("layers that predict further tokens 5 9600 model.layers.3.eh_proj.weight")},
+            {QStringLiteral("glm4_moe_lite_bf16"),
+             QStringLiteral("layers that predict further tokens 5 4352 model.layers.3.eh_proj.weight")},
             {QStringLiteral("glm4_moe_bf16.gguf"),
              QStringLiteral("layers that predict further tokens 5 9984 blk.3.nextn.eh_proj.weight")},
             {QStringLiteral("qwen3_5_moe_bf16.gguf"),

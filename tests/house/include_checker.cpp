@@ -214,7 +214,7 @@ bool matches(const std::string& text, const char* pattern) {
 // computer, and how files are written.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
-    "|formats\\.h|indices\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
+    "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h"
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h)";
 

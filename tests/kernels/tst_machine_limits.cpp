@@ -33,7 +33,7 @@ void TestMachineLimits::read_bandwidth_is_plausible() {
 
 void TestMachineLimits::peaks_are_plausible() {
     ThreadPool pool(2);
-    for (const auto measure : {measure_peak_gflops_f32, measure_peak_gflops_bf16}) {
+    for (const auto measure : {measure_peak_gflops_f32, measure_peak_gflops_bf16, measure_peak_gops_int8}) {
         const double gflops = measure(pool);
         // Below: two slow cores with nothing but scalar units; above: 64 operations per lane and cycle on two fast
         // ones.

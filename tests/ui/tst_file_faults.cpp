@@ -8,11 +8,8 @@
 
 #include <QDir>
 #include <QDirIterator>
-#include <QDockWidget>
 #include <QElapsedTimer>
 #include <QJsonDocument>
-#include <QMainWindow>
-#include <QPushButton>
 #include <QRegularExpression>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -30,6 +27,7 @@
 #include "ui/kept_budget.h"
 #include "ui/panels/benchmark_export.h"
 #include "ui/panels/log_panel.h"
+#include "ui/panels/picture_dialog.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/recent_models.h"
@@ -517,14 +515,10 @@ class TestFileFaults : public QObject {
             saveBenchmark(someBenchmark(), at(folder, "bench.csv"), &why);
             return outcome(why);
         });
-        addFile("pictures of the panels", "experts.png", [](const QString& folder) {
-            QMainWindow window;
-            auto* dock = new QDockWidget(QStringLiteral("experts"), &window);
-            dock->setObjectName(QStringLiteral("experts"));
-            dock->setWidget(new QPushButton(QStringLiteral("experts")));
-            window.addDockWidget(Qt::RightDockWidgetArea, dock);
+        addFile("pictures of plots", "experts.png", [](const QString& folder) {
+            StackedBar plot;
             QString why;
-            savePanelPictures({dock}, folder, &why);
+            savePlots({{&plot, QStringLiteral("experts")}}, QStringLiteral("a model"), folder, &why);
             return outcome(why);
         });
         addFile("log", "log.json", [](const QString& folder) {

@@ -190,7 +190,7 @@ class TestPanels2Demo : public QObject {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
         engine::LoadRequest small = request("cpu", 0);
-        small.ram_bytes = 34 * kMiB;
+        small.ram_bytes = 22 * kMiB;
         dialog.view().setRequest(small);
         QTRY_VERIFY_WITH_TIMEOUT(dialog.view().estimate() && dialog.view().estimate()->on_disk > 0, 10'000);
         QVERIFY2(dialog.view().fits(), qPrintable(dialog.view().verdict()));
