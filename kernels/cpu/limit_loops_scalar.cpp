@@ -45,7 +45,10 @@ double f32_scalar(std::int64_t n_rounds) {
 }
 
 double int8_scalar(std::int64_t n_rounds) {
-    std::uint32_t chains[kChains][kScalarLanes] = {};
+    std::uint32_t chains[kChains][kScalarLanes];
+    for (std::uint32_t c = 0; c < kChains; ++c) {
+        for (std::uint32_t lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = c + lane;
+    }
     volatile std::int8_t from = 3;
     const auto weight = static_cast<std::uint32_t>(from);
     for (std::int64_t round = 0; round < n_rounds; ++round) {
