@@ -17,7 +17,7 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr int kFewByteTokens = 4;  // more are multiplied by panels
+constexpr int kFewByteTokens = kLanes == 16 ? 8 : 16;  // more are multiplied by panels: these do not pay for unpacking
 
 __attribute__((always_inline)) inline float sum_of_eighths(__m256 v) {
     __m128 sum = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
