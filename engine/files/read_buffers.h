@@ -18,9 +18,9 @@ struct ReadBuffers {
 inline constexpr int kMostReadsAtOnce = 16;  // of strips
 
 // For reading `n_blocks` of `block_bytes` at a time. Large blocks get more buffers than are read into at once, together
-// more than caches hold: where a strip was copied from its buffer by a CPU, the next write to the buffer first has to
-// take it out of that CPU's caches, which on a virtual disk (a thread of the host that copies) made reads up to 1.5
-// times as slow, in one second and not in the next.
+// more than caches hold: with few, reads from a virtual disk were measured up to 1.5 times as slow, in one minute and
+// not in the next. Probably a write to a buffer that a CPU has just copied from must first take it out of that CPU's
+// caches; that is not proven.
 inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_blocks) {
     constexpr std::uint64_t kMostStripBytes = std::uint64_t{512} << 10;
     constexpr std::uint64_t kLeastBuffers = 4;
