@@ -37,11 +37,11 @@ std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
 
 }  // namespace
 
-double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
-                              const std::stop_token& stop) {
+DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                                 const std::stop_token& stop) {
     std::optional<HostBuffer> memory;  // outlives what is read into it
     const std::unique_ptr<ExpertReader> reader = ExpertReader::open(grid, source);
-    if (reader == nullptr || grid.size() == 0) return 0;
+    if (reader == nullptr || grid.size() == 0) return {};
     std::uint64_t block_bytes = grid.expert_bytes(source.expert_type());
     for (const kernels::WeightType format : grid.file_formats) {
         block_bytes = std::max(block_bytes, grid.expert_bytes(format));
@@ -51,7 +51,7 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kern
     const std::uint64_t layer_bytes = static_cast<std::uint64_t>(n_together) * block_bytes;
     const ReadBuffers buffers = read_buffers_for(block_bytes, 2 * n_together);  // as where the next layer is guessed
     memory = memory_for(buffers.bytes() + 2 * layer_bytes);
-    if (!memory) return 0;
+    if (!memory) return {};
     reader->set_buffers(buffers, memory->data());
     const auto blocks_of = [&](std::uint64_t layer) {
         return memory->data() + buffers.bytes() + layer % 2 * layer_bytes;
@@ -75,11 +75,11 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kern
     std::atomic<std::uint64_t> sum{0};
     const auto begin = Clock::now();
     std::uint64_t n_done = 0;
-    if (!start(0)) return 0;
+    if (!start(0)) return {};
     for (bool more = true; more; ++n_done) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
         more = n_done == 0 || seconds_from(begin) < kLayersSeconds;
-        if (more && !start(n_done + 1)) return 0;
+        if (more && !start(n_done + 1)) return {};
         for (const ExpertReader::Handle& read : reads[n_done % 2]) reader->wait(read);
         reads[n_done % 2].clear();
         if (!more) continue;
@@ -90,7 +90,9 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kern
             sum += part;  // lest nothing is read
         });
     }
-    return seconds_from(begin) * 1e6 / static_cast<double>(n_done * static_cast<std::uint64_t>(n_together));
+    const auto n_read = static_cast<double>(n_done * static_cast<std::uint64_t>(n_together));
+    const double us = seconds_from(begin) * 1e6;
+    return {us / n_read, reader->counts().cpu_us / static_cast<double>(pool.n_threads()) / n_read};
 }
 
 double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64_t seed) {

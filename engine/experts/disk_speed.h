@@ -4,6 +4,7 @@
 
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
+#include "engine/plan/cost_model.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -11,11 +12,11 @@ namespace offstage::engine {
 // What one expert takes from the disk into RAM, packed and ready, when layers are read as
 // ExpertStore reads them: directly, as many at a time as a token calls, far apart in the
 // model, while `pool` goes through the weights of the layer before, as its products would.
-// Microseconds, the mean of most of a second, two layers in any case; other places each
-// time. 0 where the experts lie in no file, or RAM has no room for them. Throws Error
+// The mean of most of a second, two layers in any case; other places each time. cpu_us:
+// the reading threads' time, shared out over the pool's threads. 0 where the experts lie in no file, or RAM has no room for them. Throws Error
 // (kCancelled; kInvalidModel where a file cannot be read).
-double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
-                              const std::stop_token& stop);
+DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                                 const std::stop_token& stop);
 
 // What the disk gives, in 1e9 bytes a second: pieces of half a MiB anywhere in the model's
 // files, read directly, as many at a time as ExpertReader reads, for `seconds`. 0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <ctime>
 #include <utility>
 
 #include "engine/error.h"
@@ -28,6 +29,13 @@ struct AroundRange {
     std::uint64_t offset;
     std::size_t skipped, least, bytes;
 };
+
+// CPU time of the calling thread.
+double thread_cpu_us() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
 
 std::uint64_t buffer_bytes_of(const ExpertStrip& strip) {
     return AroundRange(strip.weights).bytes + (strip.exponents.bytes > 0 ? AroundRange(strip.exponents).bytes : 0);
@@ -224,6 +232,7 @@ const std::byte* ExpertReader::data_of(std::size_t buffer, bool exponents) const
 }
 
 void ExpertReader::work() {
+    double cpu_us = thread_cpu_us();
     while (auto result = reads_->wait()) {
         if (result->id == kNoRead) {
             const std::lock_guard lock(mutex_);
@@ -246,6 +255,8 @@ void ExpertReader::work() {
             pack_strip(strip, weights, exponents, read.layout, read.block);
             lock.lock();
         }
+        const double now_us = thread_cpu_us();
+        counts_.cpu_us += now_us - std::exchange(cpu_us, now_us);
         finish(buffer);
     }
 }

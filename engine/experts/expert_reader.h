@@ -64,6 +64,7 @@ class ExpertReader {
         std::uint64_t needed = 0, guessed = 0, used_guesses = 0, cancelled = 0;
         std::uint64_t bytes = 0;         // read from files
         std::uint64_t needed_bytes = 0;  // of what was needed, or needed in the end
+        double cpu_us = 0;               // of this object's threads: beginning reads and putting strips into place
     };
     Counts counts() const;
     const char* way() const { return reads_->name(); }

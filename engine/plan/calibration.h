@@ -104,8 +104,8 @@ class CalibrationCache {
     bool load(const std::string& key, DenseCosts& costs) const;
     std::string store(const std::string& key, const DenseCosts& costs) const;
     // Microseconds that an expert takes from disk into RAM (measure_disk_read_us()).
-    bool load(const std::string& key, double& disk_read_us) const;
-    std::string store(const std::string& key, double disk_read_us) const;
+    bool load(const std::string& key, DiskReadCost& read) const;
+    std::string store(const std::string& key, const DiskReadCost& read) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
     const std::string& problem() const { return problem_; }
 

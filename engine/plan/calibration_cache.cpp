@@ -50,7 +50,8 @@ json to_document(const CostTable& table) {
             {"sync_us", table.sync_us},
             {"cpu_slowdown", table.cpu_slowdown},
             {"copy_slowdown", table.copy_slowdown},
-            {"disk_read_us", table.disk_read_us}};
+            {"disk_read_us", table.disk.us},
+            {"disk_cpu_us", table.disk.cpu_us}};
 }
 
 // [[n_tokens, us], ...], ascending.
@@ -96,7 +97,8 @@ CostTable from_document(const json& document, const std::string& source) {
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
-    table.disk_read_us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
+    table.disk.us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
+    table.disk.cpu_us = fields.number("disk_cpu_us", 0, kLongestUs, 0.0);
     return table;
 }
 
@@ -302,14 +304,15 @@ std::string CalibrationCache::store(const std::string& key, const DenseCosts& co
                                   {"guess_us", costs.guess_us}}));
 }
 
-bool CalibrationCache::load(const std::string& key, double& disk_read_us) const {
+bool CalibrationCache::load(const std::string& key, DiskReadCost& read) const {
     return load_document(directory_, key, "disk", [&](const json& document, const std::string& source) {
-        disk_read_us = JsonFields(document, source).number("read_us", 0, kLongestUs);
+        const JsonFields fields(document, source);
+        read = {fields.number("read_us", 0, kLongestUs), fields.number("cpu_us", 0, kLongestUs)};
     });
 }
 
-std::string CalibrationCache::store(const std::string& key, double disk_read_us) const {
-    return report(store_document(directory_, key, "disk", {{"read_us", disk_read_us}}));
+std::string CalibrationCache::store(const std::string& key, const DiskReadCost& read) const {
+    return report(store_document(directory_, key, "disk", {{"read_us", read.us}, {"cpu_us", read.cpu_us}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

@@ -98,12 +98,14 @@ double CostModel::activation_copy_us(std::int64_t n_tokens) const {
     return interpolate(table_.activation_copy, n_tokens);
 }
 
-double CostModel::disk_read_us(kernels::WeightType format) const {
+DiskReadCost CostModel::disk_read(kernels::WeightType format) const {
     double scale = 1;
     const CostTable& table = times(format, scale);
-    if (table.disk_read_us > 0 || table_.expert_bytes == 0) return table.disk_read_us * scale;
+    const bool known = table.disk.us > 0 || table_.expert_bytes == 0;
     // Disks know bytes, not formats.
-    return table_.disk_read_us * static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
+    if (!known) scale = static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
+    const DiskReadCost& read = known ? table.disk : table_.disk;
+    return {read.us * scale, read.cpu_us * scale};
 }
 
 void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {

@@ -8,6 +8,12 @@
 
 namespace offstage::engine {
 
+// Of one expert that is read from the disk into RAM, ready for use. Microseconds.
+struct DiskReadCost {
+    double us = 0;      // until it is there, where others are read before and after it; 0: unknown
+    double cpu_us = 0;  // so much longer the CPU's own work takes that goes on beside it
+};
+
 struct CostPoint {
     std::int64_t n_tokens = 1;
     double us = 0;
@@ -42,7 +48,7 @@ struct CostTable {
     std::uint64_t expert_bytes = 0;
     bool pinned = false;                     // the host side of weight copies was page-locked
     double weight_copy_us = 0;               // one expert, host to device
-    double disk_read_us = 0;                 // one expert from disk into a slot in RAM, ready for use; 0: unknown
+    DiskReadCost disk;                       // one expert from disk into a slot in RAM
     bool disk_beside = false;                // experts are read while the CPU computes with others
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
@@ -69,8 +75,8 @@ class CostModel {
     kernels::WeightType master() const { return master_; }
     void set_master(kernels::WeightType format) { master_ = format; }
     // Of the master.
-    void set_disk_read_us(double us, bool beside) {
-        table_.disk_read_us = us;
+    void set_disk(const DiskReadCost& read, bool beside) {
+        table_.disk = read;
         table_.disk_beside = beside;
     }
     // What was measured for another format. Until then its times are the master's, scaled by the bytes of an expert.
@@ -86,7 +92,7 @@ class CostModel {
     double gpu_us(std::int64_t n_tokens, kernels::WeightType format) const;
     double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
-    double disk_read_us(kernels::WeightType format) const;  // 0: unknown
+    DiskReadCost disk_read(kernels::WeightType format) const;
     // As the file has them; others are quantized, or read from where that is kept, by
     // whoever waits for them.
     bool reads_beside(kernels::WeightType format) const {

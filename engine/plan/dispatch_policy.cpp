@@ -18,7 +18,7 @@ constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is n
 
 // What the CPU gets.
 struct CpuList {
-    double us = 0;       // alone
+    double us = 0;       // alone, and what reads beside it take from it
     double disk_us = 0;  // reading from disk, before all else
     // Of experts that are read while others are computed with, in their order.
     double beside_us = 0;       // reading all of them
@@ -29,16 +29,17 @@ struct CpuList {
     std::int64_t n_experts = 0;
     std::int64_t n_tokens = 0;
 
-    void add(double expert_us, double one_us, double from_disk_us, bool beside, std::int64_t tokens) {
+    void add(double expert_us, double one_us, const DiskReadCost& read, bool beside, std::int64_t tokens) {
         us += expert_us;
         reading_us += one_us;
-        if (beside && from_disk_us > 0) {
-            if (beside_us == 0) first_read_us = from_disk_us;
-            beside_us += from_disk_us;
-            beside_cpu_us += expert_us;
+        if (beside && read.us > 0) {
+            us += read.cpu_us;
+            if (beside_us == 0) first_read_us = read.us;
+            beside_us += read.us;
+            beside_cpu_us += expert_us + read.cpu_us;
             last_beside_us = expert_us;
         } else {
-            disk_us += from_disk_us;
+            disk_us += read.us;
         }
         ++n_experts;
         n_tokens += tokens;
@@ -259,8 +260,9 @@ class Balancer {
             if (candidate.copied()) {
                 copied_disk_us += candidate.disk_us;
             } else if (candidate.way == Way::kCpu) {
-                list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, cost_.reads_beside(candidate.format),
-                         candidate.n_tokens);
+                list.add(candidate.cpu_us, candidate.one_us,
+                         candidate.disk_us > 0 ? cost_.disk_read(candidate.format) : DiskReadCost{},
+                         cost_.reads_beside(candidate.format), candidate.n_tokens);
             } else if (is_elsewhere(candidate.way)) {
                 elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
             }
@@ -558,8 +560,8 @@ Way shortest_way(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere)
     return way;
 }
 
-double disk_us(Place place, kernels::WeightType format, const CostModel& cost) {
-    return place == Place::kDisk ? cost.disk_read_us(format) : 0;
+DiskReadCost disk_read(Place place, kernels::WeightType format, const CostModel& cost) {
+    return place == Place::kDisk ? cost.disk_read(format) : DiskReadCost{};
 }
 
 // Plays the finished schedule, its costs set, through and writes its figures.
@@ -575,13 +577,13 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
         n_rows += a.n_tokens;
         if (a.way == Way::kResident) resident_us += a.gpu_us;
         if (is_elsewhere(a.way)) lists.add(a.way, a.format, a.n_tokens);
-        if (a.way == Way::kCopy) copied_disk_us += disk_us(a.place, a.format, cost);
+        if (a.way == Way::kCopy) copied_disk_us += disk_read(a.place, a.format, cost).us;
         if (a.way == Way::kCpu) {
             const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
-            const double read_us = disk_us(a.place, a.format, cost);
+            const DiskReadCost read = disk_read(a.place, a.format, cost);
             const bool beside = cost.reads_beside(a.format);
-            list.add(a.cpu_us, one_us, read_us, beside, a.n_tokens);
-            if (beside) figures.disk_us += read_us;
+            list.add(a.cpu_us, one_us, read, beside, a.n_tokens);
+            if (beside) figures.disk_us += read.us;
         }
     }
     Timeline timeline(cost, staging_slots, n_rows);
@@ -589,7 +591,7 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
     for (const Assignment& a : assignments) {
         if (a.way != Way::kCopy) continue;
         copied_us += a.gpu_us;
-        timeline.copy(a.copy_us, disk_us(a.place, a.format, cost), a.gpu_us);
+        timeline.copy(a.copy_us, disk_read(a.place, a.format, cost).us, a.gpu_us);
     }
     figures.makespan_us = std::max(timeline.finish(), lists.end_us());
     figures.gpu_us = resident_us + copied_us;
@@ -654,7 +656,7 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         } else {
             out.candidates.push_back({load.expert, load.n_tokens, load.format, gpu_us, cpu_us,
                                       load.n_tokens == 1 ? cpu_us : cost.cpu_us(1, load.format),
-                                      cost.weight_copy_us(load.format), disk_us(load.place, load.format, cost),
+                                      cost.weight_copy_us(load.format), disk_read(load.place, load.format, cost).us,
                                       load.place, load.elsewhere});
         }
     }

@@ -75,7 +75,7 @@ struct Schedule {
 };
 
 // Each expert costs what its format does, read from disk first where it lies there
-// (CostTable::disk_read_us). For balanced the split is the best of all where at most 8
+// (CostTable::disk). For balanced the split is the best of all where at most 8
 // experts miss, else the best that a bounded search finds. Decides without allocating
 // once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on
 // demand. Without an accelerator (cost.table()) nothing is resident or copied. Executors

@@ -113,7 +113,7 @@ class DecodeSample {
 
 // What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
 // policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts
-// only where the table has it, and experts on disk cost CostTable::disk_read_us more than those in RAM. bytes_to_move
+// only where the table has it, and experts on disk cost CostTable::disk more than those in RAM. bytes_to_move
 // stays 0. `popularity` is of the demand's shape.
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed = 1);

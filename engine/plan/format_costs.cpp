@@ -29,7 +29,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
             {n, std::max(bytes / (profile.host->read_gbps * 1e3), flops / (profile.host->gflops * 1e3))});
     }
     if (profile.host) {
-        table.disk_read_us = profile.host->disk_us(bytes);
+        table.disk.us = profile.host->disk_us(bytes);
         // Both at once get what the memory gives, in proportion to what each takes alone.
         const double wanted = profile.host->read_gbps + bytes / (table.weight_copy_us * 1e3);
         table.cpu_slowdown = table.copy_slowdown = std::max(1.0, wanted / profile.host->dram_gbps);

@@ -369,7 +369,7 @@ void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
 bool FormatSearch::is_better(const Best& a, const Best& b) const {
     const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
     // Where nobody knows what reading costs, the forecast takes a disk for RAM: fewer calls come first then.
-    if (costs_.cost->table().disk_read_us <= 0) {
+    if (costs_.cost->table().disk.us <= 0) {
         if (is_less(a.disk_calls, b.disk_calls)) return true;
         if (is_less(b.disk_calls, a.disk_calls)) return false;
     }

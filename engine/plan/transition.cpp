@@ -50,7 +50,7 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         }
         // Another format is made from the master, which only the disk holds for certain.
         if (cost != nullptr && (into_ram || (anew && !(has_ram_copy(from, i) && stays)))) {
-            sum.disk_us += cost->disk_read_us(stays ? format : master);
+            sum.disk_us += cost->disk_read(stays ? format : master).us;
         }
     }
     return sum;

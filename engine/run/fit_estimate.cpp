@@ -289,9 +289,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
             };
             plan = plan_by_costs();
             if (lacks_disk_cost(costed, device, cost, plan)) {
-                const std::optional<double> us = known_disk_read_us(costed, directory_);
-                foretells = us.has_value();
-                cost.set_disk_read_us(us.value_or(0), disk_reads_beside(costed, device));
+                const std::optional<DiskReadCost> read = known_disk_read(costed, directory_);
+                foretells = read.has_value();
+                cost.set_disk(read.value_or(DiskReadCost{}), disk_reads_beside(costed, device));
                 if (foretells) plan = plan_by_costs();
             }
         }
@@ -473,9 +473,9 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
     if (anew) costs_.clear();
     FitEstimate estimate = this->estimate(request, held);
-    const bool reads_disk = anew ? known_disk_read_us(costed, directory_).has_value() : !estimate.forecast;
+    const bool reads_disk = anew ? known_disk_read(costed, directory_).has_value() : !estimate.forecast;
     if (estimate.fits && reads_disk && !directory_.empty()) {
-        static_cast<void>(disk_read_us(costed, directory_, *source_, host, stop, anew));
+        static_cast<void>(disk_read(costed, directory_, *source_, host, stop, anew));
         estimate = this->estimate(request, held);
     }
     return estimate;

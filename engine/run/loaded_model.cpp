@@ -105,8 +105,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
         if (!request.dry && known_costs(costed, device().info())) {
             basis.cost = measured_costs(costed, device(), host(), progress, stop).cost;
-            basis.cost.set_disk_read_us(known_disk_read_us(costed, directory()).value_or(0),
-                                        disk_reads_beside(costed, device().info()));
+            basis.cost.set_disk(known_disk_read(costed, directory()).value_or(DiskReadCost{}),
+                                disk_reads_beside(costed, device().info()));
             set_expert_bytes(basis);
         }
         return;
@@ -135,9 +135,9 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     const bool has_disk = std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device());
         emulated != nullptr && emulated->profile().host) {
-        table.disk_read_us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
+        table.disk.us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
     } else if (has_disk) {
-        table.disk_read_us = disk_read_us(costed, directory(), source().master(), host(), stop);
+        table.disk = disk_read(costed, directory(), source().master(), host(), stop);
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
     table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);

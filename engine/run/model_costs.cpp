@@ -165,7 +165,7 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
     // A synthetic model on an emulated device has no file: the time to draw its weights
     // is not that of a disk.
     if (device.emulated && (device.emulated_host || is_synthetic(model.request.model))) return false;
-    return cost.table().disk_read_us == 0 &&
+    return cost.table().disk.us == 0 &&
            std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
 }
 
@@ -173,27 +173,28 @@ bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
     return !device.emulated && model.reads.directly;
 }
 
-std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
+std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std::filesystem::path& folder) {
     const std::optional<kernels::ProductForm> form = known_form(model);
-    double us = 0;
-    if (!form || !cost_cache(model.request).load(disk_key(model, folder, *form), us)) return {};
-    return us;
+    DiskReadCost read;
+    if (!form || !cost_cache(model.request).load(disk_key(model, folder, *form), read)) return {};
+    return read;
 }
 
-double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                    CpuOperations& host, const std::stop_token& stop, bool anew) {
+DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
+                       CpuOperations& host, const std::stop_token& stop, bool anew) {
     const CalibrationCache cache = cost_cache(model.request);
     const std::string key = disk_key(model, folder, host.form());
-    double us = 0;
-    if (!anew && cache.load(key, us)) return us;
-    us = 0;
+    DiskReadCost read;
+    if (!anew && cache.load(key, read)) return read;
+    read = {};
     const ExpertGrid& grid = model.spec.experts;
-    if (model.reads.directly) us = measure_direct_read_us(source, grid, host.pool(), stop);
-    if (us == 0)
-        us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
-                                  stop, !model.reads.from_cache);
-    if (us > 0) cache.store(key, us);
-    return us;
+    if (model.reads.directly) read = measure_direct_read(source, grid, host.pool(), stop);
+    if (read.us == 0) {
+        read.us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master),
+                                       host.pool(), stop, !model.reads.from_cache);
+    }
+    if (read.us > 0) cache.store(key, read);
+    return read;
 }
 
 }  // namespace offstage::engine

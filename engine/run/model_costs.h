@@ -39,7 +39,7 @@ struct ModelCosts {
 };
 
 // Without measuring anything: kept for this machine, or following from a profile. Nothing
-// where something is missing. A disk counts as known_disk_read_us() says.
+// where something is missing. A disk counts as known_disk_read() says.
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
 
 // What is not known (`anew`: everything) is measured now, on random weights, and kept.
@@ -55,12 +55,12 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
 
 // Whether the plan leaves experts on disk and nobody has said yet what reading one takes.
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
-// Microseconds from disk into RAM for an expert of the master, where no profile has them:
+// From disk into RAM, for an expert of the master, where no profile has it:
 // kept for this machine and this model's folder (empty: synthetic).
-std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder);
+std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std::filesystem::path& folder);
 // The same, else (`anew`: always) measured now on these weights, and kept. 0: not known.
-double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                    CpuOperations& host, const std::stop_token& stop, bool anew = false);
+DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
+                       CpuOperations& host, const std::stop_token& stop, bool anew = false);
 // Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device);
 

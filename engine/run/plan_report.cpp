@@ -50,7 +50,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
 
 // What an expert on disk takes to come into RAM: measured where the model's weights are
 // there. 0: not known.
-double disk_read_us_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
+DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
                        const std::stop_token& stop) {
     const LoadRequest& request = model.request;
     try {
@@ -62,10 +62,10 @@ double disk_read_us_of(const CostedModel& model, const ModelShape& shape, const 
             source = open_weights(Checkpoint::open(shape.directory), spec, request.compute == ComputeMode::kBf16,
                                   *machine.pool);
         }
-        return disk_read_us(model, shape.directory, *source, *machine.host, stop);
+        return disk_read(model, shape.directory, *source, *machine.host, stop);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::kCancelled) throw;
-        return 0;  // shapes alone, or no room for one expert
+        return {};  // shapes alone, or no room for one expert
     }
 }
 
@@ -169,9 +169,9 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
     report.plan = plan_by(costs);
     if (lacks_disk_cost(costed, report.device, cost, report.plan)) {
-        report.costs.disk_read_us = disk_read_us_of(costed, report.shape, machine, stop);
+        report.costs.disk = disk_read_of(costed, report.shape, machine, stop);
         report.costs.disk_beside = disk_reads_beside(costed, report.device);
-        cost.set_disk_read_us(report.costs.disk_read_us, report.costs.disk_beside);
+        cost.set_disk(report.costs.disk, report.costs.disk_beside);
         report.plan = plan_by(costs);
     }
     report.budget = planner.budget();

@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include <QDirIterator>
 #include <QTemporaryDir>
+#include <QDirIterator>
 #include <QtTest>
 
 #include "engine/device/cpu_backend.h"
@@ -559,6 +559,28 @@ class TestCalibration : public QObject {
         QVERIFY(!cache.load("a", table) && !cache.load("b", found));
         cache.store("a", fullTable());
         QVERIFY(!cache.load("a", found) && cache.load("a", table));
+    }
+
+    // One that was kept before the CPU's part was measured is measured anew.
+    void diskReads_areKeptWithTheCpusPart() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        cache.store("a", DiskReadCost{1500, 120});
+        DiskReadCost found;
+        QVERIFY(cache.load("a", found));
+        QCOMPARE(found.us, 1500.0);
+        QCOMPARE(found.cpu_us, 120.0);
+        QDirIterator files(folder.path(), QDir::Files);
+        QFile file(files.next());
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QByteArray text = file.readAll();
+        QVERIFY(text.contains("\"cpu_us\""));
+        file.resize(0);
+        file.seek(0);
+        file.write(text.replace("\"cpu_us\"", "\"cpu\""));
+        file.close();
+        DiskReadCost old;
+        QVERIFY(!cache.load("a", old));
     }
 
     void disk_isReadColdEachTime_farApart() {

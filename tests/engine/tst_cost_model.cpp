@@ -99,14 +99,15 @@ class TestCostModel : public QObject {
         using offstage::kernels::WeightType;
         CostTable t = table();
         t.expert_bytes = 1000;
-        t.disk_read_us = 700;
+        t.disk = {700, 40};
         CostModel model(t);
         model.set_expert_bytes(WeightType::kHqq4, 250);
         QVERIFY(!model.has_table(WeightType::kHqq4));
         QCOMPARE(model.cpu_us(2, WeightType::kHqq4), 15.0);
         QCOMPARE(model.gpu_us(1, WeightType::kHqq4), 2.5);
         QCOMPARE(model.weight_copy_us(WeightType::kHqq4), 25.0);
-        QCOMPARE(model.disk_read_us(WeightType::kHqq4), 175.0);
+        QCOMPARE(model.disk_read(WeightType::kHqq4).us, 175.0);
+        QCOMPARE(model.disk_read(WeightType::kHqq4).cpu_us, 10.0);
         QCOMPARE(model.cpu_us(2), 60.0);
         CostTable own = table();
         own.expert_bytes = 200;
@@ -114,7 +115,7 @@ class TestCostModel : public QObject {
         model.set_table(WeightType::kHqq4, own);
         QVERIFY(model.has_table(WeightType::kHqq4));
         QCOMPARE(model.cpu_us(2, WeightType::kHqq4), 33.0);
-        QCOMPARE(model.disk_read_us(WeightType::kHqq4), 140.0);  // nobody read that format: by its bytes
+        QCOMPARE(model.disk_read(WeightType::kHqq4).us, 140.0);  // nobody read that format: by its bytes
         // A correction is the side's, whatever the format.
         for (int i = 0; i < 100; ++i) model.correct(CostModel::Side::kCpu, 1, 50, 100);
         QCOMPARE(model.cpu_us(1, WeightType::kHqq4) / 33, model.cpu_us(1) / 50);

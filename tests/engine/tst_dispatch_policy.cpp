@@ -477,7 +477,7 @@ class TestDispatchPolicy : public QObject {
     void decision_ofSeveralFormats_countsEachByItsOwnCosts() {
         CostTable t = plainTable();
         t.expert_bytes = 1000;
-        t.disk_read_us = 1000;
+        t.disk.us = 1000;
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);
         const auto load = [](int expert, Place place, WeightType format) {
@@ -515,7 +515,7 @@ class TestDispatchPolicy : public QObject {
         const std::vector<ExpertLoad> loads = {load(0, Place::kRam), load(1, Place::kDisk), load(2, Place::kDisk)};
         const std::vector<ExpertLoad> from_disk(loads.begin() + 1, loads.end());
         const auto us = [&](const std::vector<ExpertLoad>& called, double read_us) {
-            t.disk_read_us = read_us;
+            t.disk.us = read_us;
             const Schedule schedule = decided(PolicyKind::kStatic, called, CostModel(t));
             [&] { QCOMPARE(schedule.disk_us, 2 * read_us); }();
             return schedule.makespan_us;
@@ -524,6 +524,12 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(us(from_disk, 100), 100.0 + 220);  // but for the time of the first read
         QCOMPARE(us(from_disk, 150), 300.0 + 110);  // it waits for each of them
         QCOMPARE(us(loads, 1000), 2000.0 + 110);
+        // What reading takes from the CPU makes its work longer, and not the reads.
+        t.disk.cpu_us = 20;
+        QCOMPARE(us(loads, 10), 330.0 + 2 * 20);
+        QCOMPARE(us(from_disk, 100), 100.0 + 220 + 2 * 20);
+        QCOMPARE(us(loads, 1000), 2000.0 + 110);
+        t.disk.cpu_us = 0;
         // In another format than the file's they are made ready by the CPU, before it computes.
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);

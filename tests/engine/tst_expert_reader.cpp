@@ -148,7 +148,7 @@ class TestExpertReader : public QObject {
         SyntheticModel model = parse_synthetic("synthetic:fine?layers=1");
         const auto drawn = draw_weights(model, pool, true);
         QVERIFY(ExpertReader::open(model.spec.experts, *drawn) == nullptr);
-        QCOMPARE(measure_direct_read_us(*drawn, model.spec.experts, pool, {}), 0.0);
+        QCOMPARE(measure_direct_read(*drawn, model.spec.experts, pool, {}).us, 0.0);
         QCOMPARE(measure_disk_gbps(*drawn, 0.01, 1), 0.0);
 
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
@@ -197,11 +197,14 @@ class TestExpertReader : public QObject {
 
     void disk_isMeasuredWithTheReader() {
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
-        QVERIFY(measure_direct_read_us(*opened.source, opened.spec.experts, opened.pool, {}) > 0);
+        const DiskReadCost read = measure_direct_read(*opened.source, opened.spec.experts, opened.pool, {});
+        QVERIFY(read.us > 0);
+        // The reading threads copied all of it.
+        QVERIFY(read.cpu_us > 0);
         std::stop_source stop;
         stop.request_stop();
         QVERIFY_THROWS_EXCEPTION(
-            Error, measure_direct_read_us(*opened.source, opened.spec.experts, opened.pool, stop.get_token()));
+            Error, measure_direct_read(*opened.source, opened.spec.experts, opened.pool, stop.get_token()));
     }
 
     void fileCutShort_isAnErrorThatNamesIt() {

@@ -60,7 +60,7 @@ CostModel costs(const ModelDemand& d, double bus_gbps = 12, double gpu_gbps = 30
     t.activation_copy = {{1, 15}, {1024, 1500}};
     t.gpu_expert = {{1, bytes / (gpu_gbps * 1e3)}, {1024, 4 * bytes / (gpu_gbps * 1e3)}};
     t.cpu_expert = {{1, bytes / (cpu_gbps * 1e3)}, {1024, 200 * bytes / (cpu_gbps * 1e3)}};
-    t.disk_read_us = bytes / (2 * 1e3);
+    t.disk.us = bytes / (2 * 1e3);
     t.sync_us = 20;
     t.cpu_slowdown = t.copy_slowdown = 1.2;
     CostModel cost(t);
@@ -387,7 +387,7 @@ class TestFormatSearch : public QObject {
         const Sensitivity s = sensitivity(d);
         for (const bool known : {true, false}) {
             CostTable t = costs(d).table();
-            if (!known) t.disk_read_us = 0;
+            if (!known) t.disk.us = 0;
             CostModel cost(t);
             for (const FormatDemand& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
             Budget budget{12 * kGiB, 28 * kGiB, 4096};

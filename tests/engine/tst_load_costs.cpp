@@ -51,14 +51,14 @@ class TestLoadCosts : public QObject, ReplanSetup {
         request.vram_bytes = vramFor(8);
         const auto whole = std::make_unique<Play>(request);
         QCOMPARE(count(whole->model.plan(), Place::kDisk), 0);
-        QCOMPARE(whole->model.cost().table().disk_read_us, 0.0);  // nobody has to wait for one
+        QCOMPARE(whole->model.cost().table().disk.us, 0.0);  // nobody has to wait for one
         request.ram_bytes = host_fixed_bytes_ + dense_bytes_ + 24 * expert_bytes_;
         Play play(request);
         CostModel& cost = play.model.cost();
         QVERIFY(count(play.model.plan(), Place::kDisk) > 0);
-        const double read_us = cost.disk_read_us(WeightType::kBf16);
+        const double read_us = cost.disk_read(WeightType::kBf16).us;
         QVERIFY(read_us > 0);
-        QVERIFY(cost.disk_read_us(WeightType::kHqq4) > 0 && cost.disk_read_us(WeightType::kHqq4) < read_us / 2);
+        QVERIFY(cost.disk_read(WeightType::kHqq4).us > 0 && cost.disk_read(WeightType::kHqq4).us < read_us / 2);
         // Kept on this machine, so that nobody waits for them again.
         const CalibrationCache kept{std::filesystem::path(request.cache_directory)};
         const QuantizingSpeeds speeds = quantizing_speeds(play.model.spec().hidden_dim, kept, {});

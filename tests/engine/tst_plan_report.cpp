@@ -53,11 +53,11 @@ class TestPlanReport : public QObject {
         load.vram_bytes = 0;
         const PlanReport whole = plan_model(load, 64, {}, {});
         QVERIFY(whole.costs.dense.known() && whole.costs.dense.step.front().us > 0);
-        QCOMPARE(whole.costs.disk_read_us, 0.0);  // nothing lies there
+        QCOMPARE(whole.costs.disk.us, 0.0);  // nothing lies there
         load.ram_bytes = whole.plan.ram_bytes - whole.plan.ram_bytes / 4;
         const PlanReport less = plan_model(load, 64, {}, {});
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
-        QVERIFY(less.costs.disk_read_us > 0);
+        QVERIFY(less.costs.disk.us > 0);
     }
     // A plan that a load could not keep: the dense weights do not pass through the RAM budget.
     void ramBelowTheDenseWeights_isRefusedAsByTheLoad() {

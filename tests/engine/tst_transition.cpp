@@ -84,7 +84,7 @@ class TestTransition : public QObject {
         ModelDemand d = demand();
         d.n_experts = 6;
         CostTable table = costs().table();
-        table.disk_read_us = 500;
+        table.disk.us = 500;
         CostModel cost(table);
         cost.set_expert_bytes(kH, 4'000);
         QuantizingSpeeds speeds{};
