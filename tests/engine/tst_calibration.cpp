@@ -570,7 +570,8 @@ class TestCalibration : public QObject {
         QVERIFY(cache.load("a", found));
         QCOMPARE(found.us, 1500.0);
         QCOMPARE(found.cpu_us, 120.0);
-        QDirIterator files(folder.path(), QDir::Files);
+        QDirIterator files(folder.path(), QDir::Files, QDirIterator::Subdirectories);
+        QVERIFY(files.hasNext());
         QFile file(files.next());
         QVERIFY(file.open(QIODevice::ReadWrite));
         QByteArray text = file.readAll();
