@@ -29,6 +29,7 @@ struct GenerationRequest {
     // The last message is the assistant's, cut short: the answer goes on where it ends,
     // and the result's text and tokens are what was added. Not with `raw`.
     bool continue_last = false;
+    std::string thinking;  // one of ModelSummary::thinking_choices; empty: as the template does by itself. Not with `raw`
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
     // Tokens that end a turn are never chosen, by whatever way of choosing: the answer
@@ -48,6 +49,7 @@ struct TextDelta {
     std::int64_t n_tokens = 0;       // generated so far
     double decode_tokens_per_s = 0;  // so far
     std::uint64_t step = 0;          // that wrote it: LayerEvent::step
+    bool is_thinking = false;        // `text` belongs to the thought before the answer
 };
 
 // What the accelerator and the dispatcher did for one answer.
@@ -74,6 +76,7 @@ struct DeviceReport {
 // One of several answers.
 struct Answer {
     std::string text;
+    std::string thought;
     std::vector<TokenId> tokens;
     double log_probability = 0;  // by the model itself, at temperature 1; the end token included when there is one
     double score = 0;            // beam search: log probability / length^penalty
@@ -82,8 +85,11 @@ struct Answer {
 };
 
 struct GenerationResult {
-    std::string text;
-    std::vector<TokenId> tokens;  // without the end-of-turn token
+    std::string text;     // the answer
+    std::string thought;  // what the model thought before; without its markers
+    bool thought_is_open = false;  // it was cut short within the thought
+    std::int64_t thought_tokens = 0;
+    std::vector<TokenId> tokens;  // of both, without the end-of-turn token
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
     std::vector<ReplanReport> replans;  // those that ended or were under way while this was made

@@ -211,10 +211,16 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
 
 void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& request, const TextDeltaFn& on_delta,
                           const std::stop_token& stop, GenerationResult& result) {
-    const auto show = [&](std::string text, TokenId token, std::int64_t n_tokens) {
+    // A token may end the thought and begin the answer: then it is the answer's.
+    const auto show = [&](ThoughtSplitter::Piece piece, bool in_thought, TokenId token, std::int64_t n_tokens) {
         if (!on_delta) return;
-        on_delta({std::move(text), token, n_tokens, result.decode_tokens_per_s,
-                  model_->dispatcher().recorder().last_step()});
+        const auto delta = [&](std::string text, TokenId of, bool is_thinking) {
+            on_delta({std::move(text), of, n_tokens, result.decode_tokens_per_s,
+                      model_->dispatcher().recorder().last_step(), is_thinking});
+        };
+        if (in_thought) return delta(std::move(piece.thought), token, true);
+        if (!piece.thought.empty()) delta(std::move(piece.thought), -1, true);
+        if (token >= 0 || !piece.answer.empty()) delta(std::move(piece.answer), token, false);
     };
     double first_token_us = 0;
     std::int64_t n_chosen = 0;  // in one sequence
@@ -230,7 +236,10 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
             if (n_chosen++ > 0)
                 result.decode_tokens_per_s = static_cast<double>(n_chosen - 1) / seconds_since(first_token_us);
         }
-        if (progress.token >= 0) show(std::move(progress.text), progress.token, progress.n_tokens);
+        if (progress.token >= 0) {
+            show({std::move(progress.thought), std::move(progress.text)}, progress.in_thought, progress.token,
+                 progress.n_tokens);
+        }
         const std::span<const Segment> next = strategy.next();
         if (next.empty()) break;
         const Forward::Outcome outcome =
@@ -239,8 +248,7 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
         strategy.end(outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped);
         break;
     }
-    const std::string rest = strategy.finish(result);
-    if (!rest.empty()) show(rest, -1, static_cast<std::int64_t>(result.tokens.size()));
+    show(strategy.finish(result), false, -1, static_cast<std::int64_t>(result.tokens.size()));
 }
 
 // Also where the plan came into force between two answers.

@@ -7,6 +7,7 @@
 
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"
+#include "engine/text/thought_splitter.h"
 
 namespace offstage::engine {
 
@@ -18,11 +19,20 @@ class ModelText {
 
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
-    std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
+    // `thinking` as in GenerationRequest.
+    std::vector<TokenId> render(const std::vector<ChatMessage>& messages, const std::string& thinking = {}) const;
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
+    // Of the reply to this prompt, which prompt_tokens() made of the request. The model must outlive it.
+    ThoughtSplitter splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const;
 
     std::string piece(TokenId token) const;  // its bytes
-    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
+    // Thought and answer of a whole reply.
+    struct Split {
+        std::string thought, text;
+        bool thought_is_open = false;
+        std::int64_t thought_tokens = 0;
+    };
+    Split decode(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const;
     // Some tokenizers begin a text with a space that nobody typed; the middle of a text
     // has its own.
     bool strips_space(const GenerationRequest& request) const;
@@ -33,6 +43,8 @@ class ModelText {
 
   private:
     const Tokenizer& tokenizer() const;
+    // Throws Error (kInvalidInput) for what the model does not offer.
+    const std::vector<TemplateVariable>& variables_of(const std::string& thinking) const;
 
     const LoadedModel& model_;
 };
