@@ -1,7 +1,6 @@
 #include "engine/run/answer_strategy.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/as_size.h"
 #include "engine/run/beam_search.h"
@@ -9,14 +8,6 @@
 
 namespace offstage::engine {
 namespace {
-
-// By the model itself: temperature 1, nothing cut off.
-double log_probability_of(std::span<const float> logits, TokenId token) {
-    const float largest = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
-    return static_cast<double>(logits[static_cast<std::size_t>(token)] - largest) - std::log(sum);
-}
 
 // Of one sequence that was given another token.
 std::optional<FinishReason> finish_after(const GenerationRequest& request, std::size_t n_tokens,
@@ -36,7 +27,9 @@ class Sampling final : public AnswerStrategy {
         : start_(start),
           ends_(start.text.end_tokens()),
           sampler_(start.request.sampler, start.seed),
-          strip_space_(start.text.strips_space(start.request)) {}
+          strip_space_(start.text.strips_space(start.request)) {
+        static_cast<void>(stream_.push(start.text.bytes(start.request.reply_begin)));
+    }
 
     Progress advance(const Logits& logits) override {
         segments_.clear();
@@ -47,14 +40,19 @@ class Sampling final : public AnswerStrategy {
             return {};
         }
         tokens_.push_back(token_);
+        std::optional<TokenChoice> choice;
+        if (start_.request.n_alternatives >= 0) {
+            choice = start_.text.choice(logits.model, token_, start_.request.n_alternatives);
+            choices_.push_back(*choice);
+        }
         const auto finish = finish_after(start_.request, tokens_.size(), start_.sequence);
         if (finish.has_value()) {
             finish_ = *finish;
         } else {
             segments_.push_back({&start_.sequence, {&token_, 1}});
         }
-        return {true, shown(stream_.push(start_.text.piece(token_))), token_,
-                static_cast<std::int64_t>(tokens_.size())};
+        return {true, shown(stream_.push(start_.text.piece(token_))), token_, static_cast<std::int64_t>(tokens_.size()),
+                std::move(choice)};
     }
     std::span<const Segment> next() const override { return segments_; }
     void end(FinishReason reason) override { finish_ = reason; }
@@ -62,6 +60,7 @@ class Sampling final : public AnswerStrategy {
         std::string rest = shown(stream_.finish());
         result.text = std::move(text_);
         result.tokens = std::move(tokens_);
+        result.choices = std::move(choices_);
         result.finish = finish_;
         return rest;
     }
@@ -83,6 +82,7 @@ class Sampling final : public AnswerStrategy {
     bool strip_space_;
     std::string text_;
     std::vector<TokenId> tokens_;
+    std::vector<TokenChoice> choices_;
     TokenId token_ = -1;
     std::vector<Segment> segments_;
     FinishReason finish_ = FinishReason::kStopped;
@@ -96,7 +96,8 @@ class SideBySide : public AnswerStrategy {
     std::string finish(GenerationResult& result) override {
         result.answers = answers();
         for (Answer& answer : result.answers) {
-            answer.text = start_.text.decode(answer.tokens, start_.text.strips_space(start_.request));
+            answer.text = start_.text.decode(answer.tokens, start_.text.strips_space(start_.request),
+                                             start_.text.bytes(start_.request.reply_begin));
         }
         if (result.answers.empty()) {
             result.finish = FinishReason::kStopped;
@@ -105,6 +106,7 @@ class SideBySide : public AnswerStrategy {
         const Answer& best = result.answers.front();
         result.text = best.text;
         result.tokens = best.tokens;
+        result.choices = best.choices;
         result.finish = best.finish;
         return best.text;
     }
@@ -194,7 +196,13 @@ class DrawnAnswers final : public SideBySide {
         fed_.clear();
         for (const Drawn& drawn : live_) fed_.push_back(drawn.context.back());
         for (std::size_t i = 0; i < live_.size(); ++i) segments_.push_back({&live_[i].sequence, {&fed_[i], 1}});
-        return {true, {}, live_.empty() ? -1 : fed_.front(), n_steps_};
+        if (live_.empty()) return {true, {}, -1, n_steps_};
+        const std::vector<TokenChoice>& choices = answers_[live_.front().answer].choices;
+        return {true,
+                {},
+                fed_.front(),
+                n_steps_,
+                choices.empty() ? std::nullopt : std::optional<TokenChoice>(choices.back())};
     }
     void end(FinishReason reason) override {
         for (const Drawn& drawn : live_) answers_[drawn.answer].finish = reason;
@@ -213,12 +221,18 @@ class DrawnAnswers final : public SideBySide {
         Answer& answer = answers_[drawn.answer];
         const TokenId token = drawn.sampler.sample(row.possible, drawn.context);
         if (token < 0) start_.text.throw_no_probabilities();
-        answer.log_probability += log_probability_of(row.model, token);
+        const int n_alternatives = start_.request.n_alternatives;
+        TokenChoice choice = choice_of(row.model, token, std::max(0, n_alternatives));
+        answer.log_probability += choice.chosen.log_probability;
         if (contains(ends_, token)) {
             answer.finish = FinishReason::kEndOfTurn;
             return false;
         }
         answer.tokens.push_back(token);
+        if (n_alternatives >= 0) {
+            start_.text.describe(choice);
+            answer.choices.push_back(std::move(choice));
+        }
         drawn.context.push_back(token);
         const auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
         if (finish.has_value()) answer.finish = *finish;

@@ -30,6 +30,7 @@ class AnswerStrategy {
         std::string text;    // whole characters that became certain
         TokenId token = -1;  // the leading one; -1: nothing to show
         std::int64_t n_tokens = 0;
+        std::optional<TokenChoice> choice = {};  // of `token`
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;

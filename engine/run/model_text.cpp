@@ -36,7 +36,25 @@ std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages)
         model_.chat_template()->render(messages, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true));
 }
 
+void ModelText::check_ids(const std::vector<TokenId>& ids, const char* what) const {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] >= 0 && ids[i] < vocab_size()) continue;
+        throw Error(ErrorKind::kInvalidInput, "Token " + std::to_string(i + 1) + " of the " + what + " is " +
+                                                  std::to_string(ids[i]) + "; expected 0 to " +
+                                                  std::to_string(vocab_size() - 1) + ", the vocabulary of " +
+                                                  model_.summary().name + ".");
+    }
+}
+
 std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) const {
+    check_ids(request.prompt_ids, "prompt");
+    check_ids(request.reply_begin, "reply's beginning");
+    std::vector<TokenId> tokens = request.prompt_ids.empty() ? prompt_without_reply(request) : request.prompt_ids;
+    tokens.insert(tokens.end(), request.reply_begin.begin(), request.reply_begin.end());
+    return tokens;
+}
+
+std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& request) const {
     const Tokenizer& tokenizer = this->tokenizer();
     if (!request.raw && request.continue_last) {
         if (request.messages.empty() || request.messages.back().role != Role::kAssistant) {
@@ -66,12 +84,35 @@ std::string ModelText::piece(TokenId token) const {
 }
 
 bool ModelText::strips_space(const GenerationRequest& request) const {
-    return tokenizer().begins_with_space() && !request.raw &&
-           !(request.continue_last && !request.messages.back().content.empty());
+    return tokenizer().begins_with_space() && !request.raw && request.prompt_ids.empty() &&
+           request.reply_begin.empty() && !(request.continue_last && !request.messages.back().content.empty());
 }
 
-std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space) const {
+std::string ModelText::bytes(std::span<const TokenId> tokens) const {
+    std::string all;
+    for (const TokenId token : tokens) all += piece(token);
+    return all;
+}
+
+void ModelText::describe(TokenProbability& token) const {
+    token.is_control = tokenizer().is_control(token.token);
+    token.bytes = token.is_control ? tokenizer().piece_name(token.token) : piece(token.token);
+}
+
+void ModelText::describe(TokenChoice& choice) const {
+    describe(choice.chosen);
+    for (TokenProbability& alternative : choice.alternatives) describe(alternative);
+}
+
+TokenChoice ModelText::choice(std::span<const float> logits, TokenId token, int n_alternatives) const {
+    TokenChoice choice = choice_of(logits, token, n_alternatives);
+    describe(choice);
+    return choice;
+}
+
+std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space, std::string_view before) const {
     Utf8Stream stream;
+    static_cast<void>(stream.push(before));
     std::string text;
     for (const TokenId token : tokens) text += stream.push(piece(token));
     text += stream.finish();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/run/generation.h"
@@ -19,10 +20,19 @@ class ModelText {
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
     std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
+    // Of a request, with what its reply begins with. Same errors, and kInvalidInput for
+    // token ids that the vocabulary has not.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
 
     std::string piece(TokenId token) const;  // its bytes
-    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
+    std::string bytes(std::span<const TokenId> tokens) const;
+    // before: bytes before the tokens, of which only an incomplete character at their end
+    // counts: it becomes part of the text.
+    std::string decode(std::span<const TokenId> tokens, bool strip_space, std::string_view before = {}) const;
+    // Fills in what TokenProbability::bytes and is_control are.
+    void describe(TokenChoice& choice) const;
+    // choice_of(), described.
+    TokenChoice choice(std::span<const float> logits, TokenId token, int n_alternatives) const;
     // Some tokenizers begin a text with a space that nobody typed; the middle of a text
     // has its own.
     bool strips_space(const GenerationRequest& request) const;
@@ -33,6 +43,9 @@ class ModelText {
 
   private:
     const Tokenizer& tokenizer() const;
+    void describe(TokenProbability& token) const;
+    std::vector<TokenId> prompt_without_reply(const GenerationRequest& request) const;
+    void check_ids(const std::vector<TokenId>& ids, const char* what) const;
 
     const LoadedModel& model_;
 };
