@@ -32,6 +32,7 @@ class AnswerStrategy {
         bool in_thought = false;  // the token belongs to the thought
         TokenId token = -1;  // the leading one; -1: nothing to show
         std::int64_t n_tokens = 0;
+        std::optional<TokenChoice> choice = {};  // of `token`
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;

@@ -53,7 +53,25 @@ const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& 
                                     "\"; its chat template offers " + names + ".");
 }
 
+void ModelText::check_ids(const std::vector<TokenId>& ids, const char* what) const {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] >= 0 && ids[i] < vocab_size()) continue;
+        throw Error(ErrorKind::kInvalidInput, "Token " + std::to_string(i + 1) + " of the " + what + " is " +
+                                                  std::to_string(ids[i]) + "; expected 0 to " +
+                                                  std::to_string(vocab_size() - 1) + ", the vocabulary of " +
+                                                  model_.summary().name + ".");
+    }
+}
+
 std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) const {
+    check_ids(request.prompt_ids, "prompt");
+    check_ids(request.reply_begin, "reply's beginning");
+    std::vector<TokenId> tokens = request.prompt_ids.empty() ? prompt_without_reply(request) : request.prompt_ids;
+    tokens.insert(tokens.end(), request.reply_begin.begin(), request.reply_begin.end());
+    return tokens;
+}
+
+std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& request) const {
     const Tokenizer& tokenizer = this->tokenizer();
     if (!request.raw && request.continue_last) {
         if (request.messages.empty() || request.messages.back().role != Role::kAssistant) {
@@ -91,24 +109,27 @@ std::string ModelText::piece(TokenId token) const {
 }
 
 bool ModelText::strips_space(const GenerationRequest& request) const {
-    return tokenizer().begins_with_space() && !request.raw &&
+    return tokenizer().begins_with_space() && !request.raw && request.prompt_ids.empty() &&
+           request.reply_begin.empty() &&
            !(request.continue_last &&
              !(request.messages.back().content.empty() && request.messages.back().thought.empty()));
 }
 
 ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const {
     static const ThinkingFormat kNone;
-    if (request.raw) return ThoughtSplitter(kNone);
-    const ThinkingFormat& format = model_.thinking();
-    if (request.continue_last) {
-        ThoughtSplitter splitter(format);
-        splitter.resume(request.messages.back());
-        return splitter;
-    }
-    return ThoughtSplitter(format, end_of_prompt(format, tokenizer(), prompt) == PromptEnd::kInThought);
+    // What is no conversation has no thoughts.
+    const ThinkingFormat& format = request.raw || !request.prompt_ids.empty() ? kNone : model_.thinking();
+    const auto given = prompt.first(prompt.size() - std::min(prompt.size(), request.reply_begin.size()));
+    const bool in_thought =
+        !request.continue_last && end_of_prompt(format, tokenizer(), given) == PromptEnd::kInThought;
+    ThoughtSplitter splitter(format, in_thought);
+    if (request.continue_last && format.any()) splitter.resume(request.messages.back());
+    for (const TokenId token : request.reply_begin) splitter.push(token, piece(token));
+    splitter.forget_text();
+    return splitter;
 }
 
-ModelText::Split ModelText::decode(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const {
+ModelText::Split ModelText::split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const {
     Split split;
     for (const TokenId token : tokens) {
         const bool before = splitter.in_thought();
@@ -121,6 +142,32 @@ ModelText::Split ModelText::decode(std::span<const TokenId> tokens, ThoughtSplit
     split.thought_is_open = splitter.in_thought();
     if (strip_space && split.thought.empty() && split.text.starts_with(' ')) split.text.erase(0, 1);
     return split;
+}
+
+std::string ModelText::bytes(std::span<const TokenId> tokens) const {
+    std::string all;
+    for (const TokenId token : tokens) all += piece(token);
+    return all;
+}
+
+void ModelText::describe(TokenProbability& token) const {
+    token.is_control = tokenizer().is_control(token.token);
+    token.bytes = token.is_control ? tokenizer().piece_name(token.token) : piece(token.token);
+}
+
+void ModelText::describe(TokenChoice& choice) const {
+    describe(choice.chosen);
+    for (TokenProbability& alternative : choice.alternatives) describe(alternative);
+}
+
+TokenChoice ModelText::choice(std::span<const float> logits, TokenId token, int n_alternatives) const {
+    TokenChoice choice = choice_of(logits, token, n_alternatives);
+    describe(choice);
+    return choice;
+}
+
+std::string ModelText::decode(std::span<const TokenId> tokens) const {
+    return to_valid_utf8(bytes(tokens));
 }
 
 std::vector<TokenId> ModelText::end_tokens() const {

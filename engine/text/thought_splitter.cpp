@@ -82,6 +82,12 @@ void ThoughtSplitter::resume(const ChatMessage& begun) {
     for (const char c : in_thought_ ? begun.thought : begun.content) code_.push(c);
 }
 
+void ThoughtSplitter::forget_text() {
+    thought_.clear();
+    answer_.clear();
+    end_in_code_ = std::string::npos;
+}
+
 ThoughtSplitter::Piece ThoughtSplitter::push(TokenId token, std::string_view bytes) {
     piece_ = {};
     if (!format_.any()) {

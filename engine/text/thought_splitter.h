@@ -51,6 +51,8 @@ class ThoughtSplitter {
     Piece finish();
 
     bool in_thought() const { return in_thought_; }
+    // As resume() after what was pushed: it is no part of thought() and answer().
+    void forget_text();
     // All that was given out, without what resume() got.
     const std::string& thought() const { return thought_; }
     const std::string& answer() const { return answer_; }
