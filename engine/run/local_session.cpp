@@ -77,7 +77,7 @@ std::int64_t LocalSession::count_tokens(const std::vector<ChatMessage>& messages
 }
 
 std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
-    return ModelText(require_model()).decode(tokens);
+    return ModelText(require_model()).decode(tokens, false);
 }
 
 void LocalSession::check_fits(std::int64_t n_prompt) const {

@@ -166,8 +166,10 @@ TokenChoice ModelText::choice(std::span<const float> logits, TokenId token, int 
     return choice;
 }
 
-std::string ModelText::decode(std::span<const TokenId> tokens) const {
-    return to_valid_utf8(bytes(tokens));
+std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space) const {
+    std::string text = to_valid_utf8(bytes(tokens));
+    if (strip_space && text.starts_with(' ')) text.erase(0, 1);
+    return text;
 }
 
 std::vector<TokenId> ModelText::end_tokens() const {

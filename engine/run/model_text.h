@@ -30,7 +30,7 @@ class ModelText {
 
     std::string piece(TokenId token) const;  // its bytes
     std::string bytes(std::span<const TokenId> tokens) const;
-    std::string decode(std::span<const TokenId> tokens) const;  // valid UTF-8
+    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;  // valid UTF-8
     // Fills in what TokenProbability::bytes and is_control are.
     void describe(TokenChoice& choice) const;
     // choice_of(), described.

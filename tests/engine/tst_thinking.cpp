@@ -454,6 +454,7 @@ class TestThinking : public QObject {
         const ThinkingDemo demo;
         LoadRequest load;
         load.model = demo.path().string();
+        load.compute = ComputeMode::kF32;
         const auto session = Session::create();
         const ModelSummary model = session->load(load, {}, {});
         QVERIFY(model.thinks);

@@ -486,6 +486,31 @@ int MessageBody::yOfSource(qsizetype offset) const {
     return found->textAt.y() + static_cast<int>(area.top() + (line.isValid() ? line.y() : 0));
 }
 
+QRect MessageBody::rectOfSource(qsizetype offset) const {
+    for (const Part& part : m_parts) {
+        if (!part.document || part.stale) {
+            continue;
+        }
+        const auto pieces = part.map.pieces(offset, offset + 1);
+        if (pieces.isEmpty()) {
+            continue;
+        }
+        const QTextBlock block = part.document->findBlock(pieces.first().first);
+        const QTextLine line = block.layout()->lineForTextPosition(pieces.first().first - block.position());
+        if (!line.isValid()) {
+            continue;
+        }
+        const QPointF origin = part.document->documentLayout()->blockBoundingRect(block).topLeft();
+        const int inBlock = pieces.first().first - block.position();
+        const double from = line.cursorToX(inBlock);
+        const double to = line.cursorToX(inBlock + 1);
+        return QRectF(part.textAt + origin + QPointF(std::min(from, to), line.y()),
+                      QSizeF(std::max(1.0, std::abs(to - from)), line.height()))
+            .toAlignedRect();
+    }
+    return {};
+}
+
 void MessageBody::setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges) {
     auto& now = m_marks[static_cast<size_t>(mark)];
     if (now != sourceRanges) {
@@ -501,7 +526,15 @@ void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::
         }
         const auto mark = static_cast<TextMark>(kind);
         QAbstractTextDocumentLayout::Selection chosen;
-        if (mark == TextMark::PickedToken) {
+        if (mark <= TextMark::Surprise4) {
+            // Line and colour both say how little the model expected it; colours as for those who see no red or green.
+            static constexpr std::array kLines = {QTextCharFormat::DotLine, QTextCharFormat::DashUnderline,
+                                                  QTextCharFormat::SingleUnderline, QTextCharFormat::WaveUnderline};
+            static constexpr std::array<QRgb, 4> kLight = {0x56789a, 0x0072b2, 0xb36b00, 0xc43c00};
+            static constexpr std::array<QRgb, 4> kDark = {0x8fa9c4, 0x56b4e9, 0xe69f00, 0xff7a45};
+            chosen.format.setUnderlineStyle(kLines[kind]);
+            chosen.format.setUnderlineColor(QColor(m_style.dark ? kDark[kind] : kLight[kind]));
+        } else if (mark == TextMark::PickedToken) {
             chosen.format.setBackground(m_style.colours.accent);
             chosen.format.setForeground(m_style.colours.surface);
         } else if (mark == TextMark::Token) {
