@@ -39,12 +39,12 @@ struct StreamedChoice {
 // What came since the last one: several deltas of the engine, joined.
 struct StreamedText {
     QString text;
-    QString thought;           // what the model thinks before it answers; no part of `text`
-    qint64 thoughtTokens = 0;  // so far
-    QList<TokenMark> marks;    // of `text`
+    QString thought;                      // what the model thinks before it answers; no part of `text`
+    qint64 thoughtTokens = 0;             // so far
+    QList<TokenMark> marks;               // of `text`
     std::vector<StreamedChoice> choices;  // of all tokens, where the request asked for them
-    qint64 tokens = 0;           // generated so far
-    double tokensPerSecond = 0;  // decode, so far
+    qint64 tokens = 0;                    // generated so far
+    double tokensPerSecond = 0;           // decode, so far
 };
 
 // Once, before the first queued signal.

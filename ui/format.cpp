@@ -129,7 +129,7 @@ QString thoughtText(const Thought& thought, bool goesOn) {
         return Format::tr("Thought");
     }
     return thought.seconds >= 0.05 ? Format::tr("Thought for %1, %2").arg(seconds, tokens)
-                               : Format::tr("Thought, %1").arg(tokens);
+                                   : Format::tr("Thought, %1").arg(tokens);
 }
 
 QString modelNameOf(const QString& source) {

@@ -57,10 +57,10 @@ void MainWindow::createActions() {
         made->setStatusTip(tip);
         return made;
     };
-    m_actions.tokenProbabilities =
-        choice(tr("Token pro&babilities"),
-               tr("At a word of an answer: how probable its tokens were, what else could stand there, and a branch from "
-                  "there (right mouse button). For answers from now on"));
+    m_actions.tokenProbabilities = choice(
+        tr("Token pro&babilities"),
+        tr("At a word of an answer: how probable its tokens were, what else could stand there, and a branch from "
+           "there (right mouse button). For answers from now on"));
     m_actions.surprise = choice(tr("S&urprise under the text"),
                                 tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
                                    "20 %, solid below 5 %, waves below 1 %. For answers from now on"));

@@ -98,11 +98,11 @@ class Chat {
 
     void check_choice(const std::string& name) const {
         if (std::find(thinking_choices_.begin(), thinking_choices_.end(), name) != thinking_choices_.end()) return;
-        throw engine::Error(engine::ErrorKind::kInvalidInput,
-                            thinking_choices_.empty()
-                                ? "The chat template of this model leaves no choice of thinking; leave \"" + name +
-                                      "\" out."
-                                : "\"" + name + "\" is no way of thinking here; this model offers " + choices() + ".");
+        throw engine::Error(
+            engine::ErrorKind::kInvalidInput,
+            thinking_choices_.empty()
+                ? "The chat template of this model leaves no choice of thinking; leave \"" + name + "\" out."
+                : "\"" + name + "\" is no way of thinking here; this model offers " + choices() + ".");
     }
 
     // "/think NAME", from the next message on; "/think" alone: as the template does by itself.

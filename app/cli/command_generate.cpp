@@ -180,7 +180,11 @@ int run_generate(const GenerateOptions& options) {
             printer.finish();
             std::cout << std::endl;
         }
-        if (result.thought_is_open && result.finish != engine::FinishReason::kStopped) {
+        const bool cut =
+            result.finish == engine::FinishReason::kMaxTokens || result.finish == engine::FinishReason::kContextFull;
+        if (result.thought_is_open && result.finish == engine::FinishReason::kEndOfTurn) {
+            std::cerr << "The model ended its turn within the thought before the answer." << std::endl;
+        } else if (result.thought_is_open && cut) {
             std::cerr << "Ended within the thought before the answer, after " << result.thought_tokens
                       << " tokens of it: raise --max-tokens or --context"
                       << (model.thinking_choices.empty() ? "" : ", or choose less with --thinking") << "." << std::endl;

@@ -347,9 +347,8 @@ int run_info(const ModelOptions& options) {
               << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
               << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << text_of(facts.types) << text_of(facts.unused) << "  tokenizer      " << yes_no(facts.tokenizer)
-              << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts)
-              << "\n  this machine   " << hardware.cpu_model
-              << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
+              << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts) << "\n  this machine   "
+              << hardware.cpu_model << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
               << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "

@@ -228,9 +228,10 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
                     "instruction set or GPU, whatever the threads, budgets and policy; 0: a new one each time")
         ->capture_default_str();
     command.add_option("--system", options.system, "System message");
-    command.add_option("--thinking", options.thinking,
-                       "How the model thinks before it answers, where its chat template leaves the choice (off, on, low, "
-                       "medium, high; offstage-cli info says which). Unless given: as the template does by itself");
+    command.add_option(
+        "--thinking", options.thinking,
+        "How the model thinks before it answers, where its chat template leaves the choice (off, on, low, "
+        "medium, high; offstage-cli info says which). Unless given: as the template does by itself");
     command.add_flag("--hide-thinking", options.hide_thinking, "Show the answer alone, not what was thought before it");
     add_context_option(command, options.model, kModelContext);
 }

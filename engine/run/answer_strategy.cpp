@@ -54,8 +54,13 @@ class Sampling final : public AnswerStrategy {
         ThoughtSplitter::Piece piece = shown(splitter_.push(token_, start_.text.piece(token_)));
         const bool in_thought = (thought_before || splitter_.in_thought()) && piece.answer.empty();
         thought_tokens_ += in_thought ? 1 : 0;
-        return {true,       std::move(piece.answer), std::move(piece.thought), in_thought, token_,
-                static_cast<std::int64_t>(tokens_.size()), std::move(choice)};
+        return {true,
+                std::move(piece.answer),
+                std::move(piece.thought),
+                in_thought,
+                token_,
+                static_cast<std::int64_t>(tokens_.size()),
+                std::move(choice)};
     }
     std::span<const Segment> next() const override { return segments_; }
     void end(FinishReason reason) override { finish_ = reason; }

@@ -26,11 +26,11 @@ class AnswerStrategy {
         std::span<const float> possible;  // what may be chosen
     };
     struct Progress {
-        bool chose = false;  // at least one token
-        std::string text;    // whole characters that became certain: of the answer,
-        std::string thought; // and of the thought before it
+        bool chose = false;       // at least one token
+        std::string text;         // whole characters that became certain: of the answer,
+        std::string thought;      // and of the thought before it
         bool in_thought = false;  // the token belongs to the thought
-        TokenId token = -1;  // the leading one; -1: nothing to show
+        TokenId token = -1;       // the leading one; -1: nothing to show
         std::int64_t n_tokens = 0;
         std::optional<TokenChoice> choice = {};  // of `token`
     };

@@ -31,7 +31,8 @@ struct GenerationRequest {
     // The last message is the assistant's, cut short: the answer goes on where it ends,
     // and the result's text and tokens are what was added. Not with `raw`.
     bool continue_last = false;
-    std::string thinking;  // one of ModelSummary::thinking_choices; empty: as the template does by itself. Not with `raw`
+    std::string
+        thinking;  // one of ModelSummary::thinking_choices; empty: as the template does by itself. Not with `raw`
     // The prompt in tokens, used as they are in the place of `messages` and `raw_prompt`;
     // empty: not given.
     std::vector<TokenId> prompt_ids;

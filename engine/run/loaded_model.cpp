@@ -40,13 +40,13 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
 LoadedModel::TextFiles LoadedModel::open_text(const LoadRequest& request, Text text) {
     if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) return {};
     const std::filesystem::path directory = model_path(request.model);
-    TextFiles files{Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory), {},
-                    {}};
+    TextFiles files{
+        Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory), {}, {}};
     if (files.chat_template != nullptr) {
         const auto name = [&](TokenId token) { return token < 0 ? std::string() : files.tokenizer->piece_name(token); };
         files.thinking = find_thinking_format(*files.chat_template, *files.tokenizer);
-        files.thinking_choices = find_thinking_choices(*files.chat_template,
-                                                       {name(files.tokenizer->bos()), name(files.tokenizer->eos())});
+        files.thinking_choices =
+            find_thinking_choices(*files.chat_template, {name(files.tokenizer->bos()), name(files.tokenizer->eos())});
     }
     return files;
 }

@@ -32,7 +32,7 @@ class LoadedModel : public ExpertHost {
     const ChatTemplate* chat_template() const { return text_.chat_template.get(); }  // nullptr: none
     const ThinkingFormat& thinking() const { return text_.thinking; }
     const std::vector<ThinkingChoice>& thinking_choices() const { return text_.thinking_choices; }
-    Budget budget() const { return planner_->budget(); }                             // as loaded
+    Budget budget() const { return planner_->budget(); }  // as loaded
 
     ModelRuntime& runtime() { return *runtime_; }
     const Plan& plan() const { return runtime_->plan(); }

@@ -12,8 +12,9 @@ namespace offstage::engine::jinja {
 // What a template mentions, whether or not a rendering gets there.
 struct Survey {
     std::set<std::string, std::less<>> variables;  // names that are read: enable_thinking
-    std::set<std::string, std::less<>> fields;     // attributes and text constants: message.thinking, "thinking" in message
-    std::vector<std::string> texts;                // written as they are, and text constants of expressions
+    std::set<std::string, std::less<>>
+        fields;                      // attributes and text constants: message.thinking, "thinking" in message
+    std::vector<std::string> texts;  // written as they are, and text constants of expressions
 };
 Survey survey(const Block& block);
 

@@ -17,10 +17,8 @@ struct Tags {
     std::string_view open, close;
     std::string_view channel;  // not empty: only as special tokens
 };
-constexpr std::array<Tags, 5> kTags = {Tags{"<|channel>", "<channel|>", "thought"},
-                                       Tags{"<think>", "</think>", {}},
-                                       Tags{"[THINK]", "[/THINK]", {}},
-                                       Tags{"<seed:think>", "</seed:think>", {}},
+constexpr std::array<Tags, 5> kTags = {Tags{"<|channel>", "<channel|>", "thought"}, Tags{"<think>", "</think>", {}},
+                                       Tags{"[THINK]", "[/THINK]", {}}, Tags{"<seed:think>", "</seed:think>", {}},
                                        Tags{"\xE2\x97\x81think\xE2\x96\xB7", "\xE2\x97\x81/think\xE2\x96\xB7", {}}};
 
 // A template ends its prompt with a few tokens at most: <think>, line feeds.
@@ -116,7 +114,8 @@ ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& t
     }
     for (const Tags& tags : kTags) {
         if (!chat.has_text(tags.open) && !chat.has_text(tags.close)) continue;
-        format = {ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
+        format = {
+            ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
         if (tags.channel.empty() || (format.open.token >= 0 && format.close.token >= 0)) return format;
     }
     return {};

@@ -82,7 +82,7 @@ class ThoughtSplitter {
     std::string pending_;  // may be the beginning of a marker
     std::string space_;    // white space that counts only where something follows
     bool in_header_ = false;
-    std::string header_;  // kHarmony: behind <|channel|>; kTags: the channel's word
+    std::string header_;                           // kHarmony: behind <|channel|>; kTags: the channel's word
     std::size_t end_in_code_ = std::string::npos;  // in thought_: an end of a thought that was not taken for one
     std::string thought_, answer_;
     Piece piece_;  // of this push

@@ -389,13 +389,13 @@ class TestCli : public QObject {
         const QTemporaryDir folder;
         for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "tokenizer_config.json",
                                  "special_tokens_map.json", "generation_config.json"}) {
-            QVERIFY(QFile::link(kDemo + QLatin1Char('/') + QLatin1String(name),
-                                folder.filePath(QLatin1String(name))));
+            QVERIFY(QFile::link(kDemo + QLatin1Char('/') + QLatin1String(name), folder.filePath(QLatin1String(name))));
         }
         QFile jinja(folder.filePath(QStringLiteral("chat_template.jinja")));
         QVERIFY(jinja.open(QIODevice::WriteOnly));
-        jinja.write("{{ bos_token }}{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}"
-                    "<|assistant|>{{ '' if enable_thinking is defined and not enable_thinking else '<think>' }}");
+        jinja.write(
+            "{{ bos_token }}{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}"
+            "<|assistant|>{{ '' if enable_thinking is defined and not enable_thinking else '<think>' }}");
         jinja.close();
         const QStringList base = words("--model %1 --max-tokens 6 --temperature 0 --compute f32", {folder.path()});
 

@@ -94,10 +94,13 @@ class ByteTokenizer final : public Tokenizer {
     }
     std::vector<TokenId> encode_after(TokenId, std::string_view text) const override { return encode(text); }
     std::string decode(std::span<const TokenId>) const override { return {}; }
-    std::string piece_bytes(TokenId token) const override { return is_control(token) ? std::string() : piece_name(token); }
+    std::string piece_bytes(TokenId token) const override {
+        return is_control(token) ? std::string() : piece_name(token);
+    }
     bool begins_with_space() const override { return false; }
     std::string piece_name(TokenId token) const override {
-        return token < 256 ? std::string(1, static_cast<char>(token)) : special_.at(static_cast<std::size_t>(token - 256));
+        return token < 256 ? std::string(1, static_cast<char>(token))
+                           : special_.at(static_cast<std::size_t>(token - 256));
     }
     bool is_control(TokenId token) const override {
         return token >= 256 && static_cast<std::size_t>(token - 256) < n_control_;
@@ -132,10 +135,18 @@ struct Family {
         return names;
     }
 };
-Family qwen() { return {kQwenLike, {"<|im_start|>", "<|im_end|>"}, {"<think>", "</think>"}}; }
-Family deepseek() { return {kDeepSeekLike, {"<User>", "<Assistant>"}}; }  // its markers are no tokens
-Family harmony() { return {kHarmonyLike, {"<|start|>", "<|end|>", "<|message|>", "<|channel|>"}}; }
-Family gemma() { return {kGemmaLike, {"<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>"}}; }
+Family qwen() {
+    return {kQwenLike, {"<|im_start|>", "<|im_end|>"}, {"<think>", "</think>"}};
+}
+Family deepseek() {
+    return {kDeepSeekLike, {"<User>", "<Assistant>"}};
+}  // its markers are no tokens
+Family harmony() {
+    return {kHarmonyLike, {"<|start|>", "<|end|>", "<|message|>", "<|channel|>"}};
+}
+Family gemma() {
+    return {kGemmaLike, {"<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>"}};
+}
 
 struct Split {
     std::string thought, answer;
@@ -156,7 +167,8 @@ Split split(const Family& family, const std::vector<TokenId>& reply, bool in_tho
     const auto add = [&](const ThoughtSplitter::Piece& piece) {
         streamed.thought += piece.thought;
         streamed.answer += piece.answer;
-        if (find_invalid_utf8(piece.thought) != std::string::npos || find_invalid_utf8(piece.answer) != std::string::npos)
+        if (find_invalid_utf8(piece.thought) != std::string::npos ||
+            find_invalid_utf8(piece.answer) != std::string::npos)
             streamed.answer += "[a character is split]";
     };
     for (const TokenId token : reply) add(splitter.push(token, family.tokenizer->piece_bytes(token)));
@@ -268,8 +280,8 @@ class TestThinking : public QObject {
     }
 
     void thoughts_areLeftOutWhereTheTemplateLeavesThemOut() {
-        const std::vector<ChatMessage> messages = {{Role::kUser, "A?"}, {Role::kAssistant, "B.", "secret", false},
-                                                   {Role::kUser, "C?"}};
+        const std::vector<ChatMessage> messages = {
+            {Role::kUser, "A?"}, {Role::kAssistant, "B.", "secret", false}, {Role::kUser, "C?"}};
         for (const Family& family : {qwen(), deepseek(), harmony(), gemma()}) {
             const std::string text = text_of(family, family.prompt(messages));
             QVERIFY2(text.find("secret") == std::string::npos, text.c_str());
@@ -277,7 +289,8 @@ class TestThinking : public QObject {
         }
         // Where the template wants it, by its own name.
         const std::vector<ChatMessage> unanswered(messages.begin(), messages.begin() + 2);
-        QVERIFY(qwen().chat->render(unanswered, {}, false).find("<think>\nsecret\n</think>\n\nB.") != std::string::npos);
+        QVERIFY(qwen().chat->render(unanswered, {}, false).find("<think>\nsecret\n</think>\n\nB.") !=
+                std::string::npos);
         QVERIFY(harmony().chat->render(unanswered, {}, false).find("analysis<|message|>secret") != std::string::npos);
     }
 
@@ -293,7 +306,8 @@ class TestThinking : public QObject {
         QCOMPARE(end(gemma(), {{"enable_thinking", true}}), static_cast<int>(PromptEnd::kReply));
         QCOMPARE(end(gemma()), static_cast<int>(PromptEnd::kAfterThought));
         // What the person wrote last is not the template's.
-        const Family bare("{{ '<think>' if false }}{% for m in messages %}{{ m.content + '<e>' }}{% endfor %}", {"<e>"});
+        const Family bare("{{ '<think>' if false }}{% for m in messages %}{{ m.content + '<e>' }}{% endfor %}",
+                          {"<e>"});
         QVERIFY(bare.format.any());
         QCOMPARE(end(bare), static_cast<int>(PromptEnd::kReply));
     }
@@ -332,8 +346,8 @@ class TestThinking : public QObject {
         row("harmony, the answer at once", 1, "<|channel|>final<|message|>Yes.", "", "Yes.");
         row("harmony, without channels", 1, "Yes.", "", "Yes.");
         row("harmony, cut short", 1, "<|channel|>analysis<|message|>a b", "a b", "", true);
-        row("harmony, cut in a header", 1, "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>fin", "a",
-            "");
+        row("harmony, cut in a header", 1, "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>fin",
+            "a", "");
         row("Gemma", 2, "<|channel>thought\nSo.\n<channel|>Yes.", "So.", "Yes.");
         row("Gemma, empty", 2, "<|channel>thought\n<channel|>Yes.", "", "Yes.");
         row("Gemma, without its word", 2, "<|channel>those are\n<channel|>Yes.", "those are", "Yes.");
@@ -406,7 +420,8 @@ class TestThinking : public QObject {
     void continuedReplies_goOnWhereTheyWere() {
         const std::pair<Family, std::string> cases[] = {
             {qwen(), "<think>\nOne two.\n</think>\n\nThree `f` four.\n```\n<think>\n```"},
-            {harmony(), "<|channel|>analysis<|message|>One two.<|end|><|start|>assistant<|channel|>final<|message|>Three"},
+            {harmony(),
+             "<|channel|>analysis<|message|>One two.<|end|><|start|>assistant<|channel|>final<|message|>Three"},
             {gemma(), "<|channel>thought\nOne two.<channel|>Three four."}};
         for (const auto& [family, reply] : cases) {
             const std::vector<TokenId> tokens = family.tokenizer->encode_with_special(reply);

@@ -202,9 +202,8 @@ class FakeSession : public engine::Session {
             sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, *m_stage, stop);
         resetTimes();
         route(result.prompt_tokens, true);
-        const bool begun = !request.reply_begin.empty() ||
-                           (request.continue_last && !request.messages.empty() &&
-                            !request.messages.back().thought_is_open);
+        const bool begun = !request.reply_begin.empty() || (request.continue_last && !request.messages.empty() &&
+                                                            !request.messages.back().thought_is_open);
         const bool thinks = !script.thought.empty() && request.thinking != "off" && !begun;
         std::vector<std::string> tokens;
         if (thinks) {
@@ -249,8 +248,8 @@ class FakeSession : public engine::Session {
             result.tokens.push_back(static_cast<engine::TokenId>(i % 2000));
             const double s = std::chrono::duration<double>(Clock::now() - first).count();
             result.decode_tokens_per_s = i == 0 || s <= 0 ? 0 : static_cast<double>(i) / s;
-            engine::TextDelta delta{text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load(), {},
-                                    isThought};
+            engine::TextDelta delta{
+                text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load(), {}, isThought};
             if (request.n_alternatives >= 0) {
                 delta.choice = choiceOf(i, text, result.tokens.back(), request.n_alternatives);
             }

@@ -61,9 +61,7 @@ class TestTokenChoices : public QObject {
         QTRY_VERIFY(!bodyOf(f, f.last().id).rectOfSource(0).isEmpty());
     }
     // The centre of the character that shows this place of the source.
-    static void point(MessageBody& body, int source) {
-        QTest::mouseMove(&body, body.rectOfSource(source).center());
-    }
+    static void point(MessageBody& body, int source) { QTest::mouseMove(&body, body.rectOfSource(source).center()); }
 
   private Q_SLOTS:
     void cleanup() { QSettings().clear(); }
@@ -87,7 +85,8 @@ class TestTokenChoices : public QObject {
         choices.add(3, 1, bare);
         QCOMPARE(choices.count(3), 0);
         // The oldest goes, whole.
-        choices.add(4, 0, pieceOf({QStringLiteral("a"), QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("d")}));
+        choices.add(4, 0,
+                    pieceOf({QStringLiteral("a"), QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("d")}));
         QCOMPARE(choices.count(1), 0);
         QCOMPARE(choices.count(4), 4);
         QCOMPARE(choices.size(), std::size_t{4});

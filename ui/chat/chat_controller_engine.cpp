@@ -249,7 +249,8 @@ std::optional<ChatController::Job> ChatController::finish(RequestId id) {
 QString ChatController::noteFor(const Job& job, const engine::GenerationResult& result) const {
     switch (result.finish) {
         case engine::FinishReason::kEndOfTurn:
-            return {};
+            return result.thought_is_open ? tr("The model ended its turn within the thought, without an answer")
+                                          : QString();
         case engine::FinishReason::kStopped:
             return tr("Stopped");
         case engine::FinishReason::kMaxTokens:
@@ -279,8 +280,8 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
             result.finish == engine::FinishReason::kStopped || result.finish == engine::FinishReason::kMaxTokens;
         m.state = cutShort ? Message::State::Stopped : Message::State::Done;
         m.note = noteFor(*job, result);
-        const qint64 before = job->ask == Ask::Continue && m.figures ? m.figures->tokensOut
-                              : static_cast<qint64>(job->begin.size());
+        const qint64 before =
+            job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : static_cast<qint64>(job->begin.size());
         m.figures = AnswerFigures{result.ttft_s,
                                   result.decode_tokens_per_s,
                                   result.prompt_tokens,

@@ -153,7 +153,7 @@ class ConversationView : public QAbstractScrollArea {
     QPair<int, int> m_picked;
     QHash<MessageId, OpenEdit> m_openEdits;
     QSet<MessageId> m_unfolded;  // messages whose thoughts the person has unfolded
-    int m_width = -1;  // of the column, in the last layout
+    int m_width = -1;            // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;
     bool m_arrangeQueued = false;

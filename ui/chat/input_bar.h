@@ -60,7 +60,8 @@ class InputBar : public QFrame {
     // Only into an empty box.
     void offerPrompt(const QString& prompt);
     void clear() { m_edit->clear(); }
-    // What the model lets one choose of its thinking, and what is chosen ("": as the model does); no choices: no button.
+    // What the model lets one choose of its thinking, and what is chosen ("": as the model does); no choices: no
+    // button.
     void setThinking(const QStringList& choices, const QString& chosen);
     QToolButton& thinkingButton() const { return *m_thinking; }
 

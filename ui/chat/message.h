@@ -66,7 +66,7 @@ struct Message {
     QString text;
     Thought thought;  // of an answer
     QString author;   // the model of an answer
-    QString note;    // e.g. why an answer ended early
+    QString note;     // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
     Problem problem;  // of Kind::Problem
 };

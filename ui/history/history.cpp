@@ -432,8 +432,7 @@ void History::appendText(ConversationId id, MessageId message, const QString& te
     }
 }
 
-void History::appendThought(ConversationId id, MessageId message, const QString& text, qint64 tokens,
-                            double seconds) {
+void History::appendThought(ConversationId id, MessageId message, const QString& text, qint64 tokens, double seconds) {
     if (Message* found = editable(id, message)) {
         found->thought.text += text;
         found->thought.isOpen = true;

@@ -42,12 +42,10 @@ std::optional<Message::State> messageState(const QString& name) {
 }
 
 QJsonObject toJson(const AnswerFigures& figures) {
-    return {{QStringLiteral("ttft_s"), figures.ttftSeconds},
-            {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
-            {QStringLiteral("tokens_in"), figures.tokensIn},
-            {QStringLiteral("tokens_reused"), figures.tokensReused},
-            {QStringLiteral("tokens_out"), figures.tokensOut},
-            {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
+    return {
+        {QStringLiteral("ttft_s"), figures.ttftSeconds},   {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
+        {QStringLiteral("tokens_in"), figures.tokensIn},   {QStringLiteral("tokens_reused"), figures.tokensReused},
+        {QStringLiteral("tokens_out"), figures.tokensOut}, {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
 }
 
 AnswerFigures figuresFrom(const QJsonObject& json) {
@@ -98,16 +96,15 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
 QJsonObject toJson(const Sampling& s) {
     // A float's shortest decimal form: 0.7, not 0.699999988.
     const auto shortest = [](float value) { return QString::number(value, 'g', 7).toDouble(); };
-    QJsonObject json = {
-            {QStringLiteral("temperature"), shortest(s.sampler.temperature)},
-            {QStringLiteral("top_k"), s.sampler.top_k},
-            {QStringLiteral("top_p"), shortest(s.sampler.top_p)},
-            {QStringLiteral("min_p"), shortest(s.sampler.min_p)},
-            {QStringLiteral("repeat_penalty"), shortest(s.sampler.repeat_penalty)},
-            {QStringLiteral("repeat_window"), s.sampler.repeat_window},
-            {QStringLiteral("seed"), QString::number(s.sampler.seed)},
-            {QStringLiteral("max_tokens"), s.maxTokens},
-            {QStringLiteral("beam_width"), s.beamWidth}};
+    QJsonObject json = {{QStringLiteral("temperature"), shortest(s.sampler.temperature)},
+                        {QStringLiteral("top_k"), s.sampler.top_k},
+                        {QStringLiteral("top_p"), shortest(s.sampler.top_p)},
+                        {QStringLiteral("min_p"), shortest(s.sampler.min_p)},
+                        {QStringLiteral("repeat_penalty"), shortest(s.sampler.repeat_penalty)},
+                        {QStringLiteral("repeat_window"), s.sampler.repeat_window},
+                        {QStringLiteral("seed"), QString::number(s.sampler.seed)},
+                        {QStringLiteral("max_tokens"), s.maxTokens},
+                        {QStringLiteral("beam_width"), s.beamWidth}};
     if (!s.thinking.isEmpty()) {
         json[QStringLiteral("thinking")] = s.thinking;
     }

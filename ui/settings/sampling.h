@@ -14,7 +14,8 @@ struct Sampling {
     engine::SamplerSettings sampler;
     int maxTokens = 0;  // 0: until the end of the turn or of the context
     int beamWidth = 1;  // above 1: beam search instead of sampling; 1 .. engine::kLargestBeamWidth
-    // One of engine::ModelSummary::thinking_choices; empty, or not offered by the model: as its template does by itself.
+    // One of engine::ModelSummary::thinking_choices; empty, or not offered by the model: as its template does by
+    // itself.
     QString thinking = {};
 
     bool operator==(const Sampling&) const = default;
