@@ -170,6 +170,12 @@ void MainWindow::goOnWith(MessageId answer, int index, engine::TokenId rival) {
     if (!message || !token || !beginning) {
         return;
     }
+    if (message->figures && message->figures->tokensOut != m_choices.count(answer)) {
+        statusBar()->showMessage(tr("The beginning of this answer was written before its probabilities were kept; it "
+                                    "cannot be gone on from here."),
+                                 8000);
+        return;
+    }
     const MessageId branch =
         m_chat.branchFrom(answer, message->text.left(token->begin) + beginning->rivalText, beginning->ids);
     if (branch == 0) {

@@ -63,7 +63,7 @@ void MainWindow::createActions() {
            "there (right mouse button). For answers from now on"));
     m_actions.surprise = choice(tr("S&urprise under the text"),
                                 tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
-                                   "20 %, solid below 5 %, waves below 1 %. For answers from now on"));
+                                   "20 %, solid below 5 %, thick below 1 %. For answers from now on"));
     m_actions.palette = action(tr("&Command palette…"), QKeySequence(tr("Ctrl+K")), [this] { m_palette->open(); });
     m_actions.copyConversation = action(tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
                                         [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });

@@ -54,10 +54,10 @@ class TestThoughtBlock : public QObject {
         QCOMPARE(message.thought.text, QString::fromStdString(thinkingScript().thought));
         QVERIFY(!message.thought.isOpen);
         QCOMPARE(message.text, QString::fromStdString(thinkingScript().answer));
-        QCOMPARE(message.thought.tokens, qint64{20});
+        QCOMPARE(message.thought.tokens, qint64{19});
         ThoughtBlock* block = blockOf(f);
         QVERIFY2(block->header().text().startsWith(QStringLiteral("Thought")), qPrintable(block->header().text()));
-        QVERIFY(block->header().text().endsWith(QStringLiteral("20 tokens")));
+        QVERIFY(block->header().text().endsWith(QStringLiteral("19 tokens")));
         QCOMPARE(block->header().accessibleName(), block->header().text());
         QVERIFY(!block->body());
         const MessageBody& text = widgetOf(f, message.id)->body();
@@ -131,7 +131,7 @@ class TestThoughtBlock : public QObject {
         // The next prompt's history has it as a thought, not as text.
         f.ask(QStringLiteral("Again"));
         QTRY_COMPARE(f.stage->requests().size(), std::size_t{3});
-        const auto& asked = f.stage->requests().back().messages;
+        const std::vector<engine::ChatMessage> asked = f.stage->requests().back().messages;
         QCOMPARE(asked.size(), std::size_t{3});
         QCOMPARE(QString::fromStdString(asked[1].content), QString::fromStdString(script.answer));
         QVERIFY(!asked[1].thought.empty());

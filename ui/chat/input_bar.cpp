@@ -108,7 +108,7 @@ InputBar::InputBar(QWidget* parent)
     auto* below = new QHBoxLayout;
     below->setSpacing(8);
     below->addWidget(m_hint, 1);
-    below->addWidget(m_thinking);
+    below->addWidget(m_thinking, 0, Qt::AlignTop);
     column->addLayout(below);
     m_thinking->setAutoRaise(true);
     m_thinking->setPopupMode(QToolButton::InstantPopup);
@@ -132,18 +132,28 @@ InputBar::InputBar(QWidget* parent)
 }
 
 void InputBar::setThinking(const QStringList& choices, const QString& chosen) {
-    QMenu* menu = m_thinking->menu();
-    menu->clear();
-    auto* group = new QActionGroup(menu);
     const QString now = choices.contains(chosen) ? chosen : QString();
     QStringList offered = choices;
     offered.prepend(QString());
-    for (const QString& choice : std::as_const(offered)) {
-        QAction* action = menu->addAction(thinkingText(choice));
-        action->setCheckable(true);
-        action->setChecked(choice == now);
-        group->addAction(action);
-        connect(action, &QAction::triggered, this, [this, choice] { Q_EMIT thinkingChosen(choice); });
+    QMenu* menu = m_thinking->menu();
+    QStringList before;
+    for (const QAction* action : menu->actions()) {
+        before += action->data().toString();
+    }
+    if (before != offered) {  // else the action that led here may be one of these
+        menu->clear();
+        delete menu->findChild<QActionGroup*>();
+        auto* group = new QActionGroup(menu);
+        for (const QString& choice : std::as_const(offered)) {
+            QAction* action = group->addAction(thinkingText(choice));
+            action->setCheckable(true);
+            action->setData(choice);
+            menu->addAction(action);
+            connect(action, &QAction::triggered, this, [this, choice] { Q_EMIT thinkingChosen(choice); });
+        }
+    }
+    for (QAction* action : menu->actions()) {
+        action->setChecked(action->data().toString() == now);
     }
     m_thinking->setText(now.isEmpty() ? tr("Thinking") : tr("Thinking: %1").arg(thinkingText(now)));
     m_thinking->setAccessibleName(tr("Thinking: %1").arg(thinkingText(now)));

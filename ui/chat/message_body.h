@@ -155,6 +155,7 @@ class MessageBody : public QWidget {
     QTextCharFormat formatAt(QPoint at) const;
     std::pair<Place, Place> selection() const;
     void paintPart(QPainter& painter, const Part& part, int index, const QRect& clip) const;
+    void paintSurprise(QPainter& painter, const Part& part) const;
     void addMarks(const Part& part, QList<QAbstractTextDocumentLayout::Selection>& selections) const;
     void contentChanged();
 

@@ -14,26 +14,24 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kShowMs = 50;
-constexpr int kIndent = 18;  // of the text, behind a line
-constexpr int kGap = 6;
-constexpr int kLineAt = 6;
+constexpr int kThoughtShowMs = 50;
+constexpr int kThoughtIndent = 18;  // of the text, behind a line
+constexpr int kThoughtTextGap = 6;
+constexpr int kThoughtLineAt = 6;
 
 }  // namespace
 
 ThoughtBlock::ThoughtBlock(QWidget* parent) : QWidget(parent), m_header(new QToolButton(this)) {
     m_header->setAutoRaise(true);
-    m_header->setCheckable(true);
     m_header->setFocusPolicy(Qt::StrongFocus);
     m_header->setIconSize({14, 14});
     m_header->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    m_header->setAccessibleDescription(tr("Shows or hides what the model thought before it answered"));
-    connect(m_header, &QToolButton::clicked, this, [this](bool unfolded) {
-        setUnfolded(unfolded);
-        Q_EMIT unfoldedByPerson(unfolded);
+    connect(m_header, &QToolButton::clicked, this, [this] {
+        setUnfolded(!m_unfolded);
+        Q_EMIT unfoldedByPerson(m_unfolded);
     });
     m_showSoon.setSingleShot(true);
-    m_showSoon.setInterval(kShowMs);
+    m_showSoon.setInterval(kThoughtShowMs);
     connect(&m_showSoon, &QTimer::timeout, this, [this] {
         refreshHeader();
         showText();
@@ -73,12 +71,8 @@ void ThoughtBlock::setThought(const Thought& thought, bool goesOn) {
     }
 }
 
-bool ThoughtBlock::isUnfolded() const {
-    return m_header->isChecked();
-}
-
 void ThoughtBlock::setUnfolded(bool unfolded) {
-    m_header->setChecked(unfolded);
+    m_unfolded = unfolded;
     if (unfolded && !m_body) {
         m_body = new MessageBody(this);
         m_body->setPicksTokens(false);
@@ -117,6 +111,7 @@ void ThoughtBlock::refreshHeader() {
         m_header->setProperty("iconName", icon);
         m_header->setIcon(colouredIcon(icon, Colours::of(palette()).muted));
         m_header->setToolTip(isUnfolded() ? tr("Hide what the model thought") : tr("Show what the model thought"));
+        m_header->setAccessibleDescription(m_header->toolTip());
     }
 }
 
@@ -148,10 +143,10 @@ int ThoughtBlock::layoutFor(int width, const LayoutWindow& window) {
     if (!m_body) {
         return top;
     }
-    const int textWidth = std::max(40, width - kIndent);
-    const int height = m_body->layoutFor(textWidth, window.below(top + kGap));
-    m_body->setGeometry(kIndent, top + kGap, textWidth, height);
-    return top + kGap + height + kGap;
+    const int textWidth = std::max(40, width - kThoughtIndent);
+    const int height = m_body->layoutFor(textWidth, window.below(top + kThoughtTextGap));
+    m_body->setGeometry(kThoughtIndent, top + kThoughtTextGap, textWidth, height);
+    return top + kThoughtTextGap + height + kThoughtTextGap;
 }
 
 void ThoughtBlock::paintEvent(QPaintEvent*) {
@@ -159,7 +154,7 @@ void ThoughtBlock::paintEvent(QPaintEvent*) {
         return;
     }
     QPainter painter(this);
-    painter.fillRect(QRect(kLineAt, m_body->y(), 2, m_body->height()), Colours::of(palette()).line);
+    painter.fillRect(QRect(kThoughtLineAt, m_body->y(), 2, m_body->height()), Colours::of(palette()).line);
 }
 
 void ThoughtBlock::changeEvent(QEvent* event) {

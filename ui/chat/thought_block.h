@@ -21,7 +21,7 @@ class ThoughtBlock : public QWidget {
 
     // `goesOn`: more of it comes. Text that grows is shown about 20 times a second.
     void setThought(const Thought& thought, bool goesOn);
-    bool isUnfolded() const;
+    bool isUnfolded() const { return m_unfolded; }
     void setUnfolded(bool unfolded);  // without unfoldedByPerson()
     bool isBusy() const { return m_body && m_body->isBusy(); }
 
@@ -47,6 +47,7 @@ class ThoughtBlock : public QWidget {
 
     Thought m_thought;
     bool m_goesOn = false;
+    bool m_unfolded = false;
     bool m_shownWhole = false;
     QToolButton* m_header;
     MessageBody* m_body = nullptr;

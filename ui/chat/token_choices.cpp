@@ -49,7 +49,7 @@ TokenChoices::TokenChoices(std::size_t limitTokens, QObject* parent) : QObject(p
 void TokenChoices::append(std::vector<ChosenToken>& tokens, ChosenToken token) {
     // Those that had the first bytes of this one's character.
     for (auto before = tokens.rbegin(); token.begin < token.end && before != tokens.rend(); ++before) {
-        if (before->begin != before->end || before->begin != token.begin || before->choice.chosen.is_control) {
+        if (before->begin != before->end || before->begin != token.begin || before->isThinking) {
             break;
         }
         before->end = token.end;
@@ -89,7 +89,7 @@ void TokenChoices::add(MessageId message, int textOffset, const StreamedText& pi
     int begin = textOffset;
     for (const StreamedChoice& one : piece.choices) {
         const int end = one.isThinking ? begin : textOffset + one.end;
-        append(tokens, {begin, end, one.choice});
+        append(tokens, {begin, end, one.isThinking, one.choice});
         begin = end;
     }
     trim(message);

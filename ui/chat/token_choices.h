@@ -19,7 +19,8 @@ struct ChosenToken {
     // markers) and until a character is whole.
     int begin = 0;
     int end = 0;
-    engine::TokenChoice choice;
+    bool isThinking = false;  // of the thought before the answer
+    engine::TokenChoice choice = {};
 
     engine::TokenId id() const { return choice.chosen.token; }
     double probability() const;

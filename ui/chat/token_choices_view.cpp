@@ -16,12 +16,12 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kRefreshMs = 100;
-constexpr int kPad = 10;
-constexpr int kBar = 72;  // pixels for all of the probability
-constexpr int kGap = 10;
-constexpr int kLongestText = 24;  // characters
-constexpr std::array kBounds = {0.5, 0.2, 0.05, 0.01};
+constexpr int kSurpriseMs = 100;
+constexpr int kTipPad = 10;
+constexpr int kTipBar = 72;  // pixels for all of the probability
+constexpr int kTipGap = 10;
+constexpr int kTipLongest = 24;  // characters
+constexpr std::array kSurpriseBounds = {0.5, 0.2, 0.05, 0.01};
 
 }  // namespace
 
@@ -39,8 +39,8 @@ void TokenChoicesTip::showFor(const ChosenToken& token, const QRect& beside) {
     const auto add = [this](const engine::TokenProbability& one, bool chosen) {
         const double share = std::exp(one.log_probability);
         QString text = visibleText(one);
-        if (text.size() > kLongestText) {
-            text = text.left(kLongestText - 1) + u'…';
+        if (text.size() > kTipLongest) {
+            text = text.left(kTipLongest - 1) + u'…';
         }
         m_rows.append({text, probabilityText(share), share, chosen});
     };
@@ -54,7 +54,7 @@ void TokenChoicesTip::showFor(const ChosenToken& token, const QRect& beside) {
     const QScreen* screen = parentWidget()->screen();
     const QRect room = screen ? screen->availableGeometry() : QRect(beside.topLeft(), size * 4);
     const bool below = beside.bottom() + 4 + size.height() <= room.bottom();
-    const int x = std::clamp(beside.left() - kPad, room.left(), std::max(room.left(), room.right() - size.width()));
+    const int x = std::clamp(beside.left() - kTipPad, room.left(), std::max(room.left(), room.right() - size.width()));
     move(x, below ? beside.bottom() + 4 : beside.top() - 4 - size.height());
     update();
     show();
@@ -78,8 +78,8 @@ QSize TokenChoicesTip::sizeHint() const {
         text = std::max(text, metrics.horizontalAdvance(row.text));
         number = std::max(number, metrics.horizontalAdvance(row.number));
     }
-    return {2 * kPad + text + kGap + kBar + kGap + number,
-            2 * kPad + static_cast<int>(m_rows.size()) * (metrics.height() + 4) + 4};
+    return {2 * kTipPad + text + kTipGap + kTipBar + kTipGap + number,
+            2 * kTipPad + static_cast<int>(m_rows.size()) * (metrics.height() + 4) + 4};
 }
 
 void TokenChoicesTip::paintEvent(QPaintEvent*) {
@@ -96,22 +96,23 @@ void TokenChoicesTip::paintEvent(QPaintEvent*) {
     for (const Row& row : m_rows) {
         number = std::max(number, metrics.horizontalAdvance(row.number));
     }
-    const int numberAt = width() - kPad - number;
-    const int barAt = numberAt - kGap - kBar;
-    int y = kPad;
+    const int numberAt = width() - kTipPad - number;
+    const int barAt = numberAt - kTipGap - kTipBar;
+    int y = kTipPad;
     for (const Row& row : m_rows) {
         painter.setFont(row.chosen ? bold : font());
         painter.setPen(row.chosen ? colours.text : colours.muted);
-        painter.drawText(QRect(kPad, y, barAt - kGap - kPad, lineHeight), Qt::AlignVCenter | Qt::AlignLeft, row.text);
+        painter.drawText(QRect(kTipPad, y, barAt - kTipGap - kTipPad, lineHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                         row.text);
         painter.drawText(QRect(numberAt, y, number, lineHeight), Qt::AlignVCenter | Qt::AlignRight, row.number);
-        const QRect track(barAt, y + lineHeight / 2 - 3, kBar, 6);
+        const QRect track(barAt, y + lineHeight / 2 - 3, kTipBar, 6);
         painter.fillRect(track, colours.line);
         QRect bar = track;
-        bar.setWidth(std::max(1, static_cast<int>(std::lround(row.share * kBar))));
+        bar.setWidth(std::max(1, static_cast<int>(std::lround(row.share * kTipBar))));
         painter.fillRect(bar, row.chosen ? colours.accent : colours.muted);
         y += lineHeight;
         if (row.chosen && m_rows.size() > 1) {
-            painter.fillRect(QRect(kPad, y + 1, width() - 2 * kPad, 1), colours.line);
+            painter.fillRect(QRect(kTipPad, y + 1, width() - 2 * kTipPad, 1), colours.line);
             y += 4;
         }
     }
@@ -123,7 +124,7 @@ TokenChoicesView::TokenChoicesView(TokenChoices& choices, ConversationView& view
     : QObject(&view), m_choices(choices), m_view(view), m_tip(new TokenChoicesTip(&view)) {
     m_tip->hide();
     m_refresh.setSingleShot(true);
-    m_refresh.setInterval(kRefreshMs);
+    m_refresh.setInterval(kSurpriseMs);
     connect(&m_refresh, &QTimer::timeout, this, &TokenChoicesView::refreshSurprise);
     connect(&m_choices, &TokenChoices::changed, this, [this](quint64 message) {
         m_changed.insert(message);
@@ -137,8 +138,8 @@ TokenChoicesView::TokenChoicesView(TokenChoices& choices, ConversationView& view
 }
 
 int TokenChoicesView::surpriseLevel(double probability) {
-    return static_cast<int>(
-        std::count_if(kBounds.begin(), kBounds.end(), [probability](double bound) { return probability < bound; }));
+    return static_cast<int>(std::count_if(kSurpriseBounds.begin(), kSurpriseBounds.end(),
+                                          [probability](double bound) { return probability < bound; }));
 }
 
 void TokenChoicesView::setShowsProbabilities(bool shows) {
@@ -180,7 +181,7 @@ void TokenChoicesView::addToMenu(MessageId message, int source, QMenu* menu) {
     }
     // An ampersand of the model's is no mnemonic.
     const auto shown = [](const engine::TokenProbability& one) {
-        return visibleText(one).left(kLongestText).replace(u'&', QStringLiteral("&&"));
+        return visibleText(one).left(kTipLongest).replace(u'&', QStringLiteral("&&"));
     };
     QMenu* rivals = menu->addMenu(tr("&Instead of “%1” go on with").arg(shown(token->choice.chosen)));
     for (const engine::TokenProbability& rival : token->rivals()) {
@@ -197,7 +198,7 @@ void TokenChoicesView::addToMenu(MessageId message, int source, QMenu* menu) {
 
 void TokenChoicesView::refreshSurprise() {
     for (const MessageId message : std::exchange(m_changed, {})) {
-        std::array<ConversationView::SourceRanges, kBounds.size()> ranges;
+        std::array<ConversationView::SourceRanges, kSurpriseBounds.size()> ranges;
         bool any = false;
         for (int i = 0; m_showsSurprise && i < m_choices.count(message); ++i) {
             const ChosenToken& token = *m_choices.token(message, i);
