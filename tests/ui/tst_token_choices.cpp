@@ -1,6 +1,10 @@
 // How probable an answer's tokens were, in the window: at the pointer, by keyboard, under the text, and branches from
 // what could have stood there.
+#include <algorithm>
+#include <cmath>
+
 #include <QContextMenuEvent>
+#include <QFileInfo>
 #include <QMenu>
 
 #include "tests/ui/pictures.h"
@@ -9,6 +13,7 @@
 #include "ui/chat/message_widget.h"
 #include "ui/chat/token_choices.h"
 #include "ui/chat/token_choices_view.h"
+#include "ui/settings/sampling_panel.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -237,6 +242,71 @@ class TestTokenChoices : public QObject {
         surprise->trigger();
         QVERIFY(body.marks(TextMark::Surprise1).isEmpty());
         QVERIFY(body.marks(TextMark::Surprise4).isEmpty());
+    }
+
+    // The demo model: real tokens, real probabilities, and a branch that the KV cache has the beginning of.
+    void realModel_branchesFromARival() {
+        const QString demo = test::demoModel();
+        if (!QFileInfo(demo).isDir()) {
+            QSKIP("the demo model is not a folder here");
+        }
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        MainWindow window([] { return engine::Session::create(); }, options);
+        window.show();
+        for (QAction* one : window.findChildren<QAction*>()) {
+            if (QString(one->text()).remove(u'&') == QStringLiteral("Token probabilities")) {
+                one->setChecked(true);
+            }
+        }
+        Sampling sampling;
+        sampling.sampler.temperature = 0;
+        sampling.maxTokens = 12;
+        window.samplingPanel().setSampling(sampling);
+        window.chat().setSampling(sampling);
+        engine::LoadRequest load;
+        load.model = demo.toStdString();
+        load.compute = engine::ComputeMode::kF32;
+        window.engine().openModel(load);
+        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
+        QVERIFY(window.sendPrompt(QStringLiteral("What is 3 plus 4?")));
+        const auto last = [&] { return window.conversation().messages().last(); };
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        const Message before = last();
+        TokenChoices& choices = window.tokenChoices();
+        QCOMPARE(choices.count(before.id), static_cast<int>(before.figures->tokensOut));
+        // Greedy: each token is the most probable one, and all together are at most certain.
+        for (int i = 0; i < choices.count(before.id); ++i) {
+            const ChosenToken& token = *choices.token(before.id, i);
+            double sum = token.probability();
+            for (const engine::TokenProbability& rival : token.rivals()) {
+                QVERIFY(std::exp(rival.log_probability) <= token.probability() + 1e-9);
+                sum += std::exp(rival.log_probability);
+            }
+            QVERIFY2(sum > 0 && sum < 1 + 1e-6, qPrintable(QString::number(sum)));
+        }
+        // The ranges are the text.
+        QString text;
+        for (int i = 0; i < choices.count(before.id); ++i) {
+            text += before.text.mid(choices.token(before.id, i)->begin,
+                                    choices.token(before.id, i)->end - choices.token(before.id, i)->begin);
+        }
+        QCOMPARE(text, before.text);
+        const int index = 2;
+        const auto rivals = choices.token(before.id, index)->rivals();
+        const auto rival = std::find_if(rivals.begin(), rivals.end(), [](const auto& one) { return !one.is_control; });
+        QVERIFY(rival != rivals.end());
+        const auto beginning = choices.beginningWith(before.id, index, rival->token);
+        Q_EMIT window.tokenChoicesView().rivalChosen(before.id, index, rival->token);
+        QTRY_VERIFY_WITH_TIMEOUT(last().id != before.id && last().figures.has_value(), 60'000);
+        const Message branch = last();
+        QVERIFY2(
+            branch.text.startsWith(before.text.left(choices.token(before.id, index)->begin) + beginning->rivalText),
+            qPrintable(branch.text));
+        QVERIFY(branch.text != before.text);
+        QVERIFY(branch.figures->tokensReused >= before.figures->tokensIn);  // the KV cache has the beginning
+        QCOMPARE(choices.count(branch.id), static_cast<int>(branch.figures->tokensOut));
+        QCOMPARE(branch.branches, 2);
     }
 
     void thoughtsTokens_countForBranches() {

@@ -177,6 +177,9 @@ void TokenChoicesView::addToMenu(MessageId message, int source, QMenu* menu) {
     const int index = indexAt(message, source);
     const ChosenToken* token = m_showsProbabilities ? m_choices.token(message, index) : nullptr;
     if (!token) {
+        if (m_showsProbabilities && source >= 0) {
+            menu->addAction(tr("No probabilities are kept of this token"))->setEnabled(false);
+        }
         return;
     }
     // An ampersand of the model's is no mnemonic.
