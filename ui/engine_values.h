@@ -29,12 +29,22 @@ struct TokenMark {
     quint64 step = 0;  // of the engine, that wrote it: engine::LayerEvent::step
 };
 
+// The same with what the model would have written instead; also of tokens that are no part of the text.
+struct StreamedChoice {
+    int end = 0;  // as TokenMark::end
+    bool isThinking = false;
+    engine::TokenChoice choice;
+};
+
 // What came since the last one: several deltas of the engine, joined.
 struct StreamedText {
     QString text;
-    QList<TokenMark> marks;
-    qint64 tokens = 0;           // generated so far
-    double tokensPerSecond = 0;  // decode, so far
+    QString thought;                      // what the model thinks before it answers; no part of `text`
+    qint64 thoughtTokens = 0;             // so far
+    QList<TokenMark> marks;               // of `text`
+    std::vector<StreamedChoice> choices;  // of all tokens, where the request asked for them
+    qint64 tokens = 0;                    // generated so far
+    double tokensPerSecond = 0;           // decode, so far
 };
 
 // Once, before the first queued signal.

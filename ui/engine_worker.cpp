@@ -74,22 +74,34 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         }
         // Throttled, never debounced: the first piece goes at once, a steady stream goes every kStreamIntervalMs.
         std::string waiting;
+        std::string thought;
         int length = 0;  // of `waiting`, in QString's characters
         StreamedText piece;
         QElapsedTimer sinceLast;
         const auto flush = [&] {
             piece.text = QString::fromStdString(waiting);
+            piece.thought = QString::fromStdString(thought);
             waiting.clear();
+            thought.clear();
             sinceLast.start();
             Q_EMIT streamed(id, piece);
             piece.marks.clear();
+            piece.choices.clear();
             length = 0;
         };
         const auto onDelta = [&](const engine::TextDelta& delta) {
-            waiting += delta.text;
-            length += static_cast<int>(QString::fromStdString(delta.text).size());
-            if (delta.token >= 0) {
-                piece.marks.append({length, delta.step});
+            if (delta.is_thinking) {
+                thought += delta.text;
+                piece.thoughtTokens += delta.token >= 0 ? 1 : 0;
+            } else {
+                waiting += delta.text;
+                length += static_cast<int>(QString::fromStdString(delta.text).size());
+                if (delta.token >= 0) {
+                    piece.marks.append({length, delta.step});
+                }
+            }
+            if (delta.choice) {
+                piece.choices.push_back({length, delta.is_thinking, *delta.choice});
             }
             piece.tokens = delta.n_tokens;
             piece.tokensPerSecond = delta.decode_tokens_per_s;
@@ -99,13 +111,13 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         };
         try {
             const engine::GenerationResult result = ensureSession().generate(request, onDelta, stop);
-            if (!waiting.empty()) {
+            if (!waiting.empty() || !thought.empty()) {
                 flush();
             }
             Q_EMIT answered(id, result);
         } catch (...) {
             // What was written before the failure belongs to the person too.
-            if (!waiting.empty()) {
+            if (!waiting.empty() || !thought.empty()) {
                 flush();
             }
             throw;

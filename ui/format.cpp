@@ -116,6 +116,22 @@ QString figuresText(const AnswerFigures& figures) {
     return parts.join(QStringLiteral(" · "));
 }
 
+QString thoughtText(const Thought& thought, bool goesOn) {
+    // While it goes on a second is shown as a whole: digits that change with every token are noise.
+    const bool fine = !goesOn && thought.seconds < 9.95;
+    const QString seconds = Format::tr("%1 s").arg(QLocale().toString(thought.seconds, 'f', fine ? 1 : 0));
+    const QString tokens =
+        thought.tokens == 1 ? Format::tr("1 token") : Format::tr("%1 tokens").arg(QLocale().toString(thought.tokens));
+    if (goesOn) {
+        return Format::tr("Thinking… %1, %2").arg(seconds, tokens);
+    }
+    if (thought.tokens == 0) {
+        return Format::tr("Thought");
+    }
+    return thought.seconds >= 0.05 ? Format::tr("Thought for %1, %2").arg(seconds, tokens)
+                                   : Format::tr("Thought, %1").arg(tokens);
+}
+
 QString modelNameOf(const QString& source) {
     if (source.startsWith(QStringLiteral("synthetic:"))) {
         return source;

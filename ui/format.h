@@ -24,6 +24,8 @@ QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/
 QString rateText(double tokensPerSecond);
 QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
+// "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
+QString thoughtText(const Thought& thought, bool goesOn);
 // Folder or file name; a "synthetic:" source as it is.
 QString modelNameOf(const QString& source);
 

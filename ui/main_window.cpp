@@ -29,6 +29,7 @@
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
+#include "ui/chat/token_choices_view.h"
 #include "ui/context_counter.h"
 #include "ui/format.h"
 #include "ui/history/conversation_list.h"
@@ -105,6 +106,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         statusBar()->showMessage(sentence, 8000);
     });
     connectConversation();
+    connectTokenChoices();
     offerModels();
 
     QSettings settings;
@@ -135,6 +137,53 @@ void MainWindow::fitToScreen() {
 MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
     m_engine.shutdown();
+}
+
+void MainWindow::connectTokenChoices() {
+    m_choicesView = new TokenChoicesView(m_choices, m_page->view());
+    connect(&m_chat, &ChatController::answerExtended, &m_choices, &TokenChoices::add);
+    connect(m_choicesView, &TokenChoicesView::rivalChosen, this, &MainWindow::goOnWith);
+    const QSettings settings;
+    const std::pair<QAction*, QString> switches[] = {
+        {m_actions.tokenProbabilities, QStringLiteral("view/tokenProbabilities")},
+        {m_actions.surprise, QStringLiteral("view/surprise")}};
+    const auto apply = [this] {
+        m_choicesView->setShowsProbabilities(m_actions.tokenProbabilities->isChecked());
+        m_choicesView->setShowsSurprise(m_actions.surprise->isChecked());
+        m_chat.setWantsChoices(m_actions.tokenProbabilities->isChecked() || m_actions.surprise->isChecked());
+    };
+    for (const auto& [action, key] : switches) {
+        action->setChecked(settings.value(key, false).toBool());
+        connect(action, &QAction::toggled, this, [apply, key = key](bool on) {
+            QSettings().setValue(key, on);
+            apply();
+        });
+    }
+    apply();
+}
+
+// Another branch: the answer up to this token, a rival in its place, and what the model makes of that.
+void MainWindow::goOnWith(MessageId answer, int index, engine::TokenId rival) {
+    const Message* message = m_conversation.find(answer);
+    const ChosenToken* token = m_choices.token(answer, index);
+    const auto beginning = m_choices.beginningWith(answer, index, rival);
+    if (!message || !token || !beginning) {
+        return;
+    }
+    if (message->figures && message->figures->tokensOut != m_choices.count(answer)) {
+        statusBar()->showMessage(tr("The beginning of this answer was written before its probabilities were kept; it "
+                                    "cannot be gone on from here."),
+                                 8000);
+        return;
+    }
+    const MessageId branch =
+        m_chat.branchFrom(answer, message->text.left(token->begin) + beginning->rivalText, beginning->ids);
+    if (branch == 0) {
+        statusBar()->showMessage(tr("An answer is on its way. Choose again after that."), 8000);
+        return;
+    }
+    m_choices.addBranch(branch, answer, index, rival);
+    m_page->input().setFocus();
 }
 
 void MainWindow::connectConversation() {
@@ -192,6 +241,20 @@ void MainWindow::connectConversation() {
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, this,
             [this] { m_chat.setDraft(m_page->input().edit().toPlainText()); });
     connect(m_sampling, &SamplingPanel::samplingChanged, &m_chat, &ChatController::setSampling);
+    const auto showThinking = [this] {
+        m_page->input().setThinking(m_sampling->thinkingChoices(), m_sampling->sampling().thinking);
+    };
+    connect(&m_page->input(), &InputBar::thinkingChosen, m_sampling, &SamplingPanel::chooseThinking);
+    connect(m_sampling, &SamplingPanel::samplingChanged, this, showThinking);
+    connect(&m_chat, &ChatController::currentChanged, m_sampling, showThinking);  // after showConversation()
+    connect(&m_engine, &EngineController::modelLoaded, m_sampling, [this, showThinking](const auto& model) {
+        QStringList choices;
+        for (const std::string& choice : model.thinking_choices) {
+            choices += QString::fromStdString(choice);
+        }
+        m_sampling->setThinkingChoices(choices);
+        showThinking();
+    });
     connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_chat, &ChatController::setSystemPrompt);
     m_chat.setSampling(m_sampling->sampling());
     m_chat.setSystemPrompt(m_sampling->systemPrompt());

@@ -8,6 +8,7 @@
 
 #include "engine/model/model_finder.h"
 #include "ui/chat/chat_controller.h"
+#include "ui/chat/token_choices.h"
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
 #include "ui/history/history.h"
@@ -35,6 +36,7 @@ class SamplingPanel;
 class FitWorker;
 class LocalModels;
 class StatusLine;
+class TokenChoicesView;
 class UnsavedBar;
 
 class MainWindow : public QMainWindow {
@@ -71,6 +73,8 @@ class MainWindow : public QMainWindow {
     History& history() { return m_history; }
     TokenLog& tokenLog() { return m_tokens; }
     Selection& selection() { return m_selection; }
+    TokenChoices& tokenChoices() { return m_choices; }
+    TokenChoicesView& tokenChoicesView() const { return *m_choicesView; }
     CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
     // "experts", "budget", "sampling" ...; nullptr: no such panel.
@@ -126,6 +130,8 @@ class MainWindow : public QMainWindow {
         QAction* palette = nullptr;
         QAction* openWithOptions = nullptr;
         QAction* find = nullptr;
+        QAction* tokenProbabilities = nullptr;
+        QAction* surprise = nullptr;
     };
 
     void createActions();
@@ -145,6 +151,8 @@ class MainWindow : public QMainWindow {
     void refreshState();
     void refreshRecent();
     void connectConversation();
+    void connectTokenChoices();
+    void goOnWith(MessageId answer, int index, engine::TokenId rival);
     void offerModels();
     void estimateLocal();
     engine::LoadRequest requestFor(const QString& model) const;
@@ -174,8 +182,10 @@ class MainWindow : public QMainWindow {
     ChatController m_chat;
     TokenLog m_tokens;
     Selection m_selection;
+    TokenChoices m_choices;
     RecentModels m_recent;
     ChatPage* m_page = nullptr;
+    TokenChoicesView* m_choicesView = nullptr;
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
     FitWorker* m_looker = nullptr;  // made when first needed

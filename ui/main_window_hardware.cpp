@@ -11,6 +11,7 @@
 #include "ui/format.h"
 #include "ui/kept_budget.h"
 #include "ui/load/fit_worker.h"
+#include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"

@@ -50,6 +50,20 @@ void MainWindow::createActions() {
             edit->copy();
         }
     });
+    const auto choice = [this](const QString& text, const QString& tip) {
+        auto* made = new QAction(text, this);
+        made->setCheckable(true);
+        made->setToolTip(tip);
+        made->setStatusTip(tip);
+        return made;
+    };
+    m_actions.tokenProbabilities = choice(
+        tr("Token pro&babilities"),
+        tr("At a word of an answer: how probable its tokens were, what else could stand there, and a branch from "
+           "there (right mouse button). For answers from now on"));
+    m_actions.surprise = choice(tr("S&urprise under the text"),
+                                tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
+                                   "20 %, solid below 5 %, thick below 1 %. For answers from now on"));
     m_actions.palette = action(tr("&Command palette…"), QKeySequence(tr("Ctrl+K")), [this] { m_palette->open(); });
     m_actions.copyConversation = action(tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
                                         [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
@@ -83,6 +97,10 @@ void MainWindow::createMenus() {
     for (QDockWidget* dock : m_docks) {
         view->addAction(&PanelAction::of(*dock));
     }
+    view->addSeparator();
+    view->addAction(m_actions.tokenProbabilities);
+    view->addAction(m_actions.surprise);
+    view->setToolTipsVisible(true);
     view->addSeparator();
     view->addAction(m_actions.palette);
     view->addSeparator();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +9,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/reply_printer.h"
 #include "engine/error.h"
 
 namespace offstage::cli {
@@ -42,13 +44,17 @@ class LineReader {
 
 class Chat {
   public:
-    explicit Chat(const GenerateOptions& options) : options_(options), session_(engine::Session::create()) {}
+    explicit Chat(const GenerateOptions& options)
+        : options_(options), session_(engine::Session::create()), thinking_(options.thinking) {}
 
     int run() {
         const engine::ModelSummary model = session_->load(load_request(options_.model), progress_on_terminal(), {});
         std::cout << model.name << ": " << model.n_layers << " layers x " << model.n_experts << " experts, "
                   << model.n_active << " active, on " << where(model)
                   << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
+        thinking_choices_ = model.thinking_choices;
+        if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";
+        if (!thinking_.empty()) check_choice(thinking_);
         print_notes(model);
         start_over();
         catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
@@ -65,6 +71,8 @@ class Chat {
             if (*line == "/new") {
                 start_over();
                 std::cout << "A new conversation.\n";
+            } else if (*line == "/think" || line->starts_with("/think ")) {
+                think(line->substr(std::min(line->find_first_not_of(' ', 6), line->size())));
             } else if (line->find_first_not_of(" \t\r") != std::string::npos) {
                 answer(*line);
             }
@@ -82,6 +90,33 @@ class Chat {
                std::to_string(model.total_experts) + " experts, and on " + cpu;
     }
 
+    std::string choices() const {
+        std::string names;
+        for (const std::string& name : thinking_choices_) names += (names.empty() ? "" : "|") + name;
+        return names;
+    }
+
+    void check_choice(const std::string& name) const {
+        if (std::find(thinking_choices_.begin(), thinking_choices_.end(), name) != thinking_choices_.end()) return;
+        throw engine::Error(
+            engine::ErrorKind::kInvalidInput,
+            thinking_choices_.empty()
+                ? "The chat template of this model leaves no choice of thinking; leave \"" + name + "\" out."
+                : "\"" + name + "\" is no way of thinking here; this model offers " + choices() + ".");
+    }
+
+    // "/think NAME", from the next message on; "/think" alone: as the template does by itself.
+    void think(std::string name) {
+        name.erase(std::min(name.find_last_not_of(" \t\r") + 1, name.size()));
+        try {
+            if (!name.empty()) check_choice(name);
+            thinking_ = name;
+            std::cout << "Thinking: " << (name.empty() ? "as the chat template does by itself" : name) << ".\n";
+        } catch (const engine::Error& error) {
+            std::cerr << "offstage-cli: " << error.what() << std::endl;
+        }
+    }
+
     void start_over() {
         session_->reset_conversation();
         messages_.clear();
@@ -95,24 +130,28 @@ class Chat {
         request.messages.push_back({engine::Role::kUser, text});
         request.sampler = options_.sampler;
         request.max_tokens = options_.max_tokens;
+        request.thinking = thinking_;
         try {
             clear_interrupt();
             std::stop_source stop;
             engine::GenerationResult result;
             {
+                ReplyPrinter printer(ReplyPrinter::shown(options_.hide_thinking, ReplyPrinter::Thoughts::kLabelled));
                 const InterruptWatch watch(stop);
                 result = session_->generate(
-                    request, [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; },
-                    stop.get_token());
+                    request, [&](const engine::TextDelta& delta) { printer.print(delta); }, stop.get_token());
+                printer.finish();
             }
             clear_interrupt();
             if (!result.tokens.empty()) {  // a message stopped before its answer began is forgotten
                 messages_ = std::move(request.messages);
-                messages_.push_back({engine::Role::kAssistant, result.text});
+                messages_.push_back({engine::Role::kAssistant, result.text, result.thought, result.thought_is_open});
             }
-            std::array<char, 128> figures{};
-            std::snprintf(figures.data(), figures.size(), "\n  [%zu tokens, first after %.0f ms, %.1f tokens/s%s]\n",
-                          result.tokens.size(), 1000 * result.ttft_s, result.decode_tokens_per_s,
+            std::array<char, 192> figures{};
+            const std::string of_thought =
+                result.thought_tokens > 0 ? ", " + std::to_string(result.thought_tokens) + " of them thought" : "";
+            std::snprintf(figures.data(), figures.size(), "\n  [%zu tokens%s, first after %.0f ms, %.1f tokens/s%s]\n",
+                          result.tokens.size(), of_thought.c_str(), 1000 * result.ttft_s, result.decode_tokens_per_s,
                           result.finish == engine::FinishReason::kStopped ? ", stopped"
                           : result.finish == engine::FinishReason::kContextFull
                               ? ", the context is full: /new begins again"
@@ -127,6 +166,8 @@ class Chat {
     const GenerateOptions& options_;
     std::unique_ptr<engine::Session> session_;
     std::vector<engine::ChatMessage> messages_;
+    std::vector<std::string> thinking_choices_;
+    std::string thinking_;
 };
 
 }  // namespace

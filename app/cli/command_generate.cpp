@@ -6,6 +6,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/replan_script.h"
+#include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
 
 namespace offstage::cli {
@@ -16,6 +17,7 @@ nlohmann::ordered_json to_json(const std::vector<engine::Answer>& answers) {
     auto list = nlohmann::ordered_json::array();
     for (const engine::Answer& answer : answers) {
         list.push_back({{"text", answer.text},
+                        {"thought", answer.thought},
                         {"tokens", answer.tokens},
                         {"log_probability", answer.log_probability},
                         {"score", answer.score},
@@ -47,6 +49,9 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
     const engine::DeviceReport& device = result.device;
     nlohmann::ordered_json json = {
         {"text", result.text},
+        {"thought", result.thought},
+        {"thought_is_open", result.thought_is_open},
+        {"thought_tokens", result.thought_tokens},
         {"tokens", result.tokens},
         {"prompt_tokens", result.prompt_tokens},
         {"ttft_s", result.ttft_s},
@@ -127,14 +132,16 @@ int run_generate(const GenerateOptions& options) {
     request.messages.push_back({engine::Role::kUser, options.prompt});
     request.sampler = options.sampler;
     request.max_tokens = options.max_tokens;
+    request.thinking = options.thinking;
     request.beam = options.beam;
     request.n_answers = options.n_answers;
     request.trace_file = options.trace;
 
     const bool several = options.beam.width > 1 || options.n_answers > 1;
+    // Into a file or another program goes the answer alone.
+    ReplyPrinter printer(ReplyPrinter::shown(options.hide_thinking, ReplyPrinter::Thoughts::kHidden));
     engine::TextDeltaFn stream;
-    if (!options.model.json && !several)
-        stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
+    if (!options.model.json && !several) stream = [&](const engine::TextDelta& delta) { printer.print(delta); };
     std::size_t next_order = 0;
     std::exception_ptr output_failure;
     const auto carry_out_due = [&](std::int64_t n_tokens) {
@@ -170,7 +177,17 @@ int run_generate(const GenerateOptions& options) {
         if (several) {
             print_answers(result, options.beam.width > 1);
         } else {
+            printer.finish();
             std::cout << std::endl;
+        }
+        const bool cut =
+            result.finish == engine::FinishReason::kMaxTokens || result.finish == engine::FinishReason::kContextFull;
+        if (result.thought_is_open && result.finish == engine::FinishReason::kEndOfTurn) {
+            std::cerr << "The model ended its turn within the thought before the answer." << std::endl;
+        } else if (result.thought_is_open && cut) {
+            std::cerr << "Ended within the thought before the answer, after " << result.thought_tokens
+                      << " tokens of it: raise --max-tokens or --context"
+                      << (model.thinking_choices.empty() ? "" : ", or choose less with --thinking") << "." << std::endl;
         }
         print_notes(model);
         print_notes(result);

@@ -20,6 +20,7 @@
 #include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/thinking_format.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::cli {
@@ -34,7 +35,17 @@ struct Facts {
     std::vector<engine::UnusedTensors> unused;
     bool tokenizer = false;
     bool chat_template = false;
+    bool thinks = false;  // the template knows thoughts before answers
+    std::vector<std::string> thinking_choices;
 };
+
+// ", thinks: off, on"
+std::string thinking_of(const Facts& facts) {
+    if (!facts.thinks && facts.thinking_choices.empty()) return {};
+    std::string names;
+    for (const std::string& name : facts.thinking_choices) names += (names.empty() ? ": " : ", ") + name;
+    return ", thinks before it answers" + names;
+}
 
 Facts look_at(const std::string& model) {
     Facts facts;
@@ -55,8 +66,18 @@ Facts look_at(const std::string& model) {
     facts.type = engine::expert_type_of(std::move(checkpoint), facts.spec);
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
-        facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
-        facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
+        const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);
+        const auto chat = engine::ChatTemplate::read(directory);
+        facts.tokenizer = tokenizer != nullptr;
+        facts.chat_template = chat != nullptr;
+        if (chat != nullptr) {
+            const auto name = [&](engine::TokenId token) { return token < 0 ? "" : tokenizer->piece_name(token); };
+            facts.thinks = engine::find_thinking_format(*chat, *tokenizer).any();
+            for (const engine::ThinkingChoice& choice :
+                 engine::find_thinking_choices(*chat, {name(tokenizer->bos()), name(tokenizer->eos())})) {
+                facts.thinking_choices.push_back(choice.name);
+            }
+        }
     }
     return facts;
 }
@@ -304,6 +325,8 @@ int run_info(const ModelOptions& options) {
                     {"unused_tensors", to_json(facts.unused)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
+                    {"thinks", facts.thinks},
+                    {"thinking_choices", facts.thinking_choices},
                     {"compute", to_json(products)},
                     {"device", device ? to_json(*device) : nlohmann::ordered_json()},
                     {"hardware", to_json(hardware)}});
@@ -324,8 +347,8 @@ int run_info(const ModelOptions& options) {
               << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
               << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << text_of(facts.types) << text_of(facts.unused) << "  tokenizer      " << yes_no(facts.tokenizer)
-              << ", chat template " << yes_no(facts.chat_template) << "\n  this machine   " << hardware.cpu_model
-              << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
+              << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts) << "\n  this machine   "
+              << hardware.cpu_model << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
               << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "

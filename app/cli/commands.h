@@ -48,6 +48,8 @@ struct GenerateOptions {
     std::string prompt;
     std::string system;
     int max_tokens = 0;
+    std::string thinking;  // one of ModelSummary::thinking_choices; empty: as the chat template does
+    bool hide_thinking = false;
     bool raw = false;
     engine::SamplerSettings sampler;
     engine::BeamSettings beam;

@@ -228,6 +228,11 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
                     "instruction set or GPU, whatever the threads, budgets and policy; 0: a new one each time")
         ->capture_default_str();
     command.add_option("--system", options.system, "System message");
+    command.add_option(
+        "--thinking", options.thinking,
+        "How the model thinks before it answers, where its chat template leaves the choice (off, on, low, "
+        "medium, high; offstage-cli info says which). Unless given: as the template does by itself");
+    command.add_flag("--hide-thinking", options.hide_thinking, "Show the answer alone, not what was thought before it");
     add_context_option(command, options.model, kModelContext);
 }
 
@@ -256,8 +261,10 @@ int run(int argc, char** argv) {
     command = app.add_subcommand("generate", "Answer one prompt");
     add_model_option(*command, generate.model);
     command->add_option("--prompt", generate.prompt, "What to answer")->required();
-    command->add_flag("--raw", generate.raw, "Continue the prompt as it is, without the chat template");
+    CLI::Option* raw =
+        command->add_flag("--raw", generate.raw, "Continue the prompt as it is, without the chat template");
     add_sampler_options(*command, generate);
+    command->get_option("--thinking")->excludes(raw);
     CLI::Option* beam = command->add_option("--beam", generate.beam.width, "Beam search of this width; 1: off")
                             ->check(CLI::Range(1, offstage::engine::kLargestBeamWidth))
                             ->capture_default_str();

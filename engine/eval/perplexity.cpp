@@ -119,13 +119,6 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
     }
 }
 
-double log_probability(std::span<const float> logits, TokenId token) {
-    const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-    return static_cast<double>(logits[static_cast<std::size_t>(token)]) - largest - std::log(sum);
-}
-
 double Perplexity::value() const {
     return n_tokens > 0 ? std::exp(negative_log_likelihood / static_cast<double>(n_tokens)) : 0.0;
 }

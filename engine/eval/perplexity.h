@@ -10,6 +10,7 @@
 
 #include "engine/indices.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/token_choice.h"
 
 namespace offstage::engine {
 
@@ -43,9 +44,6 @@ std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const T
 using LogitRowsFn = std::function<void(std::size_t first, std::span<const float> logits)>;
 void score_text(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
                 const LogitRowsFn& rows, const std::stop_token& stop);
-
-// ln of the softmax's value for `token`: double throughout, the largest logit subtracted.
-double log_probability(std::span<const float> logits, TokenId token);
 
 struct Perplexity {
     std::int64_t n_tokens = 0;           // scored

@@ -1,7 +1,6 @@
 #include "engine/run/answer_strategy.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/as_size.h"
 #include "engine/run/beam_search.h"
@@ -9,14 +8,6 @@
 
 namespace offstage::engine {
 namespace {
-
-// By the model itself: temperature 1, nothing cut off.
-double log_probability_of(std::span<const float> logits, TokenId token) {
-    const float largest = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
-    return static_cast<double>(logits[static_cast<std::size_t>(token)] - largest) - std::log(sum);
-}
 
 // Of one sequence that was given another token.
 std::optional<FinishReason> finish_after(const GenerationRequest& request, std::size_t n_tokens,
@@ -36,6 +27,7 @@ class Sampling final : public AnswerStrategy {
         : start_(start),
           ends_(start.text.end_tokens()),
           sampler_(start.request.sampler, start.seed),
+          splitter_(start.text.splitter(start.request, start.tokens)),
           strip_space_(start.text.strips_space(start.request)) {}
 
     Progress advance(const Logits& logits) override {
@@ -47,42 +39,64 @@ class Sampling final : public AnswerStrategy {
             return {};
         }
         tokens_.push_back(token_);
+        std::optional<TokenChoice> choice;
+        if (start_.request.n_alternatives >= 0) {
+            choice = start_.text.choice(logits.model, token_, start_.request.n_alternatives);
+            choices_.push_back(*choice);
+        }
         const auto finish = finish_after(start_.request, tokens_.size(), start_.sequence);
         if (finish.has_value()) {
             finish_ = *finish;
         } else {
             segments_.push_back({&start_.sequence, {&token_, 1}});
         }
-        return {true, shown(stream_.push(start_.text.piece(token_))), token_,
-                static_cast<std::int64_t>(tokens_.size())};
+        const bool thought_before = splitter_.in_thought();
+        ThoughtSplitter::Piece piece = shown(splitter_.push(token_, start_.text.piece(token_)));
+        const bool in_thought = (thought_before || splitter_.in_thought()) && piece.answer.empty();
+        thought_tokens_ += in_thought ? 1 : 0;
+        return {true,
+                std::move(piece.answer),
+                std::move(piece.thought),
+                in_thought,
+                token_,
+                static_cast<std::int64_t>(tokens_.size()),
+                std::move(choice)};
     }
     std::span<const Segment> next() const override { return segments_; }
     void end(FinishReason reason) override { finish_ = reason; }
-    std::string finish(GenerationResult& result) override {
-        std::string rest = shown(stream_.finish());
-        result.text = std::move(text_);
+    ThoughtSplitter::Piece finish(GenerationResult& result) override {
+        ThoughtSplitter::Piece rest = shown(splitter_.finish());
+        result.text = splitter_.answer().substr(stripped_);
+        result.thought = splitter_.thought();
+        result.thought_is_open = splitter_.in_thought();
+        result.thought_tokens = thought_tokens_;
         result.tokens = std::move(tokens_);
+        result.choices = std::move(choices_);
         result.finish = finish_;
         return rest;
     }
 
   private:
-    std::string shown(std::string text) {
-        if (strip_space_ && !text.empty()) {
-            if (text.front() == ' ') text.erase(0, 1);
+    ThoughtSplitter::Piece shown(ThoughtSplitter::Piece piece) {
+        if (strip_space_ && !(piece.answer.empty() && piece.thought.empty())) {
+            if (piece.answer.starts_with(' ') && splitter_.thought().empty()) {
+                piece.answer.erase(0, 1);
+                stripped_ = 1;
+            }
             strip_space_ = false;
         }
-        text_ += text;
-        return text;
+        return piece;
     }
 
     AnswerStart start_;
     std::vector<TokenId> ends_;
     Sampler sampler_;
-    Utf8Stream stream_;
+    ThoughtSplitter splitter_;
     bool strip_space_;
-    std::string text_;
+    std::size_t stripped_ = 0;  // blanks at the beginning of the answer that nobody typed
+    std::int64_t thought_tokens_ = 0;
     std::vector<TokenId> tokens_;
+    std::vector<TokenChoice> choices_;
     TokenId token_ = -1;
     std::vector<Segment> segments_;
     FinishReason finish_ = FinishReason::kStopped;
@@ -93,10 +107,16 @@ class Sampling final : public AnswerStrategy {
 class SideBySide : public AnswerStrategy {
   public:
     std::span<const Segment> next() const override { return segments_; }
-    std::string finish(GenerationResult& result) override {
+    ThoughtSplitter::Piece finish(GenerationResult& result) override {
         result.answers = answers();
-        for (Answer& answer : result.answers) {
-            answer.text = start_.text.decode(answer.tokens, start_.text.strips_space(start_.request));
+        const bool strips_space = start_.text.strips_space(start_.request);
+        for (std::size_t i = result.answers.size(); i-- > 0;) {
+            Answer& answer = result.answers[i];
+            ModelText::Split split = start_.text.split(answer.tokens, splitter_, strips_space);
+            answer.text = std::move(split.text);
+            answer.thought = std::move(split.thought);
+            result.thought_is_open = split.thought_is_open;  // of the first one, at last
+            result.thought_tokens = split.thought_tokens;
         }
         if (result.answers.empty()) {
             result.finish = FinishReason::kStopped;
@@ -104,16 +124,20 @@ class SideBySide : public AnswerStrategy {
         }
         const Answer& best = result.answers.front();
         result.text = best.text;
+        result.thought = best.thought;
         result.tokens = best.tokens;
+        result.choices = best.choices;
         result.finish = best.finish;
-        return best.text;
+        return {best.thought, best.text};
     }
 
   protected:
-    explicit SideBySide(const AnswerStart& start) : start_(start) {}
+    explicit SideBySide(const AnswerStart& start)
+        : start_(start), splitter_(start.text.splitter(start.request, start.tokens)) {}
     virtual std::vector<Answer> answers() = 0;
 
     AnswerStart start_;
+    ThoughtSplitter splitter_;  // before the reply
     std::int64_t n_steps_ = 0;
     std::vector<TokenId> fed_;
     std::vector<Segment> segments_;
@@ -131,7 +155,7 @@ class Beams final : public SideBySide {
         ++n_steps_;
         segments_.clear();
         fed_.clear();
-        if (search_.done()) return {true, {}, -1, n_steps_};
+        if (search_.done()) return {true, {}, {}, false, -1, n_steps_};
         std::vector<KvSequence> next;
         for (const BeamSearch::Branch& branch : branches) {
             next.push_back(sequences_[as_size(branch.parent)].fork());
@@ -139,7 +163,7 @@ class Beams final : public SideBySide {
         }
         sequences_ = std::move(next);  // the parents' blocks go back before new ones are asked for
         for (std::size_t b = 0; b < sequences_.size(); ++b) segments_.push_back({&sequences_[b], {&fed_[b], 1}});
-        return {true, {}, fed_.front(), n_steps_};
+        return {true, {}, {}, false, fed_.front(), n_steps_};
     }
     void end(FinishReason reason) override {
         finish_ = reason;
@@ -194,7 +218,15 @@ class DrawnAnswers final : public SideBySide {
         fed_.clear();
         for (const Drawn& drawn : live_) fed_.push_back(drawn.context.back());
         for (std::size_t i = 0; i < live_.size(); ++i) segments_.push_back({&live_[i].sequence, {&fed_[i], 1}});
-        return {true, {}, live_.empty() ? -1 : fed_.front(), n_steps_};
+        if (live_.empty()) return {true, {}, {}, false, -1, n_steps_};
+        const std::vector<TokenChoice>& choices = answers_[live_.front().answer].choices;
+        return {true,
+                {},
+                {},
+                false,
+                fed_.front(),
+                n_steps_,
+                choices.empty() ? std::nullopt : std::optional<TokenChoice>(choices.back())};
     }
     void end(FinishReason reason) override {
         for (const Drawn& drawn : live_) answers_[drawn.answer].finish = reason;
@@ -213,12 +245,18 @@ class DrawnAnswers final : public SideBySide {
         Answer& answer = answers_[drawn.answer];
         const TokenId token = drawn.sampler.sample(row.possible, drawn.context);
         if (token < 0) start_.text.throw_no_probabilities();
-        answer.log_probability += log_probability_of(row.model, token);
+        const int n_alternatives = start_.request.n_alternatives;
+        TokenChoice choice = choice_of(row.model, token, std::max(0, n_alternatives));
+        answer.log_probability += choice.chosen.log_probability;
         if (contains(ends_, token)) {
             answer.finish = FinishReason::kEndOfTurn;
             return false;
         }
         answer.tokens.push_back(token);
+        if (n_alternatives >= 0) {
+            start_.text.describe(choice);
+            answer.choices.push_back(std::move(choice));
+        }
         drawn.context.push_back(token);
         const auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
         if (finish.has_value()) answer.finish = *finish;

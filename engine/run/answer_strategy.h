@@ -26,10 +26,13 @@ class AnswerStrategy {
         std::span<const float> possible;  // what may be chosen
     };
     struct Progress {
-        bool chose = false;  // at least one token
-        std::string text;    // whole characters that became certain
-        TokenId token = -1;  // the leading one; -1: nothing to show
+        bool chose = false;       // at least one token
+        std::string text;         // whole characters that became certain: of the answer,
+        std::string thought;      // and of the thought before it
+        bool in_thought = false;  // the token belongs to the thought
+        TokenId token = -1;       // the leading one; -1: nothing to show
         std::int64_t n_tokens = 0;
+        std::optional<TokenChoice> choice = {};  // of `token`
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;
@@ -37,8 +40,8 @@ class AnswerStrategy {
     virtual std::span<const Segment> next() const = 0;
     // No further step is made, although next() wanted one.
     virtual void end(FinishReason reason) = 0;
-    // Writes text, tokens, answers and finish. Returns what is still to be shown.
-    virtual std::string finish(GenerationResult& result) = 0;
+    // Writes text, thought, tokens, answers and finish. Returns what is still to be shown.
+    virtual ThoughtSplitter::Piece finish(GenerationResult& result) = 0;
 };
 
 // What an answer begins with. All referents must outlive the strategy.
@@ -46,7 +49,7 @@ struct AnswerStart {
     const GenerationRequest& request;
     const ModelText& text;
     KvSequence& sequence;                // holds the prompt; sampling goes on in it, the others in forks
-    const std::vector<TokenId>& tokens;  // what `sequence` holds, also later
+    const std::vector<TokenId>& tokens;  // what `sequence` holds, also later; now the prompt
     std::uint64_t seed = 0;
 };
 // The one that the request asks for: sampling, beams, or several answers.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "engine/run/beam_settings.h"
 #include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"
+#include "engine/run/token_choice.h"
 #include "engine/text/chat_template.h"
 
 namespace offstage::engine {
@@ -29,12 +31,29 @@ struct GenerationRequest {
     // The last message is the assistant's, cut short: the answer goes on where it ends,
     // and the result's text and tokens are what was added. Not with `raw`.
     bool continue_last = false;
+    std::string
+        thinking;  // one of ModelSummary::thinking_choices; empty: as the template does by itself. Not with `raw`
+    // The prompt in tokens, used as they are in the place of `messages` and `raw_prompt`;
+    // empty: not given.
+    std::vector<TokenId> prompt_ids;
+    // What the reply begins with, in tokens that follow the prompt, whichever way that is
+    // given: the answer goes on after them, and the result's text and tokens are what was
+    // added. A character that they leave incomplete is in that text, whole.
+    std::vector<TokenId> reply_begin;
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
     // Tokens that end a turn are never chosen, by whatever way of choosing: the answer
     // has max_tokens tokens unless it is stopped or the context is full. What it says
     // past its own end is worthless; for measurements.
     bool ignore_end = false;
+    // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer comes with
+    // its own (TextDelta::choice, Answer::choices) and those of so many most probable ones.
+    // Beam search gives none.
+    int n_alternatives = -1;
+    // The same of the prompt's tokens (GenerationResult::prompt_choices), with as many
+    // alternatives. All of the prompt is then computed, also what the KV cache holds.
+    bool score_prompt = false;
+    bool prompt_only = false;  // reads the prompt, and ends there (FinishReason::kMaxTokens)
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
     int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
@@ -45,9 +64,11 @@ struct GenerationRequest {
 struct TextDelta {
     std::string text;
     TokenId token = -1;
-    std::int64_t n_tokens = 0;       // generated so far
-    double decode_tokens_per_s = 0;  // so far
-    std::uint64_t step = 0;          // that wrote it: LayerEvent::step
+    std::int64_t n_tokens = 0;               // generated so far
+    double decode_tokens_per_s = 0;          // so far
+    std::uint64_t step = 0;                  // that wrote it: LayerEvent::step
+    std::optional<TokenChoice> choice = {};  // of `token`, where GenerationRequest::n_alternatives asks for it
+    bool is_thinking = false;                // `text` belongs to the thought before the answer
 };
 
 // What the accelerator and the dispatcher did for one answer.
@@ -74,16 +95,25 @@ struct DeviceReport {
 // One of several answers.
 struct Answer {
     std::string text;
+    std::string thought;
     std::vector<TokenId> tokens;
     double log_probability = 0;  // by the model itself, at temperature 1; the end token included when there is one
     double score = 0;            // beam search: log probability / length^penalty
     FinishReason finish = FinishReason::kEndOfTurn;
-    std::uint64_t seed = 0;  // drawn answers: the one used
+    std::uint64_t seed = 0;            // drawn answers: the one used
+    std::vector<TokenChoice> choices;  // one for each of `tokens`, where n_alternatives asks for them
 };
 
 struct GenerationResult {
-    std::string text;
-    std::vector<TokenId> tokens;  // without the end-of-turn token
+    std::string text;              // the answer
+    std::string thought;           // what the model thought before it, without the markers around
+    bool thought_is_open = false;  // it was cut short within the thought
+    std::int64_t thought_tokens = 0;
+    std::vector<TokenId> tokens;       // of both, without the end-of-turn token
+    std::vector<TokenChoice> choices;  // one for each of `tokens`, where n_alternatives asks for them
+    // Where score_prompt asks for them: one for each token of the prompt. The first token
+    // has no probability (NaN) and no alternatives: nothing stands before it.
+    std::vector<TokenChoice> prompt_choices;
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
     std::vector<ReplanReport> replans;  // those that ended or were under way while this was made

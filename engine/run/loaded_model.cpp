@@ -40,7 +40,15 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
 LoadedModel::TextFiles LoadedModel::open_text(const LoadRequest& request, Text text) {
     if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) return {};
     const std::filesystem::path directory = model_path(request.model);
-    return {Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory)};
+    TextFiles files{
+        Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory), {}, {}};
+    if (files.chat_template != nullptr) {
+        const auto name = [&](TokenId token) { return token < 0 ? std::string() : files.tokenizer->piece_name(token); };
+        files.thinking = find_thinking_format(*files.chat_template, *files.tokenizer);
+        files.thinking_choices =
+            find_thinking_choices(*files.chat_template, {name(files.tokenizer->bos()), name(files.tokenizer->eos())});
+    }
+    return files;
 }
 
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
@@ -194,6 +202,8 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.n_threads = pool().n_threads();
     summary_.has_tokenizer = tokenizer() != nullptr;
     summary_.has_chat_template = chat_template() != nullptr;
+    summary_.thinks = thinking().any();
+    for (const ThinkingChoice& choice : thinking_choices()) summary_.thinking_choices.push_back(choice.name);
 
     summary_.device = device().info().id;
     summary_.device_name = device().info().name;

@@ -11,6 +11,7 @@
 #include "engine/run/model_runtime.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/thinking_format.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -29,7 +30,9 @@ class LoadedModel : public ExpertHost {
     const ModelSummary& summary() const { return summary_; }
     const Tokenizer* tokenizer() const { return text_.tokenizer.get(); }             // nullptr: none
     const ChatTemplate* chat_template() const { return text_.chat_template.get(); }  // nullptr: none
-    Budget budget() const { return planner_->budget(); }                             // as loaded
+    const ThinkingFormat& thinking() const { return text_.thinking; }
+    const std::vector<ThinkingChoice>& thinking_choices() const { return text_.thinking_choices; }
+    Budget budget() const { return planner_->budget(); }  // as loaded
 
     ModelRuntime& runtime() { return *runtime_; }
     const Plan& plan() const { return runtime_->plan(); }
@@ -42,6 +45,8 @@ class LoadedModel : public ExpertHost {
     struct TextFiles {
         std::unique_ptr<Tokenizer> tokenizer;
         std::unique_ptr<ChatTemplate> chat_template;
+        ThinkingFormat thinking;
+        std::vector<ThinkingChoice> thinking_choices;
     };
     // Before all else: what is wrong with them is known at once.
     static TextFiles open_text(const LoadRequest& request, Text text);

@@ -76,6 +76,10 @@ std::int64_t LocalSession::count_tokens(const std::vector<ChatMessage>& messages
     return static_cast<std::int64_t>(ModelText(require_model()).render(messages).size());
 }
 
+std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
+    return ModelText(require_model()).decode(tokens, false);
+}
+
 void LocalSession::check_fits(std::int64_t n_prompt) const {
     if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, "The prompt is empty; expected at least one token.");
     if (n_prompt < cache_.capacity()) return;
@@ -154,6 +158,35 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
     return true;
 }
 
+bool LocalSession::feed_scored(const std::vector<TokenId>& prompt, int n_alternatives, const std::stop_token& stop,
+                               std::vector<TokenChoice>& choices) {
+    // A step keeps the logits of all its tokens.
+    constexpr std::size_t kLogitsAtOnce = std::size_t{16} << 20;  // 64 MiB
+    const auto vocab = static_cast<std::size_t>(model_->spec().vocab_size);
+    const std::size_t most =
+        std::clamp(kLogitsAtOnce / vocab, std::size_t{1}, static_cast<std::size_t>(model_->forward().max_step()));
+    const ModelText text(*model_);
+    TokenChoice first;
+    first.chosen = {prompt.front(), std::numeric_limits<double>::quiet_NaN()};
+    text.describe(first);
+    choices.push_back(std::move(first));
+    for (std::span<const TokenId> left(prompt); !left.empty();) {
+        const Segment segment{&cache_, left.first(std::min(left.size(), most))};
+        left = left.subspan(segment.tokens.size());
+        if (step({&segment, 1}, Forward::Logits::kAll, stop, static_cast<std::int64_t>(prompt.size())) !=
+            Forward::Outcome::kDone) {
+            return false;
+        }
+        // The row of a token foretells the one after it. Of the prompt's last token it
+        // begins the answer.
+        const std::span<const float> logits = model_->forward().logits();
+        for (std::size_t i = 0; i < segment.tokens.size() && choices.size() < prompt.size(); ++i) {
+            choices.push_back(text.choice(logits.subspan(i * vocab, vocab), prompt[choices.size()], n_alternatives));
+        }
+    }
+    return true;
+}
+
 std::span<const float> LocalSession::possible(std::span<const float> logits, const GenerationRequest& request) {
     if (!request.ignore_end) return logits;
     endless_logits_.assign(logits.begin(), logits.end());
@@ -179,6 +212,10 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         throw Error(ErrorKind::kInvalidInput,
                     "Beam search and several drawn answers exclude each other; set one of them to 1.");
     }
+    if (request.n_alternatives < -1 || request.n_alternatives > kMostAlternatives) {
+        throw Error(ErrorKind::kInvalidInput, "n_alternatives is " + std::to_string(request.n_alternatives) +
+                                                  "; expected -1 to " + std::to_string(kMostAlternatives) + ".");
+    }
     const ModelText text(*model_);
     const std::vector<TokenId> prompt = text.prompt_tokens(request);
     check_fits(static_cast<std::int64_t>(prompt.size()));
@@ -189,10 +226,20 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
     result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
+    if (request.score_prompt) {  // what is not computed has no probability
+        cache_.truncate(0);
+        cached_tokens_.clear();
+    }
     result.reused_tokens = reuse_prefix(prompt);
     const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
-    if (stop.stop_requested() || !feed(fresh, stop)) {
+    const auto read_prompt = [&] {
+        if (!request.score_prompt) return feed(fresh, stop);
+        return feed_scored(prompt, std::max(0, request.n_alternatives), stop, result.prompt_choices);
+    };
+    if (stop.stop_requested() || !read_prompt()) {
         result.finish = FinishReason::kStopped;
+    } else if (request.prompt_only) {
+        result.finish = FinishReason::kMaxTokens;
     } else {
         if (!cache_.cache().has_states()) cache_.checkpoint();  // another answer to the same prompt begins here
         const auto strategy = make_strategy({request, text, cache_, cached_tokens_, result.seed});
@@ -211,15 +258,24 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
 
 void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& request, const TextDeltaFn& on_delta,
                           const std::stop_token& stop, GenerationResult& result) {
-    const auto show = [&](std::string text, TokenId token, std::int64_t n_tokens) {
+    // A token may end the thought and begin the answer: then it is the answer's.
+    const auto show = [&](ThoughtSplitter::Piece piece, bool in_thought, TokenId token, std::int64_t n_tokens,
+                          std::optional<TokenChoice> choice) {
         if (!on_delta) return;
-        on_delta({std::move(text), token, n_tokens, result.decode_tokens_per_s,
-                  model_->dispatcher().recorder().last_step()});
+        const auto delta = [&](std::string text, TokenId of, std::optional<TokenChoice> its, bool is_thinking) {
+            on_delta({std::move(text), of, n_tokens, result.decode_tokens_per_s,
+                      model_->dispatcher().recorder().last_step(), std::move(its), is_thinking});
+        };
+        if (in_thought) return delta(std::move(piece.thought), token, std::move(choice), true);
+        if (!piece.thought.empty()) delta(std::move(piece.thought), -1, std::nullopt, true);
+        if (token >= 0 || !piece.answer.empty()) delta(std::move(piece.answer), token, std::move(choice), false);
     };
     double first_token_us = 0;
     std::int64_t n_chosen = 0;  // in one sequence
     while (true) {
-        const std::span<const float> logits = model_->forward().logits();
+        std::span<const float> logits = model_->forward().logits();
+        // Of a prompt that was scored there is a row for each token.
+        if (n_chosen == 0) logits = logits.last(static_cast<std::size_t>(model_->spec().vocab_size));
         AnswerStrategy::Progress progress = strategy.advance({logits, possible(logits, request)});
         if (first_token_us == 0) {
             result.ttft_s = seconds_since(started_us_);
@@ -230,7 +286,10 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
             if (n_chosen++ > 0)
                 result.decode_tokens_per_s = static_cast<double>(n_chosen - 1) / seconds_since(first_token_us);
         }
-        if (progress.token >= 0) show(std::move(progress.text), progress.token, progress.n_tokens);
+        if (progress.token >= 0) {
+            show({std::move(progress.thought), std::move(progress.text)}, progress.in_thought, progress.token,
+                 progress.n_tokens, std::move(progress.choice));
+        }
         const std::span<const Segment> next = strategy.next();
         if (next.empty()) break;
         const Forward::Outcome outcome =
@@ -239,8 +298,7 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
         strategy.end(outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped);
         break;
     }
-    const std::string rest = strategy.finish(result);
-    if (!rest.empty()) show(rest, -1, static_cast<std::int64_t>(result.tokens.size()));
+    show(strategy.finish(result), false, -1, static_cast<std::int64_t>(result.tokens.size()), std::nullopt);
 }
 
 // Also where the plan came into force between two answers.

@@ -22,6 +22,7 @@ class LocalSession final : public Session {
     void unload() override;
     bool is_loaded() const override { return model_ != nullptr; }
     std::int64_t count_tokens(const std::vector<ChatMessage>& messages) const override;
+    std::string text_of(std::span<const TokenId> tokens) const override;
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                               std::stop_token stop) override;
     void reset_conversation() override;
@@ -47,6 +48,10 @@ class LocalSession final : public Session {
     // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws
     // Error (kDevice).
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
+    // The same, with the log probability of each token of the prompt; the KV cache holds
+    // nothing before.
+    bool feed_scored(const std::vector<TokenId>& prompt, int n_alternatives, const std::stop_token& stop,
+                     std::vector<TokenChoice>& choices);
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
                           std::int64_t n_prompt = 0);

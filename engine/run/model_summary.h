@@ -43,6 +43,8 @@ struct ModelSummary {
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;
+    bool thinks = false;                        // its chat template knows thoughts before answers
+    std::vector<std::string> thinking_choices;  // "off", "on", "low", ...: GenerationRequest::thinking
     double load_s = 0;
 
     // Where it runs.

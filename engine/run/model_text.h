@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"
+#include "engine/text/thought_splitter.h"
 
 namespace offstage::engine {
 
@@ -18,11 +20,28 @@ class ModelText {
 
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
-    std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
+    // `thinking` as in GenerationRequest.
+    std::vector<TokenId> render(const std::vector<ChatMessage>& messages, const std::string& thinking = {}) const;
+    // Of a request, with what its reply begins with. Same errors, and kInvalidInput for
+    // token ids that the vocabulary has not.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
+    // Of the reply to this prompt, which prompt_tokens() made of the request. The model must outlive it.
+    ThoughtSplitter splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const;
 
     std::string piece(TokenId token) const;  // its bytes
-    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
+    std::string bytes(std::span<const TokenId> tokens) const;
+    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;  // valid UTF-8
+    // Fills in what TokenProbability::bytes and is_control are.
+    void describe(TokenChoice& choice) const;
+    // choice_of(), described.
+    TokenChoice choice(std::span<const float> logits, TokenId token, int n_alternatives) const;
+    // Thought and answer of a whole reply.
+    struct Split {
+        std::string thought, text;
+        bool thought_is_open = false;
+        std::int64_t thought_tokens = 0;
+    };
+    Split split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const;
     // Some tokenizers begin a text with a space that nobody typed; the middle of a text
     // has its own.
     bool strips_space(const GenerationRequest& request) const;
@@ -33,6 +52,11 @@ class ModelText {
 
   private:
     const Tokenizer& tokenizer() const;
+    // Throws Error (kInvalidInput) for what the model does not offer.
+    const std::vector<TemplateVariable>& variables_of(const std::string& thinking) const;
+    void describe(TokenProbability& token) const;
+    std::vector<TokenId> prompt_without_reply(const GenerationRequest& request) const;
+    void check_ids(const std::vector<TokenId>& ids, const char* what) const;
 
     const LoadedModel& model_;
 };

@@ -11,6 +11,9 @@ namespace {
 
 }  // namespace
 
+std::string Session::text_of(std::span<const TokenId>) const {
+    throw Error(ErrorKind::kUnsupported, "This session has no tokenizer.");
+}
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ class Session {
 
     // Tokens that the messages would take, with the template and the generation prompt.
     virtual std::int64_t count_tokens(const std::vector<ChatMessage>& messages) const = 0;
+
+    // The text of these tokens, valid UTF-8; control tokens give nothing. Throws Error
+    // (kUnsupported) without a tokenizer.
+    virtual std::string text_of(std::span<const TokenId> tokens) const;
 
     // Streams an answer. The prompt's longest prefix already in the KV cache is not computed again. A stop request is
     // obeyed within one layer's time and is no error: the result holds what was generated.

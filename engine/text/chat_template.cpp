@@ -1,5 +1,7 @@
 #include "engine/text/chat_template.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/error.h"
@@ -7,6 +9,7 @@
 #include "engine/files/text_file.h"
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_parser.h"
+#include "engine/text/template_survey.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -15,6 +18,8 @@ namespace {
 using jinja::Value;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
+// What templates call the thought of an assistant's message.
+constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_content", "thinking", "reasoning"};
 
 std::tm local_time() {
     const std::time_t seconds = std::time(nullptr);
@@ -26,16 +31,31 @@ std::tm local_time() {
 class JinjaTemplate final : public ChatTemplate {
   public:
     JinjaTemplate(std::string_view jinja, const std::string& source)
-        : source_(source), block_(jinja::parse_template(jinja, source)) {}
+        : source_(source), block_(jinja::parse_template(jinja, source)), survey_(jinja::survey(block_)) {}
 
-    std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
-                       bool add_generation_prompt) const override {
+    bool has_variable(std::string_view name) const override { return survey_.variables.contains(name); }
+    bool has_text(std::string_view text) const override {
+        return std::any_of(survey_.texts.begin(), survey_.texts.end(),
+                           [text](const std::string& one) { return one.find(text) != std::string::npos; });
+    }
+
+    std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
+                       const std::vector<TemplateVariable>& choices) const override {
         std::vector<Value> list;
         list.reserve(messages.size());
         for (const ChatMessage& message : messages) {
             check(message.content, "A message");
-            list.push_back(Value::dict({{Value::string("role"), Value::string(std::string(name_of(message.role)))},
-                                        {Value::string("content"), Value::string(message.content)}}));
+            std::vector<std::pair<Value, Value>> fields = {
+                {Value::string("role"), Value::string(std::string(name_of(message.role)))},
+                {Value::string("content"), Value::string(message.content)}};
+            if (message.role == Role::kAssistant && !message.thought.empty()) {
+                check(message.thought, "A thought");
+                for (const std::string_view name : kThoughtFields) {
+                    if (!survey_.fields.contains(name)) continue;
+                    fields.emplace_back(Value::string(std::string(name)), Value::string(message.thought));
+                }
+            }
+            list.push_back(make_message(std::move(fields)));
         }
         check(tokens.bos, "The bos token");
         check(tokens.eos, "The eos token");
@@ -47,6 +67,11 @@ class JinjaTemplate final : public ChatTemplate {
         // As transformers calls templates that get no tools and no documents.
         variables.emplace_back("tools", Value::none());
         variables.emplace_back("documents", Value::none());
+        for (const TemplateVariable& choice : choices) {
+            const bool* flag = std::get_if<bool>(&choice.value);
+            variables.emplace_back(choice.name, flag != nullptr ? Value::boolean(*flag)
+                                                                : Value::string(std::get<std::string>(choice.value)));
+        }
         return jinja::Evaluator(source_, tokens.now.value_or(local_time())).run(block_, std::move(variables));
     }
 
@@ -58,9 +83,16 @@ class JinjaTemplate final : public ChatTemplate {
         }
     }
 
+    static Value make_message(std::vector<std::pair<Value, Value>> fields) {
+        return bounded([&] { return Value::dict(std::move(fields)); });
+    }
     static Value make_list(std::vector<Value> list) {
+        return bounded([&] { return Value::list(std::move(list)); });
+    }
+    template <typename Make>
+    static Value bounded(const Make& make) {
         try {
-            return Value::list(std::move(list));
+            return make();
         } catch (const jinja::Failure&) {
             throw Error(ErrorKind::kInvalidInput, "The conversation is longer than 16 MiB.");
         }
@@ -68,6 +100,7 @@ class JinjaTemplate final : public ChatTemplate {
 
     std::string source_;
     jinja::Block block_;
+    jinja::Survey survey_;
 };
 
 // A string, or a list of {"name": ..., "template": ...} of which "default" is taken.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace offstage::engine {
@@ -18,6 +19,18 @@ std::string_view name_of(Role role);  // "system", "user", "assistant"
 struct ChatMessage {
     Role role = Role::kUser;
     std::string content;
+    // Of an assistant's message: what the model thought before it answered, without the markers around it
+    // (engine/text/thinking_format.h), and whether it was cut short within that.
+    std::string thought = {};
+    bool thought_is_open = false;
+};
+
+// A value that templates ask for by name, e.g. "enable_thinking".
+struct TemplateVariable {
+    std::string name;
+    std::variant<bool, std::string> value;
+
+    bool operator==(const TemplateVariable&) const = default;
 };
 
 // A chat template as models ship it (Jinja in tokenizer_config.json "chat_template", or chat_template.jinja): an
@@ -40,9 +53,16 @@ class ChatTemplate {
         std::optional<std::tm> now = {};  // for templates that write the date; nothing: this computer's local time
     };
     // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
-    // passed.
+    // passed. A message's thought is given by every name that the template asks for one by ("reasoning_content",
+    // "thinking"); whether it is written is the template's to decide.
     virtual std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
-                               bool add_generation_prompt) const = 0;
+                               bool add_generation_prompt,
+                               const std::vector<TemplateVariable>& variables = {}) const = 0;
+
+    // What the template's own text tells, comments apart. A name that it reads outside of messages:
+    virtual bool has_variable(std::string_view name) const = 0;
+    // ... and text that it writes, or that it looks for, as one piece.
+    virtual bool has_text(std::string_view text) const = 0;
 };
 
 }  // namespace offstage::engine

@@ -383,6 +383,54 @@ class TestCli : public QObject {
         QVERIFY(first.size() > 4);
         QCOMPARE(outcome.out.count(first), 2);  // a new conversation answers the same again
     }
+
+    void thinking_isPrintedApart_andChosen() {
+        // The demo model with a template that begins each reply with a thought, unless that is switched off.
+        const QTemporaryDir folder;
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "tokenizer_config.json",
+                                 "special_tokens_map.json", "generation_config.json"}) {
+            QVERIFY(QFile::link(kDemo + QLatin1Char('/') + QLatin1String(name), folder.filePath(QLatin1String(name))));
+        }
+        QFile jinja(folder.filePath(QStringLiteral("chat_template.jinja")));
+        QVERIFY(jinja.open(QIODevice::WriteOnly));
+        jinja.write(
+            "{{ bos_token }}{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}"
+            "<|assistant|>{{ '' if enable_thinking is defined and not enable_thinking else '<think>' }}");
+        jinja.close();
+        const QStringList base = words("--model %1 --max-tokens 6 --temperature 0 --compute f32", {folder.path()});
+
+        const Outcome chat = run(QStringList{QStringLiteral("chat")} + base,
+                                 "Hello\n/think off\nHello\n/think hard\n/think\nHello\n/quit\n");
+        QCOMPARE(chat.status, 0);
+        QVERIFY2(chat.out.contains("/think off|on says"), chat.out.constData());
+        QCOMPARE(chat.out.count("[thinking]\n"), 2);
+        QCOMPARE(chat.out.count("6 tokens, 6 of them thought"), 2);
+        QCOMPARE(chat.out.count("[6 tokens, first"), 1);
+        QVERIFY(chat.out.contains("Thinking: off."));
+        QVERIFY2(chat.err.contains("\"hard\" is no way of thinking here; this model offers off|on."),
+                 chat.err.constData());
+        const Outcome hidden = run(words("chat --hide-thinking") + base, "Hello\n/quit\n");
+        QVERIFY(!hidden.out.contains("[thinking]"));
+        QVERIFY(hidden.out.contains("6 of them thought"));
+
+        const QStringList generate = words("generate --prompt Hello") + base;
+        const Outcome json = run(generate + words("--json"));
+        QVERIFY(!json.json()[QLatin1String("thought")].toString().isEmpty());
+        QVERIFY(json.json()[QLatin1String("thought_is_open")].toBool());
+        QCOMPARE(json.json()[QLatin1String("text")].toString(), QString());
+        const Outcome plain = run(generate);  // the answer alone, and there is none
+        QCOMPARE(plain.out, QByteArray("\n"));
+        QVERIFY2(plain.err.startsWith("Ended within the thought before the answer, after 6 tokens"),
+                 plain.err.constData());
+        const Outcome off = run(generate + words("--thinking off --json"));
+        QVERIFY(!off.json()[QLatin1String("text")].toString().isEmpty());
+        QCOMPARE(off.json()[QLatin1String("thought")].toString(), QString());
+        const Outcome wrong = run(generate + words("--thinking hard"));
+        QCOMPARE(wrong.status, 1);
+        QVERIFY(wrong.err.contains("offers off, on"));
+        const Outcome info = run(words("info %1", {folder.path()}));
+        QVERIFY2(info.out.contains("thinks before it answers: off, on"), info.out.constData());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCli)

@@ -1,7 +1,9 @@
 #include "tests/ui/fake_session.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <random>
 #include <thread>
@@ -43,6 +45,24 @@ std::vector<std::string> tokensOf(const std::string& text, std::size_t bytes) {
         from = to;
     }
     return tokens;
+}
+
+// The token and six others; their ids are above those of the answer.
+engine::TokenChoice choiceOf(std::size_t i, const std::string& text, engine::TokenId token, int alternatives) {
+    engine::TokenChoice choice;
+    choice.chosen = {token, std::log(fakeProbability(i)), text, false};
+    double rest = (1 - fakeProbability(i)) / 2;
+    for (int rival = 0; rival < alternatives; ++rival) {
+        const bool end = rival == 3;
+        choice.alternatives.push_back({static_cast<engine::TokenId>(3000 + rival), std::log(rest),
+                                       end ? "</s>" : " rival" + std::to_string(rival), end});
+        rest /= 2;
+    }
+    if (fakeProbability(i) > 0.3 && !choice.alternatives.empty()) {
+        choice.alternatives.insert(choice.alternatives.begin(), choice.chosen);
+        choice.alternatives.pop_back();
+    }
+    return choice;
 }
 
 class FakeSession : public engine::Session {
@@ -112,6 +132,8 @@ class FakeSession : public engine::Session {
         model.total_experts = script.layers * script.experts;
         model.resident_experts = script.residents == 0 ? model.total_experts : script.residents;
         model.has_tokenizer = model.has_chat_template = true;
+        model.thinks = !script.thought.empty();
+        model.thinking_choices = script.thinkingChoices;
         model.notes = script.loadNotes;
         model.n_early_notes = std::min<std::size_t>(1, script.loadNotes.size());
         const std::lock_guard lock(m_mutex);
@@ -180,7 +202,17 @@ class FakeSession : public engine::Session {
             sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, *m_stage, stop);
         resetTimes();
         route(result.prompt_tokens, true);
-        const std::vector<std::string> tokens = tokensOf(script.answer, std::max<std::size_t>(1, script.bytesPerToken));
+        const bool begun = !request.reply_begin.empty() || (request.continue_last && !request.messages.empty() &&
+                                                            !request.messages.back().thought_is_open);
+        const bool thinks = !script.thought.empty() && request.thinking != "off" && !begun;
+        std::vector<std::string> tokens;
+        if (thinks) {
+            tokens = tokensOf(script.thought, std::max<std::size_t>(1, script.bytesPerToken));
+        }
+        const std::size_t thoughtTokens = tokens.size();
+        for (std::string& one : tokensOf(script.answer, std::max<std::size_t>(1, script.bytesPerToken))) {
+            tokens.push_back(std::move(one));
+        }
         const bool goesOn = request.ignore_end && script.ignoresEnd && request.max_tokens > 0;
         const auto first = Clock::now();
         result.finish = read ? engine::FinishReason::kEndOfTurn : engine::FinishReason::kStopped;
@@ -209,11 +241,19 @@ class FakeSession : public engine::Session {
             if (i == 0) {
                 result.ttft_s = std::chrono::duration<double>(Clock::now() - begin).count();
             }
-            result.text += text;
+            const bool isThought = i < thoughtTokens;
+            (isThought ? result.thought : result.text) += text;
+            result.thought_tokens += isThought ? 1 : 0;
+            result.thought_is_open = isThought;
             result.tokens.push_back(static_cast<engine::TokenId>(i % 2000));
             const double s = std::chrono::duration<double>(Clock::now() - first).count();
             result.decode_tokens_per_s = i == 0 || s <= 0 ? 0 : static_cast<double>(i) / s;
-            onDelta({text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load()});
+            engine::TextDelta delta{
+                text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load(), {}, isThought};
+            if (request.n_alternatives >= 0) {
+                delta.choice = choiceOf(i, text, result.tokens.back(), request.n_alternatives);
+            }
+            onDelta(delta);
             route(1, false);  // what it says is the next token: the prompt's step wrote the first one
         }
         decide(script.decisions);
@@ -498,6 +538,11 @@ void Stage::note(const engine::GenerationRequest& request) {
 void Stage::note(const engine::LoadRequest& request) {
     const std::lock_guard lock(m_mutex);
     m_loads.push_back(request);
+}
+
+double fakeProbability(std::size_t i) {
+    constexpr std::array kProbabilities = {0.9, 0.4, 0.1, 0.03, 0.005};
+    return kProbabilities[i % kProbabilities.size()];
 }
 
 std::unique_ptr<engine::Session> makeFakeSession(std::shared_ptr<Stage> stage) {

@@ -14,6 +14,9 @@ namespace offstage::test {
 struct Script {
     std::string name = "fake-moe";
     std::string answer = "Hello! This is **the fake engine** speaking.";
+    // Before the answer, unless "off" is chosen or the request goes on with an answer.
+    std::string thought;
+    std::vector<std::string> thinkingChoices;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
     double tokensPerSecond = 0;     // 0: as fast as the machine can
     int promptMs = 0;               // before the first token
@@ -64,6 +67,9 @@ class Stage {
     std::vector<engine::GenerationRequest> m_requests;
     std::vector<engine::LoadRequest> m_loads;
 };
+
+// What the fake engine gives its i-th token, over and over: 0.9, 0.4, 0.1, 0.03, 0.005.
+double fakeProbability(std::size_t i);
 
 std::unique_ptr<engine::Session> makeFakeSession(std::shared_ptr<Stage> stage);
 

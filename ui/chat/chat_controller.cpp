@@ -178,7 +178,8 @@ bool ChatController::regenerate(MessageId answer) {
 
 bool ChatController::canContinue(MessageId answer) const {
     const Message* found = canSend() ? tree()->find(answer) : nullptr;
-    return found && found->kind == Message::Kind::Answer && !found->text.isEmpty() && tree()->leaf() == answer;
+    return found && found->kind == Message::Kind::Answer && !(found->text.isEmpty() && found->thought.text.isEmpty()) &&
+           tree()->leaf() == answer;
 }
 
 bool ChatController::continueAnswer(MessageId answer) {
@@ -188,8 +189,28 @@ bool ChatController::continueAnswer(MessageId answer) {
     clearProblems();
     m_history.edit(m_current, answer, [](Message& m) { m.state = Message::State::Waiting; });
     showMessage(m_current, answer);
-    enqueue({m_current, answer, Ask::Continue});
+    enqueue({m_current, answer, Ask::Continue, {}});
     return true;
+}
+
+MessageId ChatController::branchFrom(MessageId answer, const QString& begun,
+                                     const std::vector<engine::TokenId>& tokens) {
+    const Message* before = canSend() && !tokens.empty() ? tree()->find(answer) : nullptr;
+    if (!before || before->kind != Message::Kind::Answer) {
+        return 0;
+    }
+    clearProblems();
+    Message branch;
+    branch.kind = Message::Kind::Answer;
+    branch.state = Message::State::Waiting;
+    branch.note = tr("Reading the prompt…");
+    branch.parent = before->parent;
+    branch.text = begun;
+    branch.thought = before->thought;
+    const MessageId id = m_history.add(m_current, branch);
+    refreshModel();
+    enqueue({m_current, id, Ask::Branch, tokens});
+    return id;
 }
 
 bool ChatController::switchBranch(MessageId message, int step) {
@@ -240,7 +261,7 @@ void ChatController::ask(MessageId prompt, Ask kind) {
     } else {
         m_conversation.append(*tree()->find(id));
     }
-    enqueue({m_current, id, kind});
+    enqueue({m_current, id, kind, {}});
 }
 
 std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conversation, MessageId end) const {
@@ -259,9 +280,12 @@ std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conv
     for (const Message* message : path) {
         if (message->kind == Message::Kind::Prompt) {
             prompt = message->state == Message::State::Failed ? nullptr : message;
-        } else if (message->kind == Message::Kind::Answer && prompt && !message->text.trimmed().isEmpty()) {
+        } else if (message->kind == Message::Kind::Answer && prompt &&
+                   !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
+            // An answer that ends within its thought is one only where it is gone on with.
             out.push_back({engine::Role::kUser, prompt->text.toStdString()});
-            out.push_back({engine::Role::kAssistant, message->text.toStdString()});
+            out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
+                           message->thought.isOpen});
             prompt = nullptr;
         }
     }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include <QElapsedTimer>
 #include <QHash>
 #include <QObject>
 
@@ -54,6 +55,11 @@ class ChatController : public QObject {
     // Goes on writing the last answer of the path, where it was cut short.
     bool continueAnswer(MessageId answer);
     bool canContinue(MessageId answer) const;
+    // A new branch beside the answer, which begins with these tokens, whose text `begun` is, and goes on from there.
+    // Returns the new answer; 0: not accepted now, or there is no such answer.
+    MessageId branchFrom(MessageId answer, const QString& begun, const std::vector<engine::TokenId>& tokens);
+    // Whether answers come with what else the model could have written (StreamedText::choices).
+    void setWantsChoices(bool wants) { m_wantsChoices = wants; }
     bool switchBranch(MessageId message, int step);
     // Takes this conversation's waiting prompt back, or stops its running answer, or whatever runs.
     void stop();
@@ -95,11 +101,12 @@ class ChatController : public QObject {
     void currentChanged(quint64 conversation);
 
   private:
-    enum class Ask { Prompt, Regenerate, Continue };
+    enum class Ask { Prompt, Regenerate, Continue, Branch };
     struct Job {
         ConversationId conversation = 0;
         MessageId answer = 0;
         Ask ask = Ask::Prompt;
+        std::vector<engine::TokenId> begin;  // Branch: what the answer begins with
     };
 
     void connectAll();
@@ -121,6 +128,8 @@ class ChatController : public QObject {
     std::optional<Job> finish(RequestId id);
     void onLoadFailed();
     void onStreamed(RequestId id, const StreamedText& piece);
+    void addThought(const Job& job, const StreamedText& piece);
+    void endThought(const Job& job);
     void onAnswered(RequestId id, const engine::GenerationResult& result);
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
     void onInterrupted(RequestId id);
@@ -140,8 +149,12 @@ class ChatController : public QObject {
     QList<Job> m_queue;
     std::optional<Job> m_running;
     bool m_held = false;
+    bool m_wantsChoices = false;
     RequestId m_request = 0;
-    QString m_begun;  // what the running answer had before it was continued
+    QString m_begun;           // what the running answer had before it was continued,
+    Thought m_begunThought;    // and of the thought before it
+    QElapsedTimer m_thinking;  // since the first piece of the running answer's thought
+    QElapsedTimer m_sinceThoughtStored;
 };
 
 }  // namespace offstage::ui

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ui/chat/chat_controller.h"
+#include "ui/chat/token_choices.h"
 
 namespace offstage::ui {
 
@@ -89,11 +90,21 @@ void ChatController::startNext() {
     const Sampling sampling = m_history.info(job.conversation).sampling;
     engine::GenerationRequest request;
     request.continue_last = job.ask == Ask::Continue;
-    m_begun = request.continue_last ? answer->text : QString();
+    const bool begun = job.ask == Ask::Continue || job.ask == Ask::Branch;
+    m_begun = begun ? answer->text : QString();
+    m_begunThought = begun ? answer->thought : Thought();
+    m_thinking.invalidate();
+    m_sinceThoughtStored.invalidate();
     request.messages = messagesFor(job.conversation, request.continue_last ? job.answer : answer->parent);
+    request.reply_begin = job.begin;
+    request.n_alternatives = m_wantsChoices ? TokenChoices::kAlternatives : -1;
     request.sampler = sampling.sampler;
     request.max_tokens = sampling.maxTokens;
-    request.beam.width = sampling.beamWidth;
+    request.beam.width = job.ask == Ask::Branch ? 1 : sampling.beamWidth;
+    const std::vector<std::string>& choices = m_engine.model()->thinking_choices;
+    if (std::find(choices.begin(), choices.end(), sampling.thinking.toStdString()) != choices.end()) {
+        request.thinking = sampling.thinking.toStdString();  // of another model: this one does as its template does
+    }
     m_history.edit(job.conversation, job.answer, [this](Message& m) {
         m.author = QString::fromStdString(m_engine.model()->name);
         m.note = tr("Reading the prompt…");
@@ -173,11 +184,55 @@ void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
         });
         showMessage(job.conversation, job.answer);
     }
+    if (!piece.thought.isEmpty()) {
+        addThought(job, piece);
+    }
+    if (!piece.text.isEmpty()) {
+        endThought(job);
+    }
     const int before = answer ? static_cast<int>(answer->text.size()) : 0;
     m_history.appendText(job.conversation, job.answer, piece.text);
     Q_EMIT answerExtended(job.answer, before, piece);
     if (job.conversation == m_current) {
         m_conversation.appendText(job.answer, piece.text);
+    }
+}
+
+// Stored once a second, whole: until the answer begins the message has no other text.
+void ChatController::addThought(const Job& job, const StreamedText& piece) {
+    constexpr qint64 kStoreMs = 1000;
+    if (!m_thinking.isValid()) {
+        m_thinking.start();
+        m_sinceThoughtStored.start();
+    }
+    const double seconds = m_begunThought.seconds + static_cast<double>(m_thinking.elapsed()) / 1000;
+    m_history.appendThought(job.conversation, job.answer, piece.thought, m_begunThought.tokens + piece.thoughtTokens,
+                            seconds);
+    if (m_sinceThoughtStored.elapsed() >= kStoreMs) {
+        m_history.edit(job.conversation, job.answer, [](Message&) {});
+        m_sinceThoughtStored.start();
+    }
+    const ConversationTree* all = job.conversation == m_current ? m_history.open(job.conversation) : nullptr;
+    if (const Message* now = all ? all->find(job.answer) : nullptr) {
+        m_conversation.setThought(job.answer, now->thought);
+    }
+}
+
+// The answer begins.
+void ChatController::endThought(const Job& job) {
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* answer = all ? all->find(job.answer) : nullptr;
+    if (!answer || !answer->thought.isOpen) {
+        return;
+    }
+    m_history.edit(job.conversation, job.answer, [this](Message& m) {
+        m.thought.isOpen = false;
+        if (m_thinking.isValid()) {
+            m.thought.seconds = m_begunThought.seconds + static_cast<double>(m_thinking.elapsed()) / 1000;
+        }
+    });
+    if (job.conversation == m_current) {
+        m_conversation.setThought(job.answer, answer->thought);
     }
 }
 
@@ -194,7 +249,8 @@ std::optional<ChatController::Job> ChatController::finish(RequestId id) {
 QString ChatController::noteFor(const Job& job, const engine::GenerationResult& result) const {
     switch (result.finish) {
         case engine::FinishReason::kEndOfTurn:
-            return {};
+            return result.thought_is_open ? tr("The model ended its turn within the thought, without an answer")
+                                          : QString();
         case engine::FinishReason::kStopped:
             return tr("Stopped");
         case engine::FinishReason::kMaxTokens:
@@ -216,12 +272,16 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
         if (m.text != text) {
             m.text = text;  // the engine's word is the last one
         }
+        m.thought.text = m_begunThought.text + QString::fromStdString(result.thought);
+        m.thought.isOpen = result.thought_is_open;
+        m.thought.tokens = m_begunThought.tokens + result.thought_tokens;
         // What met the limit can go on, as what was stopped.
         const bool cutShort =
             result.finish == engine::FinishReason::kStopped || result.finish == engine::FinishReason::kMaxTokens;
         m.state = cutShort ? Message::State::Stopped : Message::State::Done;
         m.note = noteFor(*job, result);
-        const qint64 before = job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : 0;
+        const qint64 before =
+            job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : static_cast<qint64>(job->begin.size());
         m.figures = AnswerFigures{result.ttft_s,
                                   result.decode_tokens_per_s,
                                   result.prompt_tokens,
@@ -244,7 +304,7 @@ void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) 
     const ConversationTree* all = m_history.open(job->conversation);
     const Message* written = all ? all->find(job->answer) : nullptr;
     const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
-    if (written && written->text.trimmed().isEmpty()) {
+    if (written && written->text.trimmed().isEmpty() && written->thought.text.isEmpty()) {
         // Nothing was answered: the prompt stays visible, out of the history, and goes back to the person - unless it
         // has other answers.
         const MessageId prompt = written->parent;

@@ -20,6 +20,8 @@ QVariant ConversationModel::data(const QModelIndex& index, int role) const {
             return message.kind == Message::Kind::Problem ? message.problem.sentence : message.text;
         case MessageRole:
             return QVariant::fromValue(message);
+        case ThoughtRole:
+            return message.thought.text;
         default:
             return {};
     }
@@ -61,6 +63,16 @@ void ConversationModel::appendText(MessageId id, const QString& text) {
     m_messages[row].text += text;
     Q_EMIT textAppended(row, text);
     Q_EMIT dataChanged(index(row), index(row), {Qt::DisplayRole});
+}
+
+void ConversationModel::setThought(MessageId id, const Thought& now) {
+    const int row = rowOf(id);
+    if (row < 0 || m_messages[row].thought == now) {
+        return;
+    }
+    m_messages[row].thought = now;
+    Q_EMIT thoughtChanged(row);
+    Q_EMIT dataChanged(index(row), index(row), {ThoughtRole});
 }
 
 void ConversationModel::remove(MessageId id) {

@@ -12,7 +12,7 @@ class ConversationModel : public QAbstractListModel {
     Q_OBJECT
 
   public:
-    enum Role { MessageRole = Qt::UserRole + 1 };
+    enum Role { MessageRole = Qt::UserRole + 1, ThoughtRole };
 
     explicit ConversationModel(QObject* parent = nullptr);
 
@@ -26,6 +26,8 @@ class ConversationModel : public QAbstractListModel {
 
     MessageId append(Message message);  // gives the message an id if it has none
     void appendText(MessageId id, const QString& text);
+    // `now` is what the message's thought has become: more of the same text, or its end.
+    void setThought(MessageId id, const Thought& now);
     // Everything but the id; a change of text beyond appending shows as a whole new text.
     template <typename Edit>
     void edit(MessageId id, Edit&& change) {
@@ -46,6 +48,7 @@ class ConversationModel : public QAbstractListModel {
 
   Q_SIGNALS:
     void textAppended(int row, const QString& text);
+    void thoughtChanged(int row);  // besides dataChanged() for ThoughtRole
 
   private:
     QList<Message> m_messages;

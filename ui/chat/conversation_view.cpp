@@ -97,6 +97,7 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
                 rowsChanged(first.row(), last.row(), roles);
             });
     connect(&m_model, &ConversationModel::textAppended, this, &ConversationView::textAppended);
+    connect(&m_model, &ConversationModel::thoughtChanged, this, &ConversationView::thoughtChanged);
     restyle();
     rebuild();
 }
@@ -181,8 +182,8 @@ void ConversationView::release(Row& row) {
 }
 
 void ConversationView::rowsChanged(int first, int last, const QList<int>& roles) {
-    if (roles == QList<int>{Qt::DisplayRole}) {
-        return;  // streamed text: textAppended() has it
+    if (roles == QList<int>{Qt::DisplayRole} || roles == QList<int>{ConversationModel::ThoughtRole}) {
+        return;  // streamed: textAppended() and thoughtChanged() have it
     }
     for (int row = first; row <= last; ++row) {
         const Message& message = m_model.messages()[row];
@@ -210,6 +211,28 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
 void ConversationView::textAppended(int row, const QString& text) {
     m_unshown[m_model.messages()[row].id] += text;
     startFlushTimer();
+}
+
+void ConversationView::thoughtChanged(int row) {
+    const Message& message = m_model.messages()[row];
+    if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget)) {
+        widget->setThought(message.thought);
+    } else {
+        m_rows[row].measuredFor = -1;
+        m_rows[row].height = 0;
+    }
+}
+
+// What the person has clicked on stays where it is, also at the conversation's end.
+void ConversationView::unfoldThought(MessageId id, bool unfolded) {
+    if (unfolded) {
+        m_unfolded.insert(id);
+    } else {
+        m_unfolded.remove(id);
+    }
+    m_follow = false;
+    arrange();
+    m_follow = verticalScrollBar()->value() == verticalScrollBar()->maximum();
 }
 
 void ConversationView::startFlushTimer() {
@@ -295,6 +318,11 @@ QWidget* ConversationView::makeWidget(int row) {
     connect(widget, &MessageWidget::branchRequested, this, &ConversationView::branchRequested);
     connect(widget, &MessageWidget::tokenTimelineRequested, this, &ConversationView::tokenTimelineRequested);
     connect(widget, &MessageWidget::tokenPicked, this, &ConversationView::tokenPicked);
+    connect(widget, &MessageWidget::thoughtUnfolded, this, &ConversationView::unfoldThought);
+    connect(widget, &MessageWidget::sourceHovered, this, &ConversationView::sourceHovered);
+    connect(widget, &MessageWidget::menuOpening, this, &ConversationView::menuOpening);
+    widget->body().setReportsHover(m_reportsHover);
+    widget->setThoughtUnfolded(m_unfolded.contains(message.id));
     showMarks(*widget);
     if (m_openEdits.contains(message.id)) {
         const OpenEdit edit = m_openEdits.take(message.id);
@@ -316,6 +344,11 @@ void ConversationView::showMarks(MessageWidget& widget) const {
     widget.body().setMarks(TextMark::FoundCurrent,
                            id == m_currentFoundIn ? SourceRanges{m_currentFound} : SourceRanges());
     widget.body().setMarks(TextMark::Token, m_tokens.value(id));
+    const QList<SourceRanges> surprise = m_surprise.value(id);
+    for (int level = 0; level < 4; ++level) {
+        widget.body().setMarks(static_cast<TextMark>(static_cast<int>(TextMark::Surprise1) + level),
+                               surprise.value(level));
+    }
     widget.body().setMarks(TextMark::PickedToken, id == m_pickedIn ? SourceRanges{m_picked} : SourceRanges());
 }
 
@@ -344,6 +377,28 @@ void ConversationView::underlineTokens(MessageId id, const SourceRanges& ranges)
     }
     if (MessageWidget* widget = messageWidget(id)) {
         showMarks(*widget);
+    }
+}
+
+void ConversationView::markSurprise(MessageId id, const QList<SourceRanges>& levels) {
+    const bool none =
+        std::all_of(levels.begin(), levels.end(), [](const SourceRanges& ranges) { return ranges.isEmpty(); });
+    if (none) {
+        m_surprise.remove(id);
+    } else {
+        m_surprise.insert(id, levels);
+    }
+    if (MessageWidget* widget = messageWidget(id)) {
+        showMarks(*widget);
+    }
+}
+
+void ConversationView::setReportsHover(bool reports) {
+    m_reportsHover = reports;
+    for (const Row& row : std::as_const(m_rows)) {
+        if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+            message->body().setReportsHover(reports);
+        }
     }
 }
 

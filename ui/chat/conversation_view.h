@@ -3,6 +3,7 @@
 #include <QAbstractScrollArea>
 #include <QElapsedTimer>
 #include <QHash>
+#include <QMenu>
 #include <QPointer>
 #include <QSet>
 #include <QTimer>
@@ -46,6 +47,10 @@ class ConversationView : public QAbstractScrollArea {
     void underlineTokens(MessageId id, const SourceRanges& ranges);
     // The one token that is looked at; an empty range: none in this message.
     void markPickedToken(MessageId id, QPair<int, int> range);
+    // Lines under what the model did not expect: lists for the levels 1 .. 4 of TokenChoicesView::surpriseLevel().
+    void markSurprise(MessageId id, const QList<SourceRanges>& levels);
+    void setReportsHover(bool reports);  // see sourceHovered()
+    const ConversationModel& model() const { return m_model; }
     // What a search has found, by message; `current` stands out.
     void setFound(const QHash<MessageId, SourceRanges>& found);
     void setCurrentFound(MessageId id, QPair<int, int> range);
@@ -68,6 +73,9 @@ class ConversationView : public QAbstractScrollArea {
     void tokenTimelineRequested(offstage::ui::MessageId id);
     // A character of an answer's source, by Alt+click, the context menu, or Alt+Left and Alt+Right.
     void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
+    // As MessageWidget's.
+    void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
+    void menuOpening(offstage::ui::MessageId id, int sourceOffset, QMenu* menu);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -101,6 +109,8 @@ class ConversationView : public QAbstractScrollArea {
     void removeRows(int first, int last);
     void rowsChanged(int first, int last, const QList<int>& roles);
     void textAppended(int row, const QString& text);
+    void thoughtChanged(int row);
+    void unfoldThought(MessageId id, bool unfolded);
     void startFlushTimer();
     void flush();
     void showSome(MessageWidget& widget, QString& unshown);
@@ -137,10 +147,13 @@ class ConversationView : public QAbstractScrollArea {
     MessageId m_currentFoundIn = 0;
     QPair<int, int> m_currentFound;
     QHash<MessageId, SourceRanges> m_tokens;
+    QHash<MessageId, QList<SourceRanges>> m_surprise;
+    bool m_reportsHover = false;
     MessageId m_pickedIn = 0;
     QPair<int, int> m_picked;
     QHash<MessageId, OpenEdit> m_openEdits;
-    int m_width = -1;  // of the column, in the last layout
+    QSet<MessageId> m_unfolded;  // messages whose thoughts the person has unfolded
+    int m_width = -1;            // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;
     bool m_arrangeQueued = false;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include <QActionGroup>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <QPainter>
 #include <QScrollBar>
@@ -14,6 +16,7 @@
 
 #include "ui/chat/conversation_view.h"
 #include "ui/icons.h"
+#include "ui/settings/sampling.h"
 #include "ui/theme.h"
 #include "ui/widgets/labels.h"
 
@@ -84,7 +87,12 @@ void PromptEdit::insertFromMimeData(const QMimeData* source) {
 }
 
 InputBar::InputBar(QWidget* parent)
-    : QFrame(parent), m_edit(new PromptEdit), m_button(new QToolButton), m_hint(mutedLabel()), m_box(new QWidget) {
+    : QFrame(parent),
+      m_edit(new PromptEdit),
+      m_button(new QToolButton),
+      m_thinking(new QToolButton),
+      m_hint(mutedLabel()),
+      m_box(new QWidget) {
     m_button->setFixedSize(36, 36);
     m_button->setIconSize({20, 20});
 
@@ -97,7 +105,17 @@ InputBar::InputBar(QWidget* parent)
     column->setContentsMargins(kBarMargin, 8, kBarMargin, 8);
     column->setSpacing(4);
     column->addWidget(m_box);
-    column->addWidget(m_hint);
+    auto* below = new QHBoxLayout;
+    below->setSpacing(8);
+    below->addWidget(m_hint, 1);
+    below->addWidget(m_thinking, 0, Qt::AlignTop);
+    column->addLayout(below);
+    m_thinking->setAutoRaise(true);
+    m_thinking->setPopupMode(QToolButton::InstantPopup);
+    m_thinking->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    m_thinking->setFocusPolicy(Qt::StrongFocus);
+    m_thinking->setMenu(new QMenu(m_thinking));
+    m_thinking->hide();
 
     setFocusProxy(m_edit);
     m_edit->installEventFilter(this);
@@ -111,6 +129,36 @@ InputBar::InputBar(QWidget* parent)
         }
     });
     refresh();
+}
+
+void InputBar::setThinking(const QStringList& choices, const QString& chosen) {
+    const QString now = choices.contains(chosen) ? chosen : QString();
+    QStringList offered = choices;
+    offered.prepend(QString());
+    QMenu* menu = m_thinking->menu();
+    QStringList before;
+    for (const QAction* action : menu->actions()) {
+        before += action->data().toString();
+    }
+    if (before != offered) {  // else the action that led here may be one of these
+        menu->clear();
+        delete menu->findChild<QActionGroup*>();
+        auto* group = new QActionGroup(menu);
+        for (const QString& choice : std::as_const(offered)) {
+            QAction* action = group->addAction(thinkingText(choice));
+            action->setCheckable(true);
+            action->setData(choice);
+            menu->addAction(action);
+            connect(action, &QAction::triggered, this, [this, choice] { Q_EMIT thinkingChosen(choice); });
+        }
+    }
+    for (QAction* action : menu->actions()) {
+        action->setChecked(action->data().toString() == now);
+    }
+    m_thinking->setText(now.isEmpty() ? tr("Thinking") : tr("Thinking: %1").arg(thinkingText(now)));
+    m_thinking->setAccessibleName(tr("Thinking: %1").arg(thinkingText(now)));
+    m_thinking->setToolTip(tr("How much the model thinks before it answers. From the next answer on"));
+    m_thinking->setVisible(!choices.isEmpty());
 }
 
 QString InputBar::hint() const {

@@ -60,8 +60,13 @@ class InputBar : public QFrame {
     // Only into an empty box.
     void offerPrompt(const QString& prompt);
     void clear() { m_edit->clear(); }
+    // What the model lets one choose of its thinking, and what is chosen ("": as the model does); no choices: no
+    // button.
+    void setThinking(const QStringList& choices, const QString& chosen);
+    QToolButton& thinkingButton() const { return *m_thinking; }
 
   Q_SIGNALS:
+    void thinkingChosen(const QString& choice);
     void sendRequested(const QString& prompt);
     void stopRequested();
 
@@ -77,6 +82,7 @@ class InputBar : public QFrame {
 
     PromptEdit* m_edit;
     QToolButton* m_button;
+    QToolButton* m_thinking;
     QLabel* m_hint;
     QWidget* m_box;
     Mode m_mode = Mode::NoModel;

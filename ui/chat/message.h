@@ -23,6 +23,17 @@ struct AnswerFigures {
     bool emulated = false;  // times are an emulated device's: worked out, not measured
 };
 
+// What the model thought before it answered.
+struct Thought {
+    QString text;         // empty: nothing
+    bool isOpen = false;  // it goes on, or the answer was cut short within it
+    qint64 tokens = 0;
+    double seconds = 0;  // that a person waited for it
+
+    bool isEmpty() const { return text.isEmpty() && tokens == 0; }
+    bool operator==(const Thought&) const = default;
+};
+
 // What an error card offers.
 enum class ProblemAction { OpenWithOptions, OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
 
@@ -53,8 +64,9 @@ struct Message {
     Kind kind = Kind::Prompt;
     State state = State::Done;
     QString text;
-    QString author;  // the model of an answer
-    QString note;    // e.g. why an answer ended early
+    Thought thought;  // of an answer
+    QString author;   // the model of an answer
+    QString note;     // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
     Problem problem;  // of Kind::Problem
 };

@@ -486,6 +486,31 @@ int MessageBody::yOfSource(qsizetype offset) const {
     return found->textAt.y() + static_cast<int>(area.top() + (line.isValid() ? line.y() : 0));
 }
 
+QRect MessageBody::rectOfSource(qsizetype offset) const {
+    for (const Part& part : m_parts) {
+        if (!part.document || part.stale) {
+            continue;
+        }
+        const auto pieces = part.map.pieces(offset, offset + 1);
+        if (pieces.isEmpty()) {
+            continue;
+        }
+        const QTextBlock block = part.document->findBlock(pieces.first().first);
+        const QTextLine line = block.layout()->lineForTextPosition(pieces.first().first - block.position());
+        if (!line.isValid()) {
+            continue;
+        }
+        const QPointF origin = part.document->documentLayout()->blockBoundingRect(block).topLeft();
+        const int inBlock = pieces.first().first - block.position();
+        const double from = line.cursorToX(inBlock);
+        const double to = line.cursorToX(inBlock + 1);
+        return QRectF(part.textAt + origin + QPointF(std::min(from, to), line.y()),
+                      QSizeF(std::max(1.0, std::abs(to - from)), line.height()))
+            .toAlignedRect();
+    }
+    return {};
+}
+
 void MessageBody::setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges) {
     auto& now = m_marks[static_cast<size_t>(mark)];
     if (now != sourceRanges) {
@@ -496,10 +521,10 @@ void MessageBody::setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRa
 
 void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::Selection>& selections) const {
     for (size_t kind = 0; kind < m_marks.size(); ++kind) {
-        if (m_marks[kind].isEmpty() || part.map.runs().isEmpty()) {
+        const auto mark = static_cast<TextMark>(kind);
+        if (m_marks[kind].isEmpty() || part.map.runs().isEmpty() || mark <= TextMark::Surprise4) {
             continue;
         }
-        const auto mark = static_cast<TextMark>(kind);
         QAbstractTextDocumentLayout::Selection chosen;
         if (mark == TextMark::PickedToken) {
             chosen.format.setBackground(m_style.colours.accent);
@@ -529,6 +554,48 @@ void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::
                 chosen.cursor.setPosition(std::min(position + length, part.document->characterCount() - 1),
                                           QTextCursor::KeepAnchor);
                 selections.append(chosen);
+            }
+        }
+    }
+}
+
+// A strip below the lines. Its pattern and its colour both say how little the model expected what stands above;
+// colours as for those who see no red or green.
+void MessageBody::paintSurprise(QPainter& painter, const Part& part) const {
+    static constexpr std::array<QRgb, 4> kLight = {0x7d93aa, 0x0072b2, 0xc77700, 0xc43c00};
+    static constexpr std::array<QRgb, 4> kDark = {0x8fa9c4, 0x56b4e9, 0xe69f00, 0xff7a45};
+    static constexpr std::array<double, 4> kWidth = {1.5, 2, 2, 3.5};
+    static const std::array<QList<double>, 4> kDashes = {QList<double>{1.5, 1.5}, QList<double>{3.5, 1.5}, {}, {}};
+    if (part.map.runs().isEmpty()) {
+        return;
+    }
+    const qsizetype begin = part.map.runs().first().source;
+    const qsizetype end = part.map.runs().last().source + part.map.runs().last().sourceLength;
+    for (size_t level = 0; level < kWidth.size(); ++level) {
+        QPen pen(QColor(m_style.dark ? kDark[level] : kLight[level]), kWidth[level], Qt::SolidLine, Qt::FlatCap);
+        if (!kDashes[level].isEmpty()) {
+            pen.setDashPattern(kDashes[level]);
+        }
+        painter.setPen(pen);
+        const QList<QPair<int, int>>& marks = m_marks[level];
+        auto range = std::lower_bound(marks.begin(), marks.end(), begin,
+                                      [](const QPair<int, int>& one, qsizetype at) { return one.second <= at; });
+        for (; range != marks.end() && range->first < end; ++range) {
+            for (const auto& [position, length] : part.map.pieces(range->first, range->second)) {
+                const QTextBlock block = part.document->findBlock(position);
+                const QPointF origin = part.document->documentLayout()->blockBoundingRect(block).topLeft();
+                const int from = position - block.position();
+                const int to = from + length;
+                for (int i = 0; i < block.layout()->lineCount(); ++i) {
+                    const QTextLine line = block.layout()->lineAt(i);
+                    const int first = std::max(from, line.textStart());
+                    const int last = std::min(to, line.textStart() + line.textLength());
+                    if (first < last) {
+                        const double y = origin.y() + line.y() + line.ascent() + line.descent() + kWidth[level] / 2;
+                        painter.drawLine(QPointF(origin.x() + line.cursorToX(first) + 0.5, y),
+                                         QPointF(origin.x() + line.cursorToX(last) - 0.5, y));
+                    }
+                }
             }
         }
     }
@@ -597,6 +664,7 @@ void MessageBody::paintPart(QPainter& painter, const Part& part, int index, cons
         context.selections.append(chosen);
     }
     part.document->documentLayout()->draw(&painter, context);
+    paintSurprise(painter, part);
     painter.restore();
 }
 

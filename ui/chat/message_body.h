@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <QAbstractTextDocumentLayout>
+#include <QMenu>
 #include <QPointer>
 #include <QWidget>
 
@@ -28,7 +29,8 @@ struct LayoutWindow {
 };
 
 // What is drawn over the text, by places in its source.
-enum class TextMark { Found, FoundCurrent, Token, PickedToken };
+enum class TextMark { Surprise1, Surprise2, Surprise3, Surprise4, Found, FoundCurrent, Token, PickedToken };
+inline constexpr size_t kTextMarks = 8;
 
 // The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as segments; those in
 // the window have a document each, which is laid out once; those far from it have a height and nothing else. Only what
@@ -68,12 +70,18 @@ class MessageBody : public QWidget {
     // Places [first, second) in the source, in order. Exact in paragraphs, code and lists; a formula is marked whole.
     void setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges);
     const QList<QPair<int, int>>& marks(TextMark mark) const { return m_marks[static_cast<size_t>(mark)]; }
-    qsizetype sourceAt(QPoint at) const;  // -1: none
+    qsizetype sourceAt(QPoint at) const;         // -1: none
+    qsizetype characterAt(QPoint at) const;      // the character under this point; -1: there is none
+    QRect rectOfSource(qsizetype offset) const;  // of the character that shows this place; exact as yOfSource()
+    // Whether hovered() is said.
+    void setReportsHover(bool reports) { m_reportsHover = reports; }
 
     std::vector<MarkdownSegment> segments() const;
     int renderCount() const { return m_renderCount; }
     qint64 renderedCharacters() const { return m_renderedCharacters; }  // those rendered again counted again
     int documentCount() const;
+    // Whether its words can be picked for their experts; a text that no token log knows of has none.
+    void setPicksTokens(bool picks) { m_picksTokens = picks; }
     bool isBusy() const;  // holds a selection, or the mouse: not to be taken away
 
   public Q_SLOTS:
@@ -86,8 +94,13 @@ class MessageBody : public QWidget {
     void heightChanged();
     void tokenPicked(qsizetype sourceOffset);
     void focused();
+    // The character under the pointer, or that was picked by keyboard; -1: none any more.
+    void hovered(qsizetype sourceOffset);
+    // Before the context menu at this place shows, for what others have to add.
+    void menuOpening(qsizetype sourceOffset, QMenu* menu);
 
   protected:
+    void leaveEvent(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
@@ -138,14 +151,19 @@ class MessageBody : public QWidget {
     bool isCode(const Part& part) const { return part.segment.kind == MarkdownSegment::Kind::Code && !part.plain; }
     QString codeFrom(int part) const;
     Place placeAt(QPoint at) const;
+    void hover(qsizetype source);
     QTextCharFormat formatAt(QPoint at) const;
     std::pair<Place, Place> selection() const;
     void paintPart(QPainter& painter, const Part& part, int index, const QRect& clip) const;
+    void paintSurprise(QPainter& painter, const Part& part) const;
     void addMarks(const Part& part, QList<QAbstractTextDocumentLayout::Selection>& selections) const;
     void contentChanged();
 
     QString m_source;
     bool m_isPlain = true;
+    bool m_picksTokens = true;
+    bool m_reportsHover = false;
+    qsizetype m_hovered = -1;
     MarkdownSplitter m_splitter;
     std::vector<Part> m_parts;
     size_t m_frozen = 0;  // parts that will not be rendered again
@@ -153,7 +171,7 @@ class MessageBody : public QWidget {
     double m_lineHeight = 20;  // of prose, for estimates
     double m_codeLineHeight = 18;
     double m_characterWidth = 8;
-    std::array<QList<QPair<int, int>>, 4> m_marks;
+    std::array<QList<QPair<int, int>>, kTextMarks> m_marks;
     LayoutWindow m_window;
     Place m_anchor;
     Place m_caret;

@@ -84,6 +84,46 @@ qsizetype MessageBody::sourceAt(QPoint at) const {
     return place.part < 0 ? -1 : m_parts[static_cast<size_t>(place.part)].map.sourceAt(place.position);
 }
 
+// Unlike placeAt(), which looks for the nearest gap between two characters.
+qsizetype MessageBody::characterAt(QPoint at) const {
+    for (const Part& part : m_parts) {
+        if (!part.box.contains(at) || !part.document || part.stale) {
+            continue;
+        }
+        const QAbstractTextDocumentLayout& layout = *part.document->documentLayout();
+        const QPointF inside = at - part.textAt;
+        const int nearest = layout.hitTest(inside, Qt::ExactHit);
+        if (nearest < 0) {
+            return -1;
+        }
+        const QTextBlock block = part.document->findBlock(nearest);
+        const QPointF inBlock = inside - layout.blockBoundingRect(block).topLeft();
+        for (int i = 0; i < block.layout()->lineCount(); ++i) {
+            const QTextLine line = block.layout()->lineAt(i);
+            if (inBlock.y() < line.y() || inBlock.y() >= line.y() + line.height()) {
+                continue;
+            }
+            if (!line.naturalTextRect().contains(inBlock)) {
+                return -1;
+            }
+            return part.map.sourceAt(block.position() + line.xToCursor(inBlock.x(), QTextLine::CursorOnCharacter));
+        }
+    }
+    return -1;
+}
+
+void MessageBody::hover(qsizetype source) {
+    if (m_reportsHover && source != m_hovered) {
+        m_hovered = source;
+        Q_EMIT hovered(source);
+    }
+}
+
+void MessageBody::leaveEvent(QEvent* event) {
+    QWidget::leaveEvent(event);
+    hover(-1);
+}
+
 std::pair<MessageBody::Place, MessageBody::Place> MessageBody::selection() const {
     return m_anchor < m_caret ? std::pair(m_anchor, m_caret) : std::pair(m_caret, m_anchor);
 }
@@ -126,7 +166,7 @@ void MessageBody::mousePressEvent(QMouseEvent* event) {
     const Place place = placeAt(event->position().toPoint());
     if ((event->modifiers() & Qt::ControlModifier) != 0) {  // Alt and a click belong to many window managers
         const qsizetype source = sourceAt(event->position().toPoint());
-        if (source >= 0) {
+        if (source >= 0 && m_picksTokens) {
             m_anchor = m_caret = place;
             Q_EMIT tokenPicked(source);
         }
@@ -142,6 +182,7 @@ void MessageBody::mousePressEvent(QMouseEvent* event) {
 
 void MessageBody::mouseMoveEvent(QMouseEvent* event) {
     const QPoint at = event->position().toPoint();
+    hover(m_selecting || !m_reportsHover ? -1 : characterAt(at));
     if (m_selecting) {
         m_caret = placeAt(at);
         update();
@@ -236,9 +277,10 @@ void MessageBody::pickWord(bool forward) {
     m_caret = {static_cast<int>(part), cursor.selectionEnd()};
     update();
     const qsizetype source = m_parts[part].map.sourceAt(cursor.selectionStart());
-    if (source >= 0) {
+    if (source >= 0 && m_picksTokens) {
         Q_EMIT tokenPicked(source);
     }
+    hover(source);
 }
 
 void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
@@ -248,10 +290,21 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
     QAction* copy = menu->addAction(tr("&Copy"), this, &MessageBody::copySelection);
     copy->setEnabled(!selectedText().isEmpty());
     menu->addAction(tr("Copy the whole &message"), this, [this] { QGuiApplication::clipboard()->setText(m_source); });
-    if (!m_isPlain) {
-        const qsizetype source = sourceAt(event->pos());
+    // By keyboard, at the word that was picked.
+    const bool byKeyboard = event->reason() == QContextMenuEvent::Keyboard && m_caret.part >= 0;
+    const Place from = selection().first;
+    QPoint menuAt = event->globalPos();
+    if (!m_isPlain && m_picksTokens) {
+        const qsizetype under = byKeyboard ? -1 : characterAt(event->pos());
+        const qsizetype source = byKeyboard   ? m_parts[static_cast<size_t>(from.part)].map.sourceAt(from.position)
+                                 : under >= 0 ? under
+                                              : sourceAt(event->pos());
+        if (byKeyboard && source >= 0) {
+            menuAt = mapToGlobal(rectOfSource(source).bottomLeft());
+        }
         QAction* pick = menu->addAction(tr("Show its &experts"), this, [this, source] { Q_EMIT tokenPicked(source); });
         pick->setEnabled(source >= 0);
+        Q_EMIT menuOpening(source, menu);
     }
     const QString anchor = formatAt(event->pos()).anchorHref();
     if (!anchor.isEmpty()) {
@@ -259,7 +312,7 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
     }
     menu->addSeparator();
     menu->addAction(tr("Select &all"), this, &MessageBody::selectAll);
-    menu->popup(event->globalPos());
+    menu->popup(menuAt);
 }
 
 void MessageBody::focusInEvent(QFocusEvent* event) {
@@ -277,6 +330,7 @@ void MessageBody::focusOutEvent(QFocusEvent* event) {
     if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
         m_anchor = m_caret = {};
     }
+    hover(-1);
     delete m_ring;
     QWidget::focusOutEvent(event);
     update();

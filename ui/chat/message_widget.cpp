@@ -13,6 +13,7 @@
 #include <QToolButton>
 
 #include "ui/chat/message_editor.h"
+#include "ui/chat/thought_block.h"
 #include "ui/format.h"
 #include "ui/icons.h"
 #include "ui/theme.h"
@@ -29,6 +30,7 @@ constexpr double kBubbleCorner = 14;
 constexpr double kBubbleShare = 0.84;  // of the width, at most
 constexpr int kButton = 26;
 constexpr int kAuthorGap = 6;
+constexpr int kThoughtGap = 8;
 constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
 
 // Drawing an icon is dearer than all else of a message's buttons.
@@ -61,6 +63,16 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
             Q_EMIT tokenPicked(m_message.id, static_cast<int>(offset));
         }
     });
+    if (message.kind == Message::Kind::Answer) {
+        connect(m_body, &MessageBody::hovered, this, [this](qsizetype offset) {
+            const QRect place = offset < 0 ? QRect() : m_body->rectOfSource(offset);
+            Q_EMIT sourceHovered(m_message.id, static_cast<int>(offset),
+                                 QRect(m_body->mapToGlobal(place.topLeft()), place.size()));
+        });
+        connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype offset, QMenu* menu) {
+            Q_EMIT menuOpening(m_message.id, static_cast<int>(offset), menu);
+        });
+    }
     restyle();
     m_message.kind = message.kind;
     m_message.text = QString(u'\0');  // differs from any text: setMessage() shows the first one
@@ -83,6 +95,7 @@ void MessageWidget::setMessage(const Message& message) {
             m_body->finishMarkdown();
         }
         m_shownComplete = complete;
+        setThought(message.thought);
         m_author->setText(message.author.isEmpty() ? tr("Offstage") : message.author);
         m_body->setAccessibleName(tr("Answer"));
     }
@@ -108,6 +121,48 @@ void MessageWidget::setMessage(const Message& message) {
         m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
     }
     Q_EMIT heightChanged();
+}
+
+void MessageWidget::setThought(const Thought& thought) {
+    m_message.thought = thought;
+    if (isPrompt() || thought.isEmpty()) {
+        if (m_thought) {
+            m_thought->hide();
+            m_thought->deleteLater();
+            m_thought = nullptr;
+        }
+        return;
+    }
+    const bool isNew = !m_thought;
+    if (isNew) {
+        m_thought = new ThoughtBlock(this);
+        connect(m_thought, &ThoughtBlock::heightChanged, this, [this] {
+            if (!m_arranging) {
+                Q_EMIT heightChanged();
+            }
+        });
+        connect(m_thought, &ThoughtBlock::unfoldedByPerson, this, [this](bool unfolded) {
+            m_thoughtUnfolded = unfolded;
+            Q_EMIT thoughtUnfolded(m_message.id, unfolded);
+        });
+    }
+    m_thought->setThought(thought, thought.isOpen && !isComplete());
+    if (isNew) {
+        m_thought->setUnfolded(m_thoughtUnfolded);
+        m_thought->show();
+        Q_EMIT heightChanged();
+    }
+}
+
+void MessageWidget::setThoughtUnfolded(bool unfolded) {
+    m_thoughtUnfolded = unfolded;
+    if (m_thought && m_thought->isUnfolded() != unfolded) {
+        m_thought->setUnfolded(unfolded);
+    }
+}
+
+bool MessageWidget::isBusy() const {
+    return m_editor || m_body->isBusy() || m_focusInside || (m_thought && m_thought->isBusy());
 }
 
 QString MessageWidget::caption() const {
@@ -166,7 +221,7 @@ void MessageWidget::refreshActions() {
     if (m_again) {
         m_again->setVisible(wanted);
         const bool cutShort = m_message.state == Message::State::Stopped || m_message.state == Message::State::Failed;
-        m_continue->setVisible(wanted && cutShort && !m_message.text.isEmpty());
+        m_continue->setVisible(wanted && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty()));
     }
     m_arranging = true;
     layOutFooter(width(), isPrompt() ? (m_editor ? 0 : m_bubble.bottom() + 1) : m_body->geometry().bottom() + 1);
@@ -291,6 +346,11 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     } else {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
         y = m_author->height() + kAuthorGap;
+        if (m_thought) {
+            const int height = m_thought->layoutFor(width, window.below(y));
+            m_thought->setGeometry(0, y, width, height);
+            y += height + (m_body->source().isEmpty() ? 0 : kThoughtGap);
+        }
         const int height = m_body->layoutFor(width, window.below(y));
         m_body->setGeometry(0, y, width, height);
         y += height;
@@ -394,7 +454,8 @@ int MessageWidget::estimatedHeight(const Message& message, int width, const QFon
     const auto breaks = static_cast<double>(message.text.count(u'\n'));
     const double wrapped = static_cast<double>(message.text.size()) * metrics.averageCharWidth() / textWidth;
     const double line = metrics.height() * 1.32;
-    const int frame = prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap;
+    const int frame = (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
+                      (message.thought.isEmpty() ? 0 : ThoughtBlock::foldedHeight(metrics) + kThoughtGap);
     // A text's last lines are half empty; a paragraph's end brings a gap.
     return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + (prompt ? 0 : kCaptionGap + kButton);
 }

@@ -11,6 +11,7 @@ class QToolButton;
 namespace offstage::ui {
 
 class MessageEditor;
+class ThoughtBlock;
 
 // A prompt (a bubble at the right) or an answer (the full width), with its caption, its branches, and what can be done
 // with it. The buttons appear under the mouse, with the keyboard's focus, and under the last answer.
@@ -26,6 +27,10 @@ class MessageWidget : public QWidget {
     MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
     void setMessage(const Message& message);
+    // More of the thought, or its end; nothing else of the message has changed.
+    void setThought(const Thought& thought);
+    ThoughtBlock* thought() const { return m_thought; }  // null: there was none
+    void setThoughtUnfolded(bool unfolded);
     // Text that the message already holds, not yet shown.
     void appendText(const QString& text);
     void setIsLast(bool last);
@@ -33,7 +38,7 @@ class MessageWidget : public QWidget {
     void startEditing();
     void openEditor(const QString& text);  // leaves the focus where it is
     void stopEditing();
-    bool isBusy() const { return m_editor || m_body->isBusy() || m_focusInside; }
+    bool isBusy() const;
 
     // Lays out what lies in the window and says the height.
     int layoutFor(int width, const LayoutWindow& window);
@@ -53,6 +58,10 @@ class MessageWidget : public QWidget {
     void branchRequested(offstage::ui::MessageId id, int branch);
     void tokenTimelineRequested(offstage::ui::MessageId id);
     void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
+    void thoughtUnfolded(offstage::ui::MessageId id, bool unfolded);  // by the person
+    // Of the answer's text; `place`, global, is of the character.
+    void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
+    void menuOpening(offstage::ui::MessageId id, int sourceOffset, QMenu* menu);
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -76,6 +85,8 @@ class MessageWidget : public QWidget {
     Message m_message;
     bool m_shownComplete = false;
     QLabel* m_author = nullptr;  // of an answer
+    ThoughtBlock* m_thought = nullptr;
+    bool m_thoughtUnfolded = false;
     MessageBody* m_body;
     QLabel* m_caption;
     // Made when first needed; null until then.

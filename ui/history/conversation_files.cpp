@@ -9,6 +9,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
+#include "ui/format.h"
 #include "ui/history/conversation_tree.h"
 #include "ui/history/history_json.h"
 #include "ui/save_file.h"
@@ -151,6 +152,16 @@ Message readMessage(const Reader& in, qsizetype number) {
         }
         m.figures = figuresFrom(figures);
     }
+    if (in.has("thought")) {
+        const Reader thought(in["thought"], in.file(), in.placeOf("thought"));
+        thought.string("text", true);
+        for (const char* field : {"open", "tokens", "seconds"}) {
+            if (thought.has(field) && !thought[field].isDouble()) {
+                thought.fail(field, FilesText::tr("a number"));
+            }
+        }
+        m.thought = thoughtFrom(in["thought"].toObject());
+    }
     return m;
 }
 
@@ -211,6 +222,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
             }
             if (m.figures) {
                 message[QStringLiteral("figures")] = toJson(*m.figures);
+            }
+            if (!m.thought.isEmpty()) {
+                message[QStringLiteral("thought")] = toJson(m.thought);
             }
             messages.append(message);
         }
@@ -290,11 +304,19 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
                         conversation.info.systemPrompt.trimmed().replace(u'\n', QStringLiteral("\n> ")));
     }
     for (const Message& message : tree.path()) {
-        if (message.kind == Message::Kind::Problem || message.text.isEmpty()) {
+        if (message.kind == Message::Kind::Problem || (message.text.isEmpty() && message.thought.text.isEmpty())) {
             continue;
         }
         const QString who = message.kind == Message::Kind::Prompt ? FilesText::tr("You") : message.author;
-        out += QStringLiteral("## %1\n\n%2\n\n").arg(who, message.text.trimmed());
+        out += QStringLiteral("## %1\n\n").arg(who);
+        if (!message.thought.text.isEmpty()) {
+            out += QStringLiteral("> *%1*\n>\n> %2\n\n")
+                       .arg(thoughtText(message.thought, false),
+                            message.thought.text.trimmed().replace(u'\n', QStringLiteral("\n> ")));
+        }
+        if (!message.text.isEmpty()) {
+            out += message.text.trimmed() + QStringLiteral("\n\n");
+        }
     }
     return out;
 }

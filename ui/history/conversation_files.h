@@ -21,6 +21,7 @@
 //         "author": text, "note": text,             optional
 //         "created_ms": number,                     optional
 //         "figures": {...}                          optional; history_json.h
+//         "thought": {...}                          optional: what came before the answer; history_json.h
 //       }]
 //     }]
 //   }
@@ -45,7 +46,8 @@ ImportedConversations conversationsFromJson(const QByteArray& json, const QStrin
 // Files above 1 GiB are refused.
 ImportedConversations readConversations(const QString& file);
 
-// The path that is shown, with a heading for each message; the system prompt first, where there is one.
+// The path that is shown, with a heading for each message and thoughts as quotes; the system prompt first, where there
+// is one.
 QString conversationToMarkdown(const StoredConversation& conversation);
 
 // As saveFile(). Empty: done; else a sentence that says what went wrong.

@@ -113,7 +113,7 @@ Message messageOf(const QSqlQuery& row) {
     message.author = row.value(5).toString();
     message.note = row.value(6).toString();
     if (const QVariant figures = row.value(7); isText(figures) && !figures.toString().isEmpty()) {
-        message.figures = figuresFrom(objectFrom(figures));
+        readFiguresColumn(objectFrom(figures), message);
     }
     message.createdMs = row.value(8).toLongLong();
     return message;
@@ -373,10 +373,11 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "UPDATE conversations SET deleted_by = NULL WHERE id = ? AND deleted_by IS NOT NULL AND deleted_by <> ? "
             "AND NOT EXISTS (SELECT 1 FROM messages WHERE id = ?)";
         const Message& m = c.message;
+        const QJsonObject figures = figuresColumn(m);
         run(kBringBack, {number(c.conversation), number(session), number(m.id)});
         run(kStatement,
             {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state), full(m.text),
-             full(m.author), full(m.note), m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
+             full(m.author), full(m.note), figures.isEmpty() ? QVariant() : QVariant(compact(figures)), m.createdMs,
              isIncomplete(m.state) ? number(session) : QVariant()});
         run(kFold, {number(m.id)});
     };

@@ -432,6 +432,15 @@ void History::appendText(ConversationId id, MessageId message, const QString& te
     }
 }
 
+void History::appendThought(ConversationId id, MessageId message, const QString& text, qint64 tokens, double seconds) {
+    if (Message* found = editable(id, message)) {
+        found->thought.text += text;
+        found->thought.isOpen = true;
+        found->thought.tokens = tokens;
+        found->thought.seconds = seconds;
+    }
+}
+
 void History::removeMessage(ConversationId id, MessageId message) {
     if (!editable(id, message)) {
         return;

@@ -94,6 +94,8 @@ class History : public QObject {
     }
     // To a message that is being streamed.
     void appendText(ConversationId id, MessageId message, const QString& text);
+    // In memory only: the next edit() stores it.
+    void appendThought(ConversationId id, MessageId message, const QString& text, qint64 tokens, double seconds);
     void removeMessage(ConversationId id, MessageId message);
     bool switchBranch(ConversationId id, MessageId message, int step);
     void show(ConversationId id, MessageId message);  // as ConversationTree::show

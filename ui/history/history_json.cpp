@@ -10,6 +10,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr std::array kKinds = {"prompt", "answer", "problem"};
+constexpr qsizetype kLongestChoice = 64;
 constexpr std::array kStates = {"done", "waiting", "streaming", "stopped", "failed"};
 
 template <typename Enum, std::size_t N>
@@ -41,12 +42,10 @@ std::optional<Message::State> messageState(const QString& name) {
 }
 
 QJsonObject toJson(const AnswerFigures& figures) {
-    return {{QStringLiteral("ttft_s"), figures.ttftSeconds},
-            {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
-            {QStringLiteral("tokens_in"), figures.tokensIn},
-            {QStringLiteral("tokens_reused"), figures.tokensReused},
-            {QStringLiteral("tokens_out"), figures.tokensOut},
-            {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
+    return {
+        {QStringLiteral("ttft_s"), figures.ttftSeconds},   {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
+        {QStringLiteral("tokens_in"), figures.tokensIn},   {QStringLiteral("tokens_reused"), figures.tokensReused},
+        {QStringLiteral("tokens_out"), figures.tokensOut}, {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
 }
 
 AnswerFigures figuresFrom(const QJsonObject& json) {
@@ -60,18 +59,56 @@ AnswerFigures figuresFrom(const QJsonObject& json) {
     return figures;
 }
 
+QJsonObject toJson(const Thought& thought) {
+    return {{QStringLiteral("text"), thought.text},
+            {QStringLiteral("open"), thought.isOpen ? 1 : 0},
+            {QStringLiteral("tokens"), thought.tokens},
+            {QStringLiteral("seconds"), thought.seconds}};
+}
+
+Thought thoughtFrom(const QJsonObject& json) {
+    Thought thought;
+    thought.text = json[QLatin1String("text")].toString();
+    thought.isOpen = json[QLatin1String("open")].toInteger() != 0;
+    thought.tokens = json[QLatin1String("tokens")].toInteger();
+    thought.seconds = json[QLatin1String("seconds")].toDouble();
+    return thought;
+}
+
+QJsonObject figuresColumn(const Message& message) {
+    QJsonObject json = message.figures ? toJson(*message.figures) : QJsonObject();
+    if (!message.thought.isEmpty()) {
+        json[QStringLiteral("thought")] = toJson(message.thought);
+    }
+    return json;
+}
+
+void readFiguresColumn(const QJsonObject& json, Message& message) {
+    const QJsonValue thought = json[QLatin1String("thought")];
+    if (!thought.isUndefined()) {
+        message.thought = thoughtFrom(thought.toObject());
+    }
+    if (thought.isUndefined() || json.size() > 1) {  // an answer that is still written has a thought and no figures
+        message.figures = figuresFrom(json);
+    }
+}
+
 QJsonObject toJson(const Sampling& s) {
     // A float's shortest decimal form: 0.7, not 0.699999988.
     const auto shortest = [](float value) { return QString::number(value, 'g', 7).toDouble(); };
-    return {{QStringLiteral("temperature"), shortest(s.sampler.temperature)},
-            {QStringLiteral("top_k"), s.sampler.top_k},
-            {QStringLiteral("top_p"), shortest(s.sampler.top_p)},
-            {QStringLiteral("min_p"), shortest(s.sampler.min_p)},
-            {QStringLiteral("repeat_penalty"), shortest(s.sampler.repeat_penalty)},
-            {QStringLiteral("repeat_window"), s.sampler.repeat_window},
-            {QStringLiteral("seed"), QString::number(s.sampler.seed)},
-            {QStringLiteral("max_tokens"), s.maxTokens},
-            {QStringLiteral("beam_width"), s.beamWidth}};
+    QJsonObject json = {{QStringLiteral("temperature"), shortest(s.sampler.temperature)},
+                        {QStringLiteral("top_k"), s.sampler.top_k},
+                        {QStringLiteral("top_p"), shortest(s.sampler.top_p)},
+                        {QStringLiteral("min_p"), shortest(s.sampler.min_p)},
+                        {QStringLiteral("repeat_penalty"), shortest(s.sampler.repeat_penalty)},
+                        {QStringLiteral("repeat_window"), s.sampler.repeat_window},
+                        {QStringLiteral("seed"), QString::number(s.sampler.seed)},
+                        {QStringLiteral("max_tokens"), s.maxTokens},
+                        {QStringLiteral("beam_width"), s.beamWidth}};
+    if (!s.thinking.isEmpty()) {
+        json[QStringLiteral("thinking")] = s.thinking;
+    }
+    return json;
 }
 
 Sampling samplingFrom(const QJsonObject& json, QString* complaint) {
@@ -102,6 +139,12 @@ Sampling samplingFrom(const QJsonObject& json, QString* complaint) {
     take("repeat_window", s.sampler.repeat_window, 0, 4096);
     take("max_tokens", s.maxTokens, 0, 1'000'000);
     take("beam_width", s.beamWidth, 1, engine::kLargestBeamWidth);
+    const QJsonValue thinking = json[QLatin1String("thinking")];
+    if (thinking.isString() && thinking.toString().size() <= kLongestChoice) {
+        s.thinking = thinking.toString();
+    } else if (!thinking.isUndefined()) {
+        complain("thinking");
+    }
     const QJsonValue seed = json[QLatin1String("seed")];
     if (!seed.isUndefined()) {
         bool ok = false;

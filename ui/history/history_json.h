@@ -22,8 +22,17 @@ std::optional<Message::State> messageState(const QString& name);
 QJsonObject toJson(const AnswerFigures& figures);
 AnswerFigures figuresFrom(const QJsonObject& json);  // what is not a number is 0
 
-// {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed", "max_tokens", "beam_width"}:
-// numbers, but the seed, which takes all 64 bits, a text of decimal digits.
+// {"text", "open", "tokens", "seconds"}; open: 1 where the answer ends within the thought.
+QJsonObject toJson(const Thought& thought);
+Thought thoughtFrom(const QJsonObject& json);  // what is of another type is as if it were missing
+
+// The figures of a message, with its thought as "thought": a column of the database. Empty: it has neither.
+QJsonObject figuresColumn(const Message& message);
+void readFiguresColumn(const QJsonObject& json, Message& message);
+
+// {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed", "max_tokens", "beam_width",
+// "thinking"}: numbers, but the seed, which takes all 64 bits, a text of decimal digits, and thinking, a text, which is
+// there only where something was chosen.
 QJsonObject toJson(const Sampling& sampling);
 // What is missing or out of range becomes the default's; `complaint`, if given, gets the first such field that is
 // there.

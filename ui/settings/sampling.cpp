@@ -1,5 +1,7 @@
 #include "ui/settings/sampling.h"
 
+#include <utility>
+
 #include <QCoreApplication>
 #include <QSettings>
 
@@ -25,6 +27,23 @@ T bounded(const QVariant& stored, T fallback, T low, T high) {
 
 Sampling defaultSampling() {
     return {};
+}
+
+QString thinkingText(const QString& choice) {
+    if (choice.isEmpty()) {
+        return SamplingText::tr("As the model does");
+    }
+    const std::pair<const char*, QString> known[] = {{"off", SamplingText::tr("Off")},
+                                                     {"on", SamplingText::tr("On")},
+                                                     {"low", SamplingText::tr("Low")},
+                                                     {"medium", SamplingText::tr("Medium")},
+                                                     {"high", SamplingText::tr("High")}};
+    for (const auto& [name, text] : known) {
+        if (choice == QLatin1String(name)) {
+            return text;
+        }
+    }
+    return choice;
 }
 
 QList<SamplingPreset> samplingPresets() {
@@ -62,6 +81,7 @@ Sampling readSampling(QSettings& settings) {
     s.maxTokens = bounded(settings.value(QStringLiteral("maxTokens")), fallback.maxTokens, 0, 1'000'000);
     s.beamWidth =
         bounded(settings.value(QStringLiteral("beamWidth")), fallback.beamWidth, 1, engine::kLargestBeamWidth);
+    s.thinking = settings.value(QStringLiteral("thinking")).toString().left(64);
     settings.endGroup();
     return s;
 }
@@ -77,6 +97,7 @@ void writeSampling(QSettings& settings, const Sampling& s) {
     settings.setValue(QStringLiteral("seed"), static_cast<qulonglong>(s.sampler.seed));
     settings.setValue(QStringLiteral("maxTokens"), s.maxTokens);
     settings.setValue(QStringLiteral("beamWidth"), s.beamWidth);
+    settings.setValue(QStringLiteral("thinking"), s.thinking);
     settings.endGroup();
 }
 

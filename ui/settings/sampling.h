@@ -14,6 +14,9 @@ struct Sampling {
     engine::SamplerSettings sampler;
     int maxTokens = 0;  // 0: until the end of the turn or of the context
     int beamWidth = 1;  // above 1: beam search instead of sampling; 1 .. engine::kLargestBeamWidth
+    // One of engine::ModelSummary::thinking_choices; empty, or not offered by the model: as its template does by
+    // itself.
+    QString thinking = {};
 
     bool operator==(const Sampling&) const = default;
 };
@@ -27,6 +30,9 @@ struct SamplingPreset {
 // Precise, Balanced (the default), Creative.
 QList<SamplingPreset> samplingPresets();
 Sampling defaultSampling();
+
+// A choice of thinking as a person reads it: "off" is "Off", none is "As the model does".
+QString thinkingText(const QString& choice);
 
 // Values out of range, e.g. from an edited file, become the default's.
 Sampling readSampling(QSettings& settings);

@@ -1,5 +1,8 @@
 #include "ui/settings/sampling_panel.h"
 
+#include <algorithm>
+
+#include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QLabel>
@@ -51,7 +54,9 @@ SamplingPanel::SamplingPanel(QWidget* parent)
       m_repeatWindow(count(4096, tr("all tokens"))),
       m_seed(new QLineEdit),
       m_maxTokens(count(1'000'000, tr("no limit"))),
-      m_beamWidth(count(engine::kLargestBeamWidth, {})) {
+      m_beamWidth(count(engine::kLargestBeamWidth, {})),
+      m_form(new QFormLayout),
+      m_thinking(new QComboBox) {
     m_beamWidth->setMinimum(1);
     m_beamWidth->setSpecialValueText(tr("1 · no beam search"));
     m_prompt->setPlaceholderText(tr("What every answer of this conversation should heed"));
@@ -62,7 +67,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     m_seed->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{0,19}")), m_seed));
     m_explanation->setWordWrap(true);
     m_explanation->setForegroundRole(QPalette::PlaceholderText);
-    auto* form = new QFormLayout;
+    QFormLayout* form = m_form;
     form->setRowWrapPolicy(QFormLayout::DontWrapRows);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setHorizontalSpacing(14);
@@ -80,6 +85,8 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     row(tr("System prompt"), m_promptPreset, tr("A system prompt to begin with"));
     form->addRow(m_prompt);
     m_prompt->setAccessibleName(tr("System prompt"));
+    row(tr("Thinking"), m_thinking,
+        tr("How much this model thinks before it answers; more takes longer. From the next answer on"));
     row(tr("Preset"), m_preset, tr("A good set of values to begin with"));
     form->addRow(m_explanation);
     row(tr("Temperature"), m_temperature,
@@ -112,6 +119,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 
     QSettings settings;
     setSampling(readSampling(settings));
+    setThinkingChoices({});
 
     connect(resetButton, &QPushButton::clicked, this, &SamplingPanel::reset);
     connectPresets();
@@ -122,6 +130,8 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         connect(box, &QSpinBox::valueChanged, this, &SamplingPanel::edited);
     }
     connect(m_seed, &QLineEdit::textChanged, this, &SamplingPanel::edited);
+    connect(m_thinking, &QComboBox::activated, this,
+            [this](int index) { chooseThinking(m_thinking->itemData(index).toString()); });
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &SamplingPanel::promptEdited);
 }
 
@@ -139,6 +149,7 @@ void SamplingPanel::connectPresets() {
             Sampling chosen = presets[index].sampling;
             chosen.sampler.seed = sampling().sampler.seed;
             chosen.maxTokens = sampling().maxTokens;
+            chosen.thinking = m_thinkingChoice;
             setSampling(chosen);
             edited();
         } else {
@@ -254,6 +265,7 @@ Sampling SamplingPanel::sampling() const {
     s.sampler.seed = m_seed->text().toULongLong();
     s.maxTokens = m_maxTokens->value();
     s.beamWidth = m_beamWidth->value();
+    s.thinking = m_thinkingChoice;
     return s;
 }
 
@@ -268,8 +280,33 @@ void SamplingPanel::setSampling(const Sampling& s) {
     m_seed->setText(s.sampler.seed == 0 ? QString() : QString::number(s.sampler.seed));
     m_maxTokens->setValue(s.maxTokens);
     m_beamWidth->setValue(s.beamWidth);
+    m_thinkingChoice = s.thinking;
     m_filling = false;
+    refreshThinking();
     refreshPreset();
+}
+
+void SamplingPanel::setThinkingChoices(const QStringList& choices) {
+    m_thinkingChoices = choices;
+    m_form->setRowVisible(m_thinking, !choices.isEmpty());
+    refreshThinking();
+}
+
+void SamplingPanel::chooseThinking(const QString& choice) {
+    if (choice != m_thinkingChoice) {
+        m_thinkingChoice = choice;
+        refreshThinking();
+        edited();
+    }
+}
+
+void SamplingPanel::refreshThinking() {
+    m_thinking->clear();
+    m_thinking->addItem(thinkingText({}), QString());
+    for (const QString& choice : m_thinkingChoices) {
+        m_thinking->addItem(thinkingText(choice), choice);
+    }
+    m_thinking->setCurrentIndex(std::max(0, m_thinking->findData(m_thinkingChoice)));
 }
 
 void SamplingPanel::reset() {
@@ -304,6 +341,7 @@ void SamplingPanel::refreshPreset() {
         Sampling preset = presets[i].sampling;
         preset.sampler.seed = now.sampler.seed;
         preset.maxTokens = now.maxTokens;
+        preset.thinking = now.thinking;
         if (preset == now) {
             match = i;
         }

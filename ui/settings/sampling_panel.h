@@ -1,10 +1,13 @@
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
 
 #include "ui/settings/presets.h"
 
+class QComboBox;
 class QDoubleSpinBox;
+class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
@@ -24,6 +27,12 @@ class SamplingPanel : public QWidget {
 
     Sampling sampling() const;
     void setSampling(const Sampling& sampling);
+    // What the open model's chat template lets one choose of its thinking; none: nothing is offered, and what was
+    // chosen for another model is kept.
+    void setThinkingChoices(const QStringList& choices);
+    const QStringList& thinkingChoices() const { return m_thinkingChoices; }
+    void chooseThinking(const QString& choice);  // as the person does
+    QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
     PresetBar& samplingPresetBar() const { return *m_preset; }
@@ -42,6 +51,7 @@ class SamplingPanel : public QWidget {
     void connectPresets();
     void edited();
     void promptEdited();
+    void refreshThinking();
     void refreshPreset();
     void refreshPromptPreset();
     qsizetype promptPresetOf(const QString& prompt) const;  // -1: none
@@ -61,6 +71,10 @@ class SamplingPanel : public QWidget {
     QLineEdit* m_seed;
     QSpinBox* m_maxTokens;
     QSpinBox* m_beamWidth;
+    QFormLayout* m_form;
+    QComboBox* m_thinking;
+    QStringList m_thinkingChoices;
+    QString m_thinkingChoice;
     QList<SamplingPreset> m_ownPresets;
     QList<SystemPromptPreset> m_ownPrompts;
     bool m_filling = false;

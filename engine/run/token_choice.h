@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/indices.h"
+
+namespace offstage::engine {
+
+constexpr int kMostAlternatives = 20;
+
+// A token and what the model gave it: ln of the softmax over all logits as the model
+// computed them, before temperature, penalties and filters.
+struct TokenProbability {
+    TokenId token = -1;
+    double log_probability = 0;  // 0 or less; -infinity: never
+    // The bytes that the token adds to a text already begun, which need not be whole
+    // characters; of control tokens their name in the vocabulary ("</s>").
+    std::string bytes = {};
+    bool is_control = false;
+
+    bool operator==(const TokenProbability&) const = default;
+};
+
+// One position of a text: the token that stands there and those that the model would have
+// preferred.
+struct TokenChoice {
+    TokenProbability chosen;
+    std::vector<TokenProbability> alternatives;  // the most probable, best first; the chosen one may be among them
+
+    bool operator==(const TokenChoice&) const = default;
+};
+
+// ln of the softmax's value for `token`: double throughout, the largest logit subtracted.
+// Logits that are not a number count for nothing; beside logits of +infinity the others
+// do, and those share the probability.
+double log_probability(std::span<const float> logits, TokenId token);
+
+// The chosen token and the n_alternatives (0 .. kMostAlternatives, not more than there
+// are) most probable ones, of equals the smaller id first, without their bytes. logits:
+// (vocab_size). Reads the logits twice, sorts nothing but what it returns.
+TokenChoice choice_of(std::span<const float> logits, TokenId token, int n_alternatives);
+
+}  // namespace offstage::engine

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/text/template_ast.h"
+
+namespace offstage::engine::jinja {
+
+// What a template mentions, whether or not a rendering gets there.
+struct Survey {
+    std::set<std::string, std::less<>> variables;  // names that are read: enable_thinking
+    std::set<std::string, std::less<>>
+        fields;                      // attributes and text constants: message.thinking, "thinking" in message
+    std::vector<std::string> texts;  // written as they are, and text constants of expressions
+};
+Survey survey(const Block& block);
+
+}  // namespace offstage::engine::jinja

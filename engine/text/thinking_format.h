@@ -1,0 +1,65 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/indices.h"
+#include "engine/text/chat_template.h"
+
+namespace offstage::engine {
+
+class Tokenizer;
+
+// A text that begins or ends a part of a reply.
+struct ThoughtMarker {
+    std::string text;
+    TokenId token = -1;  // the special token that it is; -1: it is written in several tokens
+};
+
+// How a model marks, in its replies, what it thinks before it answers.
+struct ThinkingFormat {
+    enum class Kind {
+        kNone,     // the model marks nothing: all of a reply is the answer
+        kTags,     // open [channel] thought close answer: <think>...</think>, <|channel>thought ... <channel|>
+        kHarmony,  // messages: open CHANNEL message text close start ROLE open CHANNEL message text
+    };
+    Kind kind = Kind::kNone;
+    ThoughtMarker open, close;     // kHarmony: <|channel|>, <|end|>
+    std::string channel;           // kTags: the word behind `open`, no part of the thought; empty: none
+    ThoughtMarker start, message;  // kHarmony: <|start|>, <|message|>
+
+    bool any() const { return kind != Kind::kNone; }
+};
+
+// Found where the chat template writes or looks for the markers; for harmony and channels they must also be special
+// tokens. A template that names none has none, whatever tokens there are.
+ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& tokenizer);
+
+// What a template lets one choose of its model's thinking.
+struct ThinkingChoice {
+    std::string name;  // "off", "on", "low", "medium", "high"
+    std::vector<TemplateVariable> variables;
+
+    bool operator==(const ThinkingChoice&) const = default;
+};
+// Those whose variables the template reads, and by which its prompts differ; empty: there is nothing to choose.
+std::vector<ThinkingChoice> find_thinking_choices(const ChatTemplate& chat, const ChatTemplate::Tokens& tokens);
+
+// Where a rendered prompt leaves off.
+enum class PromptEnd {
+    kReply,         // the model begins its reply
+    kInThought,     // the template has written the beginning of a thought
+    kAfterThought,  // ... and its end: the model is not to think
+};
+PromptEnd end_of_prompt(const ThinkingFormat& format, const Tokenizer& tokenizer, std::span<const TokenId> prompt);
+
+// What stands behind such a prompt when `begun`, an assistant's message, is gone on with: thought and text with the
+// markers around them. A marker is one token where it is a special token.
+struct ReplyPart {
+    std::string text;     // plain text ...
+    TokenId marker = -1;  // ... or, if not -1, this token
+};
+std::vector<ReplyPart> begun_reply(const ThinkingFormat& format, const ChatMessage& begun, PromptEnd end);
+
+}  // namespace offstage::engine

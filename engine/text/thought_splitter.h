@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "engine/text/thinking_format.h"
+#include "engine/text/utf8.h"
+
+namespace offstage::engine {
+
+// Whether a text that comes in pieces is inside Markdown's code: a fence of ``` or ~~~, or between backticks.
+class CodeTracker {
+  public:
+    void push(char c);
+    bool in_fence() const;
+    bool in_code() const;
+    bool at_line_start() const;  // only white space so far
+
+  private:
+    static constexpr std::size_t kKeptLine = 64;
+
+    std::size_t marks_at_line_start() const;
+
+    std::string line_;  // its beginning
+    bool line_is_longer_ = false;
+    std::size_t fence_ = 0;  // marks that began the open one; 0: none
+    char fence_mark_ = 0;
+    std::size_t run_ = 0;     // backticks that the text ends with as yet
+    std::size_t inline_ = 0;  // backticks that began code within a paragraph; 0: none
+};
+
+// Splits a reply, token by token while it is made, into the thought and the answer. Special tokens are known by their
+// ids, markers of several tokens by their text. A thought begins where nothing but white space stands before it on
+// its line, and never inside code; white space around a thought is left out. What is given out is whole UTF-8
+// characters, and what has been given out stays. One thread.
+class ThoughtSplitter {
+  public:
+    // The format must outlive this object. `in_thought`: the prompt has begun one.
+    explicit ThoughtSplitter(const ThinkingFormat& format, bool in_thought = false);
+
+    struct Piece {
+        std::string thought, answer;
+    };
+    // The reply so far, which is gone on with: nothing of it is given out again. Once, before anything else.
+    void resume(const ChatMessage& begun);
+    // `bytes`: what the token adds to the text.
+    Piece push(TokenId token, std::string_view bytes);
+    // What was held back. Where a thought never ended, but its end stands in a fence of code that never ended either,
+    // thought() and answer() are parted there: the fence is what was wrong.
+    Piece finish();
+
+    bool in_thought() const { return in_thought_; }
+    // As resume() after what was pushed: it is no part of thought() and answer().
+    void forget_text();
+    // All that was given out, without what resume() got.
+    const std::string& thought() const { return thought_; }
+    const std::string& answer() const { return answer_; }
+
+  private:
+    void take(std::string_view text);
+    bool take_marker(TokenId token);
+    bool take_harmony_marker(TokenId token);
+    void scan(bool at_end);
+    bool may_begin() const { return code_.at_line_start() && !code_.in_code(); }
+    bool may_end() const { return !code_.in_fence() && (code_.at_line_start() || !code_.in_code()); }
+    void begin_thought();
+    void end_thought();
+    void put(std::string_view text);
+    void put(char c);
+    void put_thought(char c);
+    void put_answer(char c);
+    void take_header(char c);
+
+    const ThinkingFormat& format_;
+    Utf8Stream stream_;
+    CodeTracker code_;
+    bool in_thought_ = false;
+    bool had_thought_ = false;
+    bool thought_begun_ = false;  // it has a character, or is gone on with
+    bool answer_begun_ = false;
+    std::string pending_;  // may be the beginning of a marker
+    std::string space_;    // white space that counts only where something follows
+    bool in_header_ = false;
+    std::string header_;                           // kHarmony: behind <|channel|>; kTags: the channel's word
+    std::size_t end_in_code_ = std::string::npos;  // in thought_: an end of a thought that was not taken for one
+    std::string thought_, answer_;
+    Piece piece_;  // of this push
+};
+
+}  // namespace offstage::engine

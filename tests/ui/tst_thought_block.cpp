@@ -1,0 +1,206 @@
+// What a model thinks before it answers, in the window: folded above the answer, live, kept, exported, chosen.
+#include <QComboBox>
+#include <QMenu>
+#include <QScrollBar>
+#include <QTemporaryDir>
+#include <QToolButton>
+
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/message_widget.h"
+#include "ui/chat/thought_block.h"
+#include "ui/history/conversation_files.h"
+#include "ui/settings/sampling_panel.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+test::Script thinkingScript() {
+    test::Script script;
+    script.thought = "The person says hello.\n\nI answer:\n\n- in a friendly way,\n- in one sentence.";
+    script.thinkingChoices = {"off", "on"};
+    return script;
+}
+
+}  // namespace
+
+class TestThoughtBlock : public QObject {
+    Q_OBJECT
+
+    static MessageWidget* widgetOf(const test::WindowFixture& f, MessageId id) {
+        return f.window->page().view().messageWidget(id);
+    }
+    static ThoughtBlock* blockOf(const test::WindowFixture& f) {
+        const MessageWidget* widget = widgetOf(f, f.last().id);
+        return widget ? widget->thought() : nullptr;
+    }
+    static void answer(test::WindowFixture& f) {
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_VERIFY(blockOf(f) != nullptr);
+    }
+
+  private Q_SLOTS:
+    void cleanup() { QSettings().clear(); }
+
+    void aThought_isFoldedAboveItsAnswer() {
+        test::WindowFixture f(thinkingScript());
+        answer(f);
+        const Message message = f.last();
+        QCOMPARE(message.thought.text, QString::fromStdString(thinkingScript().thought));
+        QVERIFY(!message.thought.isOpen);
+        QCOMPARE(message.text, QString::fromStdString(thinkingScript().answer));
+        QCOMPARE(message.thought.tokens, qint64{19});
+        ThoughtBlock* block = blockOf(f);
+        QVERIFY2(block->header().text().startsWith(QStringLiteral("Thought")), qPrintable(block->header().text()));
+        QVERIFY(block->header().text().endsWith(QStringLiteral("19 tokens")));
+        QCOMPARE(block->header().accessibleName(), block->header().text());
+        QVERIFY(!block->body());
+        const MessageBody& text = widgetOf(f, message.id)->body();
+        QVERIFY(block->geometry().bottom() < text.y());
+    }
+
+    void clickAndKeyboard_unfoldAndFold() {
+        test::WindowFixture f(thinkingScript());
+        answer(f);
+        ThoughtBlock* block = blockOf(f);
+        const int folded = block->height();
+        const int headerAt = block->header().mapTo(f.window.get(), QPoint()).y();
+        QTest::mouseClick(&block->header(), Qt::LeftButton);
+        QVERIFY(block->body());
+        QCOMPARE(block->body()->source(), f.last().thought.text);
+        QTRY_VERIFY(block->height() > folded);
+        QCOMPARE(block->header().mapTo(f.window.get(), QPoint()).y(), headerAt);  // nothing moves under the pointer
+        // Picking words is for texts whose tokens are kept.
+        block->body()->setFocus();
+        QTest::keyClick(block->body(), Qt::Key_Right, Qt::AltModifier);
+        QVERIFY(!f.window->selection().token());
+        block->header().setFocus();
+        QTest::keyClick(&block->header(), Qt::Key_Space);
+        QVERIFY(!block->body());
+        QTRY_COMPARE(block->height(), folded);
+        QTest::keyClick(&block->header(), Qt::Key_Space);
+        QVERIFY(block->body());
+        // Unfolded it stays, also when its widget goes and comes.
+        f.window->chat().openConversation(f.window->chat().current());
+        QTRY_VERIFY(blockOf(f) && blockOf(f) != block && blockOf(f)->isUnfolded());
+        test::picture(*f.window, QStringLiteral("thought"), {560, 1280}, 800);
+    }
+
+    void whileItThinks_itSaysSo_andIsContinuedAfterStop() {
+        test::Script script = thinkingScript();
+        script.tokensPerSecond = 100;
+        script.thought = std::string(4000, 'x');
+        test::WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_VERIFY(blockOf(f) && blockOf(f)->header().text().startsWith(QStringLiteral("Thinking…")));
+        QTRY_VERIFY(f.last().thought.tokens > 3);
+        QTRY_VERIFY(blockOf(f)->header().text().contains(QStringLiteral(" tokens")));
+        QVERIFY(f.last().thought.isOpen);
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
+        QVERIFY(f.last().thought.isOpen);
+        QVERIFY(!f.last().thought.text.isEmpty());
+        QVERIFY(f.last().text.isEmpty());
+        QTRY_VERIFY(blockOf(f)->header().text().startsWith(QStringLiteral("Thought")));
+        // It goes on within the thought.
+        const QString before = f.last().thought.text;
+        QVERIFY(f.window->chat().canContinue(f.last().id));
+        script.tokensPerSecond = 0;
+        script.thought = "and so on";
+        f.stage->setScript(script);
+        QToolButton* more = nullptr;
+        for (QToolButton* button : widgetOf(f, f.last().id)->findChildren<QToolButton*>()) {
+            more = button->accessibleName().startsWith(QStringLiteral("Continue")) ? button : more;
+        }
+        QVERIFY(more && more->isVisible());
+        QTest::mouseClick(more, Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const engine::GenerationRequest request = f.stage->requests().back();
+        QVERIFY(request.continue_last);
+        QVERIFY(request.messages.back().thought_is_open);
+        QCOMPARE(QString::fromStdString(request.messages.back().thought), before);
+        QCOMPARE(f.last().thought.text, before + QStringLiteral("and so on"));
+        QCOMPARE(f.last().text, QString::fromStdString(script.answer));
+        QVERIFY(!f.last().thought.isOpen);
+        // The next prompt's history has it as a thought, not as text.
+        f.ask(QStringLiteral("Again"));
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{3});
+        const std::vector<engine::ChatMessage> asked = f.stage->requests().back().messages;
+        QCOMPARE(asked.size(), std::size_t{3});
+        QCOMPARE(QString::fromStdString(asked[1].content), QString::fromStdString(script.answer));
+        QVERIFY(!asked[1].thought.empty());
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
+    void thoughts_areKept_andExported() {
+        const QTemporaryDir folder;
+        Message before;
+        StoredConversation stored;
+        {
+            test::WindowFixture f(thinkingScript(), {}, folder.path());
+            answer(f);
+            before = f.last();
+            stored = *f.window->history().stored(f.window->chat().current());
+        }
+        QCOMPARE(stored.messages.last().thought, before.thought);
+        test::WindowFixture f(thinkingScript(), {}, folder.path());
+        QCOMPARE(f.window->history().conversations().size(), 1);
+        QVERIFY(f.window->chat().openConversation(f.window->history().conversations().first().id));
+        QCOMPARE(f.last().thought, before.thought);
+        QVERIFY(f.last().figures.has_value());
+        QCOMPARE(f.last().figures->tokensOut, before.figures->tokensOut);
+
+        const QByteArray json = conversationsToJson({stored});
+        const ImportedConversations read = conversationsFromJson(json, QStringLiteral("file"));
+        QCOMPARE(read.error, QString());
+        QCOMPARE(read.conversations.first().messages.last().thought, before.thought);
+        QByteArray broken = json;
+        broken.replace("\"open\": 0", "\"open\": \"no\"");
+        QVERIFY(conversationsFromJson(broken, QStringLiteral("file")).error.contains(QStringLiteral("thought.open")));
+        const QString markdown = conversationToMarkdown(stored);
+        QVERIFY2(markdown.contains(QStringLiteral("> The person says hello.\n> \n> I answer:")), qPrintable(markdown));
+        QVERIFY(markdown.contains(QStringLiteral("\n\nHello! This is")));
+    }
+
+    void choices_areOffered_andTravelWithTheRequest() {
+        test::WindowFixture f(thinkingScript());
+        QToolButton& button = f.window->page().input().thinkingButton();
+        QVERIFY(!button.isVisible());
+        f.openAndWait();
+        QTRY_VERIFY(button.isVisible());
+        QCOMPARE(button.menu()->actions().size(), 3);
+        button.menu()->actions()[1]->trigger();
+        QCOMPARE(button.text(), QStringLiteral("Thinking: Off"));
+        QCOMPARE(f.window->samplingPanel().thinkingBox().currentText(), QStringLiteral("Off"));
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().back().thinking, std::string("off"));
+        QVERIFY(f.last().thought.isEmpty());
+        QVERIFY(!blockOf(f));
+        // In the panel, by keyboard.
+        f.window->showPanel(QStringLiteral("sampling"));
+        QComboBox& box = f.window->samplingPanel().thinkingBox();
+        QVERIFY(box.isVisibleTo(&f.window->samplingPanel()));
+        box.setFocus();
+        QTest::keyClick(&box, Qt::Key_Down);
+        QCOMPARE(f.window->chat().sampling().thinking, QStringLiteral("on"));
+        QCOMPARE(button.text(), QStringLiteral("Thinking: On"));
+        // A model that offers nothing: nothing is asked for, and what was chosen is kept.
+        f.stage->setScript({});
+        f.openAndWait(QStringLiteral("/models/other"));
+        QTRY_VERIFY(!button.isVisible());
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().back().thinking, std::string());
+        QCOMPARE(f.window->chat().sampling().thinking, QStringLiteral("on"));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestThoughtBlock)
+#include "tst_thought_block.moc"

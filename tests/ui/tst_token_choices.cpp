@@ -1,0 +1,327 @@
+// How probable an answer's tokens were, in the window: at the pointer, by keyboard, under the text, and branches from
+// what could have stood there.
+#include <algorithm>
+#include <cmath>
+
+#include <QContextMenuEvent>
+#include <QFileInfo>
+#include <QMenu>
+
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/message_widget.h"
+#include "ui/chat/token_choices.h"
+#include "ui/chat/token_choices_view.h"
+#include "ui/settings/sampling_panel.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+StreamedText pieceOf(const QStringList& texts, engine::TokenId first = 0) {
+    StreamedText piece;
+    for (const QString& text : texts) {
+        piece.text += text;
+        const int end = static_cast<int>(piece.text.size());
+        piece.marks.append({end, 0});
+        engine::TokenChoice choice;
+        choice.chosen = {first++, -0.1, text.toStdString(), false};
+        choice.alternatives = {choice.chosen, {900, -3.0, " other", false}, {901, -4.0, "\xC3", false}};
+        piece.choices.push_back({end, false, choice});
+    }
+    return piece;
+}
+
+QAction* actionNamed(const QMenu& menu, const QString& begin) {
+    for (QAction* action : menu.actions()) {
+        if (QString(action->text()).remove(u'&').startsWith(begin)) {
+            return action;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+class TestTokenChoices : public QObject {
+    Q_OBJECT
+
+    static QAction* action(const test::WindowFixture& f, const QString& name) {
+        for (QAction* one : f.window->findChildren<QAction*>()) {
+            if (QString(one->text()).remove(u'&') == name) {
+                return one;
+            }
+        }
+        return nullptr;
+    }
+    static MessageBody& bodyOf(const test::WindowFixture& f, MessageId id) {
+        return f.window->page().view().messageWidget(id)->body();
+    }
+    static void answer(test::WindowFixture& f) {
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_VERIFY(f.window->page().view().messageWidget(f.last().id) != nullptr);
+        QTRY_VERIFY(!bodyOf(f, f.last().id).rectOfSource(0).isEmpty());
+    }
+    // The centre of the character that shows this place of the source.
+    static void point(MessageBody& body, int source) { QTest::mouseMove(&body, body.rectOfSource(source).center()); }
+
+  private Q_SLOTS:
+    void cleanup() { QSettings().clear(); }
+
+    void store_keepsWholeAnswers_withinItsBound() {
+        TokenChoices choices(6);
+        choices.add(1, 0, pieceOf({QStringLiteral("One"), QStringLiteral(" two")}));
+        choices.add(1, 7, pieceOf({QStringLiteral(" three")}, 2));
+        QCOMPARE(choices.count(1), 3);
+        QCOMPARE(choices.indexAt(1, 0), 0);
+        QCOMPARE(choices.indexAt(1, 6), 1);
+        QCOMPARE(choices.indexAt(1, 12), 2);
+        QCOMPARE(choices.indexAt(1, 13), -1);
+        QCOMPARE(choices.indexAt(2, 0), -1);
+        // One that had begun before choices were asked for, and one that stopped coming with them, are not kept.
+        choices.add(2, 5, pieceOf({QStringLiteral("x")}));
+        QCOMPARE(choices.count(2), 0);
+        StreamedText bare = pieceOf({QStringLiteral("y")});
+        choices.add(3, 0, bare);
+        bare.choices.clear();
+        choices.add(3, 1, bare);
+        QCOMPARE(choices.count(3), 0);
+        // The oldest goes, whole.
+        choices.add(4, 0,
+                    pieceOf({QStringLiteral("a"), QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("d")}));
+        QCOMPARE(choices.count(1), 0);
+        QCOMPARE(choices.count(4), 4);
+        QCOMPARE(choices.size(), std::size_t{4});
+        choices.add(4, 4, pieceOf({QStringLiteral("e"), QStringLiteral("f"), QStringLiteral("g")}));
+        QCOMPARE(choices.count(4), 0);  // longer than the bound: nothing of it
+        QCOMPARE(choices.size(), std::size_t{0});
+    }
+
+    void store_knowsBranches() {
+        TokenChoices choices;
+        choices.add(1, 0, pieceOf({QStringLiteral("One"), QStringLiteral(" two"), QStringLiteral(" three")}));
+        QVERIFY(!choices.beginningWith(1, 1, 1));  // the token itself
+        QVERIFY(!choices.beginningWith(1, 1, 77));
+        QVERIFY(!choices.beginningWith(1, 9, 900));
+        const auto beginning = choices.beginningWith(1, 1, 900);
+        QVERIFY(beginning);
+        QCOMPARE(beginning->ids, (std::vector<engine::TokenId>{0, 900}));
+        QCOMPARE(beginning->rivalText, QStringLiteral(" other"));
+        QCOMPARE(choices.beginningWith(1, 0, 900)->rivalText, QStringLiteral("other"));  // nobody typed the blank
+        QCOMPARE(choices.beginningWith(1, 1, 901)->rivalText, QString());                // half a character
+        choices.addBranch(2, 1, 1, 900);
+        QCOMPARE(choices.count(2), 2);
+        QCOMPARE(choices.indexAt(2, 4), 1);
+        choices.add(2, 9, pieceOf({QStringLiteral(" more")}, 50));
+        QCOMPARE(choices.beginningWith(2, 2, 900)->ids, (std::vector<engine::TokenId>{0, 900, 900}));
+        // What was there before is a rival now.
+        QCOMPARE(choices.beginningWith(2, 1, 1)->rivalText, QStringLiteral(" two"));
+        // A character of two tokens: both are it.
+        StreamedText piece = pieceOf({QString(), QStringLiteral("é"), QStringLiteral("!")});
+        choices.add(5, 0, piece);
+        QCOMPARE(choices.token(5, 0)->end, 1);
+        QCOMPARE(choices.indexAt(5, 0), 0);
+        QCOMPARE(choices.indexAt(5, 1), 2);
+    }
+
+    void texts_areVisible() {
+        QCOMPARE(visibleText({1, 0, " the\n", false}), QStringLiteral("␣the⏎"));
+        QCOMPARE(visibleText({1, 0, "\xE4\xBD", false}), QStringLiteral("0xe4 0xbd"));
+        QCOMPARE(visibleText({1, 0, "</s>", true}), QStringLiteral("</s>"));
+        QCOMPARE(probabilityText(0.9312), QStringLiteral("93.1 %"));
+        QCOMPARE(probabilityText(1), QStringLiteral("100 %"));
+        QCOMPARE(probabilityText(0.0004), QStringLiteral("< 0.1 %"));
+        QCOMPARE(TokenChoicesView::surpriseLevel(0.9), 0);
+        QCOMPARE(TokenChoicesView::surpriseLevel(0.4), 1);
+        QCOMPARE(TokenChoicesView::surpriseLevel(0.001), 4);
+    }
+
+    void offByDefault_nothingIsAskedForNorShown() {
+        test::WindowFixture f;
+        f.openAndWait();
+        answer(f);
+        QCOMPARE(f.stage->requests().back().n_alternatives, -1);
+        point(bodyOf(f, f.last().id), 2);
+        QVERIFY(!f.window->tokenChoicesView().tip().isVisible());
+        QCOMPARE(f.window->tokenChoices().size(), std::size_t{0});
+    }
+
+    void pointerAndKeyboard_showTheToken() {
+        test::WindowFixture f;
+        f.openAndWait();
+        action(f, QStringLiteral("Token probabilities"))->trigger();
+        answer(f);
+        QCOMPARE(f.stage->requests().back().n_alternatives, TokenChoices::kAlternatives);
+        MessageBody& body = bodyOf(f, f.last().id);
+        TokenChoicesTip& tip = f.window->tokenChoicesView().tip();
+        point(body, 1);
+        QTRY_VERIFY(tip.isVisible());
+        QCOMPARE(tip.rows().size(), 6);
+        QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
+        QCOMPARE(tip.rows()[1], QStringLiteral("␣rival0 5.0 %"));
+        QVERIFY(tip.accessibleDescription().startsWith(QStringLiteral("Hell 90.0 %")));
+        // The token that stands under the pointer, up to its last pixel.
+        const QRect last = body.rectOfSource(3);
+        QTest::mouseMove(&body, QPoint(last.right() - 1, last.center().y()));
+        QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
+        QTest::mouseMove(&body, QPoint(last.right() + 3, last.center().y()));
+        QCOMPARE(tip.rows()[0], QStringLiteral("o!␣T 40.0 %"));
+        QTest::mouseMove(&body, QPoint(body.width() - 2, last.center().y()));  // beside the text
+        QVERIFY(!tip.isVisible());
+        // By keyboard the word that is picked.
+        body.setFocus();
+        QTest::keyClick(&body, Qt::Key_Right, Qt::AltModifier);
+        QTRY_VERIFY(tip.isVisible());
+        QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
+        f.window->page().input().setFocus();
+        QVERIFY(!tip.isVisible());
+        // The choice is kept.
+        QVERIFY(QSettings().value(QStringLiteral("view/tokenProbabilities")).toBool());
+        action(f, QStringLiteral("Token probabilities"))->trigger();
+        point(body, 2);
+        QVERIFY(!tip.isVisible());
+    }
+
+    void aRival_isABranch() {
+        test::WindowFixture f;
+        f.openAndWait();
+        action(f, QStringLiteral("Token probabilities"))->trigger();
+        answer(f);
+        const Message before = f.last();
+        MessageBody& body = bodyOf(f, before.id);
+        body.setFocus();
+        const QPoint at = body.rectOfSource(6).center();
+        QContextMenuEvent event(QContextMenuEvent::Mouse, at, body.mapToGlobal(at));
+        QCoreApplication::sendEvent(&body, &event);
+        auto* menu = body.findChild<QMenu*>();
+        QVERIFY(menu);
+        QAction* instead = actionNamed(*menu, QStringLiteral("Instead of “o!␣T” go on with"));
+        QVERIFY(instead && instead->isEnabled());
+        QCOMPARE(instead->menu()->actions().size(), 4);  // of five rivals one ends the turn
+        QAction* rival = actionNamed(*instead->menu(), QStringLiteral("“␣rival1”"));
+        QVERIFY(rival);
+        rival->trigger();
+        menu->close();
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{2});
+        const engine::GenerationRequest request = f.stage->requests().back();
+        QCOMPARE(request.reply_begin, (std::vector<engine::TokenId>{0, 3001}));
+        QVERIFY(!request.continue_last);
+        QCOMPARE(request.messages.size(), std::size_t{1});
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const Message branch = f.last();
+        QVERIFY(branch.id != before.id);
+        QCOMPARE(branch.branches, 2);
+        QCOMPARE(branch.text, QStringLiteral("Hell rival1") + before.text);
+        // From the branch another one.
+        QCOMPARE(f.window->tokenChoices().count(branch.id), 2 + f.window->tokenChoices().count(before.id));
+        QCOMPARE(f.window->tokenChoices().beginningWith(branch.id, 2, 3000)->ids,
+                 (std::vector<engine::TokenId>{0, 3001, 3000}));
+    }
+
+    void surprise_isMarkedByChoice() {
+        test::WindowFixture f;
+        f.openAndWait();
+        QAction* surprise = action(f, QStringLiteral("Surprise under the text"));
+        surprise->trigger();
+        answer(f);
+        MessageBody& body = bodyOf(f, f.last().id);
+        QTRY_VERIFY(!body.marks(TextMark::Surprise4).isEmpty());
+        QCOMPARE(body.marks(TextMark::Surprise1).first(), (QPair<int, int>{4, 8}));
+        QCOMPARE(body.marks(TextMark::Surprise2).first(), (QPair<int, int>{8, 12}));
+        QCOMPARE(body.marks(TextMark::Surprise4).first(), (QPair<int, int>{16, 20}));
+        action(f, QStringLiteral("Token probabilities"))->trigger();
+        point(body, 6);
+        QTRY_VERIFY(f.window->tokenChoicesView().tip().isVisible());
+        test::picture(*f.window, QStringLiteral("surprise"), {560, 1280}, 800);
+        test::picture(f.window->tokenChoicesView().tip(), QStringLiteral("tip"),
+                      {f.window->tokenChoicesView().tip().sizeHint().width()},
+                      f.window->tokenChoicesView().tip().sizeHint().height());
+        surprise->trigger();
+        QVERIFY(body.marks(TextMark::Surprise1).isEmpty());
+        QVERIFY(body.marks(TextMark::Surprise4).isEmpty());
+    }
+
+    // The demo model: real tokens, real probabilities, and a branch that the KV cache has the beginning of.
+    void realModel_branchesFromARival() {
+        const QString demo = test::demoModel();
+        if (!QFileInfo(demo).isDir()) {
+            QSKIP("the demo model is not a folder here");
+        }
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        MainWindow window([] { return engine::Session::create(); }, options);
+        window.show();
+        for (QAction* one : window.findChildren<QAction*>()) {
+            if (QString(one->text()).remove(u'&') == QStringLiteral("Token probabilities")) {
+                one->setChecked(true);
+            }
+        }
+        Sampling sampling;
+        sampling.sampler.temperature = 0;
+        sampling.maxTokens = 12;
+        window.samplingPanel().setSampling(sampling);
+        window.chat().setSampling(sampling);
+        engine::LoadRequest load;
+        load.model = demo.toStdString();
+        load.compute = engine::ComputeMode::kF32;
+        window.engine().openModel(load);
+        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
+        QVERIFY(window.sendPrompt(QStringLiteral("What is 3 plus 4?")));
+        const auto last = [&] { return window.conversation().messages().last(); };
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        const Message before = last();
+        TokenChoices& choices = window.tokenChoices();
+        QCOMPARE(choices.count(before.id), static_cast<int>(before.figures->tokensOut));
+        // Greedy: each token is the most probable one, and all together are at most certain.
+        for (int i = 0; i < choices.count(before.id); ++i) {
+            const ChosenToken& token = *choices.token(before.id, i);
+            double sum = token.probability();
+            for (const engine::TokenProbability& rival : token.rivals()) {
+                QVERIFY(std::exp(rival.log_probability) <= token.probability() + 1e-9);
+                sum += std::exp(rival.log_probability);
+            }
+            QVERIFY2(sum > 0 && sum < 1 + 1e-6, qPrintable(QString::number(sum)));
+        }
+        // The ranges are the text.
+        QString text;
+        for (int i = 0; i < choices.count(before.id); ++i) {
+            text += before.text.mid(choices.token(before.id, i)->begin,
+                                    choices.token(before.id, i)->end - choices.token(before.id, i)->begin);
+        }
+        QCOMPARE(text, before.text);
+        const int index = 2;
+        const auto rivals = choices.token(before.id, index)->rivals();
+        const auto rival = std::find_if(rivals.begin(), rivals.end(), [](const auto& one) { return !one.is_control; });
+        QVERIFY(rival != rivals.end());
+        const auto beginning = choices.beginningWith(before.id, index, rival->token);
+        Q_EMIT window.tokenChoicesView().rivalChosen(before.id, index, rival->token);
+        QTRY_VERIFY_WITH_TIMEOUT(last().id != before.id && last().figures.has_value(), 60'000);
+        const Message branch = last();
+        QVERIFY2(
+            branch.text.startsWith(before.text.left(choices.token(before.id, index)->begin) + beginning->rivalText),
+            qPrintable(branch.text));
+        QVERIFY(branch.text != before.text);
+        QVERIFY(branch.figures->tokensReused >= before.figures->tokensIn);  // the KV cache has the beginning
+        QCOMPARE(choices.count(branch.id), static_cast<int>(branch.figures->tokensOut));
+        QCOMPARE(branch.branches, 2);
+    }
+
+    void thoughtsTokens_countForBranches() {
+        test::Script script;
+        script.thought = "Think first";
+        test::WindowFixture f(script);
+        f.openAndWait();
+        action(f, QStringLiteral("Token probabilities"))->trigger();
+        answer(f);
+        const MessageId id = f.last().id;
+        QCOMPARE(f.window->tokenChoices().indexAt(id, 0), 3);  // after three tokens of the thought
+        QCOMPARE(f.window->tokenChoices().beginningWith(id, 3, 3000)->ids,
+                 (std::vector<engine::TokenId>{0, 1, 2, 3000}));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestTokenChoices)
+#include "tst_token_choices.moc"
