@@ -237,7 +237,7 @@ std::vector<GenerationRequest> prompts_of(const Fields& fields) {
     return prompts;
 }
 
-constexpr std::int64_t kMostTokens = 100'000'000;
+constexpr std::int64_t kMostAnswerTokens = 100'000'000;
 
 }  // namespace
 
@@ -256,7 +256,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     answer.messages = messages_of(fields);
     answer.sampler = sampler_of(fields);
     const char* limit = fields.find("max_completion_tokens") != nullptr ? "max_completion_tokens" : "max_tokens";
-    answer.max_tokens = static_cast<int>(fields.integer(limit, 1, kMostTokens, 0));
+    answer.max_tokens = static_cast<int>(fields.integer(limit, 1, kMostAnswerTokens, 0));
     const bool wanted = fields.boolean("logprobs", false);
     const std::int64_t alternatives = fields.integer("top_logprobs", 0, kMostAlternatives, 0);
     if (alternatives > 0 && !wanted) {
@@ -278,7 +278,7 @@ ApiRequest parse_completion_request(std::string_view body) {
     }
     request.prompts = prompts_of(fields);
     const SamplerSettings sampler = sampler_of(fields);
-    const auto max_tokens = static_cast<int>(fields.integer("max_tokens", 0, kMostTokens, 16));
+    const auto max_tokens = static_cast<int>(fields.integer("max_tokens", 0, kMostAnswerTokens, 16));
     const bool wanted = fields.find("logprobs") != nullptr;
     const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
     for (GenerationRequest& prompt : request.prompts) {
