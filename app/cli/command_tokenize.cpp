@@ -7,7 +7,9 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
+#include "engine/text/chat_template.h"
 #include "engine/text/json_part.h"
+#include "engine/text/tokenizer.h"
 
 namespace offstage::cli {
 namespace {

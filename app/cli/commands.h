@@ -142,6 +142,14 @@ struct FinderOptions {
     bool json = false;
 };
 
+struct ServeOptions {
+    ModelOptions model;
+    std::string listen = "127.0.0.1:8080";
+    std::string token_file;            // empty: a token of this start alone
+    std::vector<std::string> origins;  // of web pages that may use the server
+    std::int64_t queue = 16;           // requests that may wait
+};
+
 // perplexity and quantize-report.
 struct PerplexityOptions {
     ModelOptions model;
@@ -168,6 +176,7 @@ int run_activations(const ActivationOptions& options);
 int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
 int run_models(const FinderOptions& options);
+int run_serve(const ServeOptions& options);
 
 // "a,b": a and b; an empty list is one empty name.
 std::vector<std::string_view> split_list(std::string_view list);

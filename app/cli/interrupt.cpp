@@ -21,6 +21,13 @@ void catch_interrupts(bool once) {
     sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: a waiting read() returns
 }
 
+void catch_terminations() {
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
 bool is_interrupted() {
     return interrupted != 0;
 }

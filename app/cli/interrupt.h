@@ -8,6 +8,9 @@ namespace offstage::cli {
 // Ctrl+C as a request. After catch_interrupts() it no longer ends the program but is kept until it is cleared; a read()
 // that waits returns with EINTR. `once`: the second Ctrl+C ends the program, as it does without this.
 void catch_interrupts(bool once);
+// The same of the request to end that the system or `kill` sends (SIGTERM); the second one
+// ends the program.
+void catch_terminations();
 bool is_interrupted();
 void clear_interrupt();
 

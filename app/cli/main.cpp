@@ -17,6 +17,7 @@
 #include "engine/error.h"
 #include "engine/eval/activations.h"
 #include "engine/formats.h"
+#include "engine/serve/access.h"
 
 namespace {
 
@@ -32,6 +33,7 @@ using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
 using offstage::cli::ReplayOptions;
+using offstage::cli::ServeOptions;
 using offstage::cli::TokenizeOptions;
 
 constexpr const char* kModelHelp =
@@ -111,6 +113,14 @@ void add_quant_option(CLI::App& command, ModelOptions& options) {
         .add_option("--quant", options.quant,
                     "Weights in fewer bits: experts=" + formats + ", dense=16|8|4, or both, separated by a comma")
         ->check(check_quant);
+}
+
+std::string check_listen(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_listen_address(text); });
+}
+
+std::string check_origin(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_origin(text); });
 }
 
 std::string check_kv_type(const std::string& name) {
@@ -307,6 +317,34 @@ int run(int argc, char** argv) {
     add_paced_option(*command, chat.model);
     add_compute_options(*command, chat.model);
     command->callback([&] { status = offstage::cli::run_chat(chat); });
+
+    ServeOptions serve;
+    command = app.add_subcommand(
+        "serve", "Answer other programs of this computer over HTTP, by a part of OpenAI's API, until Ctrl+C");
+    add_model_option(*command, serve.model);
+    command
+        ->add_option("--listen", serve.listen,
+                     "ADDRESS:PORT, numeric; other addresses than 127.0.0.1 and [::1] can be reached from other "
+                     "computers")
+        ->check(check_listen)
+        ->capture_default_str();
+    command->add_option("--token-file", serve.token_file,
+                        "File with the token that every request must bring; made with a new one where there is none. "
+                        "Unless given: a new token for each start, printed");
+    command
+        ->add_option("--allow-origin", serve.origins,
+                     "Web pages of this origin, like http://localhost:3000, may use the server too; may be given more "
+                     "than once. Unless given: none")
+        ->check(check_origin);
+    command->add_option("--queue", serve.queue, "Requests that may wait while one is answered; further ones get 503")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
+    add_context_option(*command, serve.model, kModelContext);
+    add_expert_options(*command, serve.model);
+    add_device_options(*command, serve.model);
+    add_paced_option(*command, serve.model);
+    add_compute_options(*command, serve.model);
+    command->callback([&] { status = offstage::cli::run_serve(serve); });
 
     LogitsOptions logits;
     command = app.add_subcommand("logits", "The model's raw output for given tokens (needs no tokenizer)");

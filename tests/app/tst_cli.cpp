@@ -41,6 +41,9 @@ class TestCli : public QObject {
         row("missing model", "generate --prompt x", 2);
         row("missing prompt", "generate --model x", 2);
         row("unknown compute", "logits --model x --tokens 1 --compute f64", 2);
+        row("a server of nothing", "serve", 2);
+        row("a server by name", "serve --model x --listen example.org:80", 2);
+        row("a server for all pages", "serve --model x --allow-origin *", 2);
         row("no repeats", "bench --model x --repeat 0", 2);
         row("negative tokens", "generate --model x --prompt y --max-tokens -3", 2);
     }

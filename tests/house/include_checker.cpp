@@ -164,6 +164,7 @@ constexpr FolderRule kEngineFolders[] = {
     {"dispatch", " telemetry device model quant plan experts"},
     {"run", " files telemetry text device model quant plan experts dispatch"},
     {"cluster", " files device model quant plan experts dispatch run"},
+    {"serve", " text run"},
     {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
 };
 
@@ -208,6 +209,11 @@ bool matches(const std::string& text, const char* pattern) {
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
+// Who may start the local server: the command that is asked to. Everything else listens to
+// nothing.
+constexpr const char* kServer = "engine/serve/(local|http)_server\\.h";
+constexpr const char* kMayListen = "engine/serve/.*|app/cli/command_serve\\.cpp|tests/engine/.*";
+
 // What the window may know of the engine: the session façade, value types, and what is
 // worked out from such values without a session (does it fit, what if, other cache
 // policies, percentiles), the networks that forecasts know, which models lie on this
@@ -233,10 +239,12 @@ constexpr LibraryRule kLibraryRules[] = {
     {"(.*/)?(QtCharts|QtDataVisualization|QtGraphs|QtNetworkAuth|QtVirtualKeyboard|QtQuick3D|QtLottie)(/.*)?"
      "|Q[A-Za-z]*(Chart|LineSeries|BarSeries|BarSet|PieSeries|ValueAxis)[A-Za-z]*|(.*/)?qcustomplot\\.h|Q3D.*",
      "", "its licence is the GPL, and Offstage's is the Apache licence"},
+    {"httplib\\.h", "engine/serve/http_server\\.cpp",
+     "only engine/serve/http_server.cpp listens, and nothing connects"},
     {"(QtNetwork/"
      ")?Q(NetworkAccessManager|NetworkRequest|NetworkReply|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"
      "QtNetwork|QtWeb.*|curl/.*|sys/socket\\.h|netinet/.*|arpa/.*|netdb\\.h|(boost/)?asio.*",
-     "", "Offstage opens no connections"},
+     "tests/engine/loopback_client\\.h", "Offstage opens no connections"},
 };
 
 std::optional<std::string> broken_rule(const fs::path& root, const std::string& file, const Include& include) {
@@ -255,6 +263,9 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
         const std::string rule = std::string(kFloors[from]) + " includes nothing of " + std::string(kFloors[*to]);
         if (*to > from) return rule;
         if ((kFloors[from] == "ui" || kFloors[from] == "app") && kFloors[*to] == "kernels") return rule;
+        if (matches(target, kServer) && !matches(file, kMayListen)) {
+            return "only app/cli/command_serve.cpp starts a server";
+        }
         if (kFloors[from] == "engine" && kFloors[*to] == "engine") return broken_folder_rule(file, target);
         if (kFloors[from] == "ui" && kFloors[*to] == "engine" && !matches(target, kEngineForUi)) {
             return "ui includes of the engine only the session façade and value types";

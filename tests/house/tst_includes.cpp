@@ -127,6 +127,22 @@ void TestIncludes::invented_breachIsFound_data() {
                                       << "#include <QNetworkAccessManager>";
     QTest::newRow("a socket") << "engine/a.cpp"
                               << "#include <sys/socket.h>";
+    QTest::newRow("a socket beside the server") << "engine/serve/local_server.cpp"
+                                                << "#include <sys/socket.h>";
+    QTest::newRow("a socket in a test") << "tests/engine/tst_a.cpp"
+                                        << "#include <netinet/in.h>";
+    QTest::newRow("HTTP beside the server") << "engine/serve/local_server.cpp"
+                                            << "#include <httplib.h>";
+    QTest::newRow("HTTP in the window") << "ui/a.cpp"
+                                        << "#include <httplib.h>";
+    QTest::newRow("the window that listens") << "ui/a.cpp"
+                                             << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("another command that listens") << "app/cli/command_chat.cpp"
+                                                  << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("another command with sockets") << "app/cli/command_chat.cpp"
+                                                  << "#include \"engine/serve/http_server.h\"";
+    QTest::newRow("the engine that listens") << "engine/run/a.cpp"
+                                             << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("a device file") << "kernels/cuda/a.cu"
                                    << "#include \"engine/error.h\"";
     QTest::newRow("a device header") << "kernels/cuda/a.cuh"
@@ -174,6 +190,14 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                   << "#include <immintrin.h>";
     QTest::newRow("CUDA at home") << "kernels/cuda/a.cu"
                                   << "#include <cuda_runtime.h>";
+    QTest::newRow("the server's sockets") << "engine/serve/http_server.cpp"
+                                          << "#include <httplib.h>";
+    QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"
+                                              << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("its options are checked") << "app/cli/main.cpp"
+                                             << "#include \"engine/serve/access.h\"";
+    QTest::newRow("a test's sockets") << "tests/engine/loopback_client.h"
+                                      << "#include <sys/socket.h>";
     QTest::newRow("in a comment") << "kernels/a.cpp"
                                   << "/*\n#include \"engine/error.h\"\n*/ // #include \"ui/a.h\"";
     QTest::newRow("in a string") << "kernels/a.cpp"

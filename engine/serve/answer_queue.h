@@ -1,0 +1,73 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "engine/run/session.h"
+
+namespace offstage::engine {
+
+// Work for the engine from any number of threads, done one after another by one thread:
+// the one that drives the Session. The server puts work in; whoever has the session takes
+// it out with run_next() - the command line in a loop, a window between its own answers.
+class AnswerQueue {
+  public:
+    // Runs on the engine's thread. Must not throw; must end soon after `stop` is requested.
+    using Work = std::function<void(Session& session, const std::stop_token& stop)>;
+
+    // A place in the queue. Any thread.
+    class Ticket {
+      public:
+        // The work is not begun, or its stop token is set. More than once does nothing.
+        void cancel() { stop_.request_stop(); }
+        bool is_cancelled() const { return stop_.stop_requested(); }
+
+      private:
+        friend class AnswerQueue;
+        explicit Ticket(Work work) : work_(std::move(work)) {}
+
+        std::stop_source stop_;
+        Work work_;
+    };
+
+    // most_waiting: work that waits while other work is done.
+    explicit AnswerQueue(std::size_t most_waiting) : most_waiting_(most_waiting) {}
+
+    // ---- any thread
+    // nullptr: the queue is full, or closed.
+    std::shared_ptr<Ticket> submit(Work work);
+    // From now on nothing is taken; what waits is dropped, what is being done is cancelled.
+    void close();
+    // Waiting, cancelled work not counted, and whether one is being done.
+    std::size_t n_waiting() const;
+    bool is_running() const;
+    std::size_t most_waiting() const { return most_waiting_; }
+    // Called by submit(), on its thread, after each piece of work that was taken. Set
+    // before the first.
+    void set_on_submit(std::function<void()> call) { on_submit_ = std::move(call); }
+
+    // ---- the engine's thread
+    // Does the oldest work that waits. False: none does. `stop` cancels it.
+    bool run_next(Session& session, const std::stop_token& stop);
+    // Waits for work. False: `stop` is requested, or the queue is closed.
+    bool wait(const std::stop_token& stop);
+
+  private:
+    // Without what was cancelled while it waited.
+    void drop_cancelled();
+
+    const std::size_t most_waiting_;
+    std::function<void()> on_submit_;
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::deque<std::shared_ptr<Ticket>> waiting_;
+    std::shared_ptr<Ticket> running_;
+    bool closed_ = false;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,134 @@
+#include "engine/serve/answer_work.h"
+
+#include <deque>
+#include <utility>
+
+#include "engine/serve/stop_texts.h"
+
+namespace offstage::engine {
+namespace {
+
+// The text of one answer while it comes: held back where it could be a stop text, with the
+// tokens that belong to what is let through.
+class CutAnswer {
+  public:
+    CutAnswer(std::size_t choice, const std::vector<std::string>& stops) : choice_(choice), stops_(stops) {}
+
+    AnswerPiece push(const TextDelta& delta) {
+        if (delta.choice.has_value()) waiting_.push_back({n_text_, *delta.choice});
+        n_text_ += delta.text.size();
+        return piece(stops_.push(delta.text));
+    }
+    AnswerPiece finish() { return piece(stops_.finish()); }
+    bool found_stop() const { return stops_.found(); }
+
+  private:
+    struct Waiting {
+        std::size_t begin;  // bytes of text before it
+        TokenChoice token;
+    };
+
+    AnswerPiece piece(std::string shown) {
+        AnswerPiece piece;
+        piece.choice = choice_;
+        piece.text = std::move(shown);
+        n_shown_ += piece.text.size();
+        const bool all = n_shown_ == n_text_ && !stops_.found();
+        while (!waiting_.empty() && (all || waiting_.front().begin < n_shown_)) {
+            piece.tokens.push_back(std::move(waiting_.front().token));
+            waiting_.pop_front();
+        }
+        return piece;
+    }
+
+    std::size_t choice_;
+    StopTexts stops_;
+    std::deque<Waiting> waiting_;
+    std::size_t n_text_ = 0, n_shown_ = 0;
+};
+
+std::string finish_reason_of(FinishReason reason, bool found_stop) {
+    const bool cut_short = reason == FinishReason::kMaxTokens || reason == FinishReason::kContextFull;
+    return cut_short && !found_stop ? "length" : "stop";
+}
+
+class OneAnswer {
+  public:
+    OneAnswer(const ApiRequest& request, std::size_t choice, Session& session,
+              const std::function<void(AnswerPiece)>& emit)
+        : request_(request),
+          prompt_(request.prompts[choice]),
+          choice_(choice),
+          session_(session),
+          emit_(emit),
+          cut_(choice, request.stop) {}
+
+    void run(const std::stop_token& stop, AnswerTotals& totals) {
+        std::stop_source end;
+        const std::stop_callback forward(stop, [&] { end.request_stop(); });
+        const auto on_delta = [&](const TextDelta& delta) {
+            if (cut_.found_stop()) return;
+            deliver(cut_.push(delta));
+            if (cut_.found_stop()) end.request_stop();
+        };
+        const GenerationResult result = session_.generate(prompt_, on_delta, end.get_token());
+        totals.prompt_tokens += result.prompt_tokens;
+        totals.reused_tokens += result.reused_tokens;
+        totals.answer_tokens += static_cast<std::int64_t>(result.tokens.size());
+        totals.stopped = result.finish == FinishReason::kStopped && !cut_.found_stop();
+        if (totals.stopped) return;
+        echo(result.prompt_choices);
+        for (AnswerPiece& piece : kept_) emit_(std::move(piece));
+        AnswerPiece last = cut_.finish();
+        last.finish_reason = finish_reason_of(result.finish, cut_.found_stop());
+        emit_(std::move(last));
+    }
+
+  private:
+    void deliver(AnswerPiece piece) {
+        if (piece.text.empty() && piece.tokens.empty()) return;
+        if (request_.echo && prompt_.score_prompt) {  // the scores of the prompt come first
+            kept_.push_back(std::move(piece));
+            return;
+        }
+        echo({});
+        emit_(std::move(piece));
+    }
+    // The prompt's text, once, where it is wanted.
+    void echo(const std::vector<TokenChoice>& tokens) {
+        if (!request_.echo || echoed_) return;
+        echoed_ = true;
+        AnswerPiece piece;
+        piece.choice = choice_;
+        piece.text = prompt_.prompt_ids.empty() ? prompt_.raw_prompt : session_.text_of(prompt_.prompt_ids);
+        piece.tokens = tokens;
+        std::string bytes;
+        for (const TokenChoice& token : tokens) {
+            if (!token.chosen.is_control) bytes += token.chosen.bytes;
+        }
+        piece.dropped_space = bytes.starts_with(' ') && bytes.substr(1) == piece.text;
+        emit_(std::move(piece));
+    }
+
+    const ApiRequest& request_;
+    const GenerationRequest& prompt_;
+    std::size_t choice_;
+    Session& session_;
+    const std::function<void(AnswerPiece)>& emit_;
+    CutAnswer cut_;
+    std::vector<AnswerPiece> kept_;
+    bool echoed_ = false;
+};
+
+}  // namespace
+
+AnswerTotals answer_request(const ApiRequest& request, Session& session, const std::stop_token& stop,
+                            const std::function<void(AnswerPiece)>& emit) {
+    AnswerTotals totals;
+    for (std::size_t i = 0; i < request.prompts.size() && !totals.stopped; ++i) {
+        OneAnswer(request, i, session, emit).run(stop, totals);
+    }
+    return totals;
+}
+
+}  // namespace offstage::engine

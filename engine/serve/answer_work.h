@@ -1,0 +1,44 @@
+#pragma once
+// A request's way through the engine: what is generated, cut at stop texts, in pieces.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/run/session.h"
+#include "engine/serve/api_request.h"
+
+namespace offstage::engine {
+
+// A piece of one of the request's answers, in the order in which they come.
+struct AnswerPiece {
+    std::size_t choice = 0;  // which of ApiRequest::prompts it answers
+    std::string text;        // whole characters; may be empty
+    // Where log probabilities are wanted: the tokens whose text begins in what came up to
+    // here and not in earlier pieces. The text that a stop text cut off has none.
+    std::vector<TokenChoice> tokens;
+    // The text begins without the space that the first token's bytes begin with.
+    bool dropped_space = false;
+    // Of the last piece of an answer: "stop" (its own end, or a stop text) or "length"
+    // (max_tokens, or the context is full).
+    std::string finish_reason = {};
+};
+
+struct AnswerTotals {
+    std::int64_t prompt_tokens = 0;
+    std::int64_t reused_tokens = 0;  // of these, found in the KV cache
+    std::int64_t answer_tokens = 0;
+    bool stopped = false;  // by `stop`: the answers are not whole
+};
+
+// Answers the prompts one after another. The engine's thread; `emit` is called on it. A
+// prompt whose tokens are scored is emitted together with its whole answer. Throws what
+// Session::generate() throws.
+AnswerTotals answer_request(const ApiRequest& request, Session& session, const std::stop_token& stop,
+                            const std::function<void(AnswerPiece)>& emit);
+
+}  // namespace offstage::engine

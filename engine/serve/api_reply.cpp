@@ -1,0 +1,210 @@
+#include "engine/serve/api_reply.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "engine/text/utf8.h"
+
+namespace offstage::engine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump_line(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// JSON has no infinity; OpenAI's API writes this for a token that the model never chooses.
+double finite(double log_probability) {
+    constexpr double kNever = -9999;
+    return std::max(log_probability, kNever);
+}
+
+// Characters that begin in these bytes.
+std::int64_t n_characters(const std::string& bytes) {
+    return std::count_if(bytes.begin(), bytes.end(),
+                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+Json chat_token(const TokenProbability& token) {
+    Json bytes;  // control tokens have none
+    if (!token.is_control) {
+        bytes = Json::array();
+        for (const char c : token.bytes) bytes.push_back(static_cast<unsigned char>(c));
+    }
+    return {{"token", to_valid_utf8(token.bytes)}, {"logprob", finite(token.log_probability)}, {"bytes", bytes}};
+}
+
+Json chat_choice(const TokenChoice& choice) {
+    Json json = chat_token(choice.chosen);
+    json["top_logprobs"] = Json::array();
+    for (const TokenProbability& token : choice.alternatives) json["top_logprobs"].push_back(chat_token(token));
+    return json;
+}
+
+// The most probable tokens and the chosen one; of two with the same text the better one.
+Json completion_alternatives(const TokenChoice& choice) {
+    Json json = Json::object();
+    const auto add = [&](const TokenProbability& token) {
+        std::string text = token_text(token);
+        if (!json.contains(text)) json[std::move(text)] = finite(token.log_probability);
+    };
+    for (const TokenProbability& token : choice.alternatives) add(token);
+    add(choice.chosen);
+    return json;
+}
+
+// Where both are objects of lists, list by list.
+void append_lists(Json& to, const Json& from) {
+    if (from.is_null()) return;
+    if (to.is_null()) {
+        to = from;
+        return;
+    }
+    for (const auto& [name, list] : from.items()) {
+        for (const Json& entry : list) to[name].push_back(entry);
+    }
+}
+
+Json usage_of(const AnswerTotals& totals) {
+    return {{"prompt_tokens", totals.prompt_tokens},
+            {"completion_tokens", totals.answer_tokens},
+            {"total_tokens", totals.prompt_tokens + totals.answer_tokens},
+            {"prompt_tokens_details", {{"cached_tokens", totals.reused_tokens}}}};
+}
+
+Json finish_reason_json(const std::string& reason) {
+    return reason.empty() ? Json() : Json(reason);
+}
+
+Json model_json(const ModelSummary& model, std::int64_t created) {
+    return {{"id", model.name},
+            {"object", "model"},
+            {"created", created},
+            {"owned_by", "offstage"},
+            {"max_model_len", model.context}};
+}
+
+}  // namespace
+
+std::string token_text(const TokenProbability& token) {
+    if (find_invalid_utf8(token.bytes) == std::string::npos) return token.bytes;
+    std::string text = "bytes:";
+    for (const char c : token.bytes) {
+        std::array<char, 8> code{};
+        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        text += code.data();
+    }
+    return text;
+}
+
+ApiReply::ApiReply(const ApiRequest& request, std::string model, const std::string& id, std::int64_t created)
+    : kind_(request.kind),
+      wants_log_probabilities_(request.wants_log_probabilities()),
+      include_usage_(request.include_usage),
+      model_(std::move(model)),
+      id_((request.kind == ApiRequest::Kind::kChat ? "chatcmpl-" : "cmpl-") + id),
+      created_(created),
+      choices_(request.prompts.size()) {}
+
+Json ApiReply::object(const char* type) const {
+    return {{"id", id_}, {"object", type}, {"created", created_}, {"model", model_}};
+}
+
+Json ApiReply::log_probabilities(const AnswerPiece& piece, Choice& choice) const {
+    if (!wants_log_probabilities_) return {};
+    if (is_chat()) {
+        Json content = Json::array();
+        for (const TokenChoice& token : piece.tokens) content.push_back(chat_choice(token));
+        return {{"content", std::move(content)}};
+    }
+    Json tokens = Json::array(), own = Json::array(), best = Json::array(), offsets = Json::array();
+    if (piece.dropped_space) --choice.offset;
+    for (const TokenChoice& token : piece.tokens) {
+        const bool has_probability = !std::isnan(token.chosen.log_probability);
+        tokens.push_back(token_text(token.chosen));
+        own.push_back(has_probability ? Json(finite(token.chosen.log_probability)) : Json());
+        best.push_back(has_probability ? completion_alternatives(token) : Json());
+        offsets.push_back(std::max<std::int64_t>(0, choice.offset));
+        if (!token.chosen.is_control) choice.offset += n_characters(token.chosen.bytes);
+    }
+    return {{"tokens", std::move(tokens)},
+            {"token_logprobs", std::move(own)},
+            {"top_logprobs", std::move(best)},
+            {"text_offset", std::move(offsets)}};
+}
+
+std::string ApiReply::event(Json choices, Json usage) const {
+    Json chunk = object(is_chat() ? "chat.completion.chunk" : "text_completion");
+    chunk["choices"] = std::move(choices);
+    if (include_usage_) chunk["usage"] = std::move(usage);
+    return "data: " + dump_line(chunk) + "\n\n";
+}
+
+std::string ApiReply::events(const AnswerPiece& piece) {
+    Choice& choice = choices_[piece.choice];
+    const auto chunk = [&](Json delta, Json log_probabilities, Json reason) {
+        Json one = {{"index", piece.choice}};
+        if (is_chat()) {
+            one["delta"] = std::move(delta);
+        } else {
+            one["text"] = std::move(delta);
+        }
+        one["logprobs"] = std::move(log_probabilities);
+        one["finish_reason"] = std::move(reason);
+        return event(Json::array({std::move(one)}), Json());
+    };
+    std::string events;
+    if (is_chat() && !choice.begun) events += chunk({{"role", "assistant"}, {"content", ""}}, Json(), Json());
+    choice.begun = true;
+    if (!piece.text.empty() || !piece.tokens.empty()) {
+        Json delta = is_chat() ? Json{{"content", piece.text}} : Json(piece.text);
+        events += chunk(std::move(delta), log_probabilities(piece, choice), Json());
+    }
+    if (!piece.finish_reason.empty()) {
+        events += chunk(is_chat() ? Json::object() : Json(""), Json(), finish_reason_json(piece.finish_reason));
+    }
+    return events;
+}
+
+std::string ApiReply::last_events(const AnswerTotals& totals) {
+    return (include_usage_ ? event(Json::array(), usage_of(totals)) : std::string()) + "data: [DONE]\n\n";
+}
+
+void ApiReply::add(const AnswerPiece& piece) {
+    Choice& choice = choices_[piece.choice];
+    choice.text += piece.text;
+    append_lists(choice.log_probabilities, log_probabilities(piece, choice));
+    if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
+}
+
+std::string ApiReply::whole(const AnswerTotals& totals) const {
+    Json json = object(is_chat() ? "chat.completion" : "text_completion");
+    json["choices"] = Json::array();
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+        Json one = {{"index", i}};
+        if (is_chat()) {
+            one["message"] = {{"role", "assistant"}, {"content", choices_[i].text}};
+        } else {
+            one["text"] = choices_[i].text;
+        }
+        one["logprobs"] = choices_[i].log_probabilities;
+        one["finish_reason"] = finish_reason_json(choices_[i].finish_reason);
+        json["choices"].push_back(std::move(one));
+    }
+    json["usage"] = usage_of(totals);
+    return dump_line(json);
+}
+
+std::string model_object(const ModelSummary& model, std::int64_t created) {
+    return dump_line(model_json(model, created));
+}
+
+std::string model_list(const ModelSummary& model, std::int64_t created) {
+    return dump_line({{"object", "list"}, {"data", Json::array({model_json(model, created)})}});
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,294 @@
+#include "engine/serve/api_request.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/run/sampler.h"
+#include "engine/serve/api_error.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostPrompts = 1024;
+constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kLongestStop = 1024;  // bytes
+constexpr std::size_t kMostValues = 2'000'000;
+
+[[noreturn]] void refuse_field(const std::string& field, const json& value, const std::string& expected) {
+    throw ApiError(400, "\"" + field + "\" is " + describe(value) + "; expected " + expected + ".", field);
+}
+
+// The fields of a request, null counting as left out.
+class Fields {
+  public:
+    explicit Fields(const json& object) : object_(object) {}
+
+    const json* find(const char* name) const {
+        const auto it = object_.find(name);
+        return it == object_.end() || it->is_null() ? nullptr : &*it;
+    }
+    std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback) const {
+        const json* value = find(name);
+        if (value == nullptr) return fallback;
+        // Larger than int64 is out of every range here.
+        const bool fits =
+            value->is_number_integer() &&
+            (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high));
+        if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
+            refuse_field(name, *value, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+        }
+        return value->get<std::int64_t>();
+    }
+    float number(const char* name, double low, double high, float fallback) const {
+        const json* value = find(name);
+        if (value == nullptr) return fallback;
+        const double given = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
+        if (!(given >= low && given <= high)) {
+            const auto shown = [](double bound) { return json(bound).dump(); };
+            refuse_field(name, *value, "a number from " + shown(low) + " to " + shown(high));
+        }
+        return static_cast<float>(given);
+    }
+    bool boolean(const char* name, bool fallback) const {
+        const json* value = find(name);
+        if (value == nullptr) return fallback;
+        if (!value->is_boolean()) refuse_field(name, *value, "true or false");
+        return value->get<bool>();
+    }
+    std::string text(const char* name) const {
+        const json* value = find(name);
+        if (value == nullptr) return {};
+        if (!value->is_string()) refuse_field(name, *value, "a text");
+        return value->get<std::string>();
+    }
+    // A field that this server does not carry out: only its neutral value is taken.
+    void only(const char* name, const json& neutral, const char* expected) const {
+        const json* value = find(name);
+        if (value != nullptr && *value != neutral) refuse_field(name, *value, expected);
+    }
+    void not_given(const char* name, const char* why) const {
+        const json* value = find(name);
+        if (value == nullptr || value->empty()) return;
+        throw ApiError(400, "\"" + std::string(name) + "\" is given, but " + why + ".", name);
+    }
+
+  private:
+    const json& object_;
+};
+
+json parse_body(std::string_view body) {
+    json object;
+    try {
+        object = parse_json(body, "The request's body", {.max_depth = 32, .max_values = kMostValues});
+    } catch (const Error& error) {
+        throw ApiError(400, error.what());
+    }
+    if (!object.is_object()) throw ApiError(400, "The request's body is " + describe(object) + "; expected an object.");
+    return object;
+}
+
+SamplerSettings sampler_of(const Fields& fields) {
+    SamplerSettings sampler;
+    sampler.temperature = fields.number("temperature", 0, 100, 1);
+    sampler.top_p = fields.number("top_p", 0, 1, 1);
+    sampler.top_k = static_cast<int>(fields.integer("top_k", -1, 1'000'000, 0));
+    sampler.top_k = std::max(0, sampler.top_k);  // -1 is another way to say that it is off
+    sampler.min_p = fields.number("min_p", 0, 1, 0);
+    sampler.repeat_penalty = fields.number("repetition_penalty", 0.01, 100, 1);
+    // The engine draws a seed where it is 0; here 0 is a seed like any other.
+    constexpr std::uint64_t kSeedZero = 0x9E3779B97F4A7C15;
+    constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+    if (fields.find("seed") != nullptr) {
+        const std::int64_t seed = fields.integer("seed", kLowest, std::numeric_limits<std::int64_t>::max(), 0);
+        sampler.seed = seed == 0 ? kSeedZero : static_cast<std::uint64_t>(seed);
+    }
+    if (sampler.top_p == 0) sampler.top_p = std::numeric_limits<float>::min();  // the best token alone
+    try {
+        validate(sampler);
+    } catch (const Error& error) {
+        throw ApiError(400, error.what());
+    }
+    return sampler;
+}
+
+std::vector<std::string> stops_of(const Fields& fields) {
+    const json* value = fields.find("stop");
+    if (value == nullptr) return {};
+    std::vector<std::string> stops;
+    const json list = value->is_string() ? json::array({*value}) : *value;
+    if (!list.is_array() || list.size() > kMostStops) {
+        refuse_field("stop", *value, "a text or a list of at most " + std::to_string(kMostStops));
+    }
+    for (const json& text : list) {
+        if (!text.is_string() || text.get_ref<const std::string&>().empty() ||
+            text.get_ref<const std::string&>().size() > kLongestStop) {
+            refuse_field("stop", text, "texts of 1 to " + std::to_string(kLongestStop) + " bytes");
+        }
+        stops.push_back(text.get<std::string>());
+    }
+    return stops;
+}
+
+// What both endpoints have: everything but the prompt and what is said of log
+// probabilities.
+ApiRequest common_of(const Fields& fields, ApiRequest::Kind kind) {
+    ApiRequest request;
+    request.kind = kind;
+    request.model = fields.text("model");
+    request.stream = fields.boolean("stream", false);
+    if (const json* options = fields.find("stream_options")) {
+        if (!options->is_object()) refuse_field("stream_options", *options, "an object");
+        request.include_usage = Fields(*options).boolean("include_usage", false);
+    }
+    request.stop = stops_of(fields);
+    fields.only("n", 1, "1: this server gives one answer to a request");
+    fields.only("frequency_penalty", 0, "0; this server has repetition_penalty instead");
+    fields.only("presence_penalty", 0, "0; this server has repetition_penalty instead");
+    fields.not_given("logit_bias", "this server changes no token's probability");
+    return request;
+}
+
+std::string content_of(const json& message, const std::string& at) {
+    const auto it = message.find("content");
+    if (it == message.end()) throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
+    if (it->is_string()) return it->get<std::string>();
+    if (!it->is_array()) refuse_field(at + ".content", *it, "a text or a list of parts");
+    std::string text;
+    for (const json& part : *it) {
+        const auto type = part.is_object() ? part.find("type") : part.end();
+        const bool is_text = part.is_object() && type != part.end() && *type == "text" && part.contains("text") &&
+                             part["text"].is_string();
+        if (!is_text) refuse_field(at + ".content", part, "parts of type \"text\"; pictures and sound are not read");
+        text += part["text"].get<std::string>();
+    }
+    return text;
+}
+
+std::vector<ChatMessage> messages_of(const Fields& fields) {
+    const json* list = fields.find("messages");
+    if (list == nullptr) throw ApiError(400, "\"messages\" is missing; expected a list of messages.", "messages");
+    if (!list->is_array() || list->empty()) refuse_field("messages", *list, "a list of at least one message");
+    std::vector<ChatMessage> messages;
+    for (const json& message : *list) {
+        const std::string at = "messages[" + std::to_string(messages.size()) + "]";
+        if (!message.is_object()) refuse_field(at, message, "an object with \"role\" and \"content\"");
+        const auto role = message.find("role");
+        if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
+        ChatMessage turn;
+        if (*role == "system" || *role == "developer") {
+            turn.role = Role::kSystem;
+        } else if (*role == "user") {
+            turn.role = Role::kUser;
+        } else if (*role == "assistant") {
+            turn.role = Role::kAssistant;
+        } else {
+            refuse_field(at + ".role", *role, "system, developer, user or assistant");
+        }
+        turn.content = content_of(message, at);
+        messages.push_back(std::move(turn));
+    }
+    return messages;
+}
+
+std::vector<TokenId> ids_of(const json& list) {
+    std::vector<TokenId> ids;
+    ids.reserve(list.size());
+    for (const json& id : list) {
+        if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
+            id.get<std::int64_t>() > std::numeric_limits<TokenId>::max()) {
+            refuse_field("prompt", id, "token ids");
+        }
+        ids.push_back(id.get<TokenId>());
+    }
+    return ids;
+}
+
+// A text, token ids, or a list of either.
+std::vector<GenerationRequest> prompts_of(const Fields& fields) {
+    const json* prompt = fields.find("prompt");
+    constexpr const char* kExpected = "a text, a list of texts, token ids, or a list of lists of them";
+    if (prompt == nullptr) {
+        throw ApiError(400, std::string("\"prompt\" is missing; expected ") + kExpected + ".", "prompt");
+    }
+    const bool is_ids = prompt->is_array() && !prompt->empty() && prompt->front().is_number();
+    const json list = prompt->is_string() || is_ids ? json::array({*prompt}) : *prompt;
+    if (!list.is_array() || list.empty() || list.size() > kMostPrompts) {
+        refuse_field("prompt", *prompt, std::string(kExpected) + ", at most " + std::to_string(kMostPrompts));
+    }
+    std::vector<GenerationRequest> prompts;
+    for (const json& one : list) {
+        GenerationRequest request;
+        request.raw = true;
+        if (one.is_string()) {
+            request.raw_prompt = one.get<std::string>();
+        } else if (one.is_array() && !one.empty()) {
+            request.prompt_ids = ids_of(one);
+        } else {
+            refuse_field("prompt", one, kExpected);
+        }
+        prompts.push_back(std::move(request));
+    }
+    return prompts;
+}
+
+constexpr std::int64_t kMostAnswerTokens = 100'000'000;
+
+}  // namespace
+
+ApiRequest parse_chat_request(std::string_view body) {
+    const json object = parse_body(body);
+    const Fields fields(object);
+    ApiRequest request = common_of(fields, ApiRequest::Kind::kChat);
+    fields.not_given("tools", "this server calls no tools");
+    fields.not_given("functions", "this server calls no functions");
+    if (const json* format = fields.find("response_format")) {
+        if (!format->is_object() || format->value("type", json()) != "text") {
+            refuse_field("response_format", *format, "{\"type\": \"text\"}: answers are not held to a form");
+        }
+    }
+    GenerationRequest answer;
+    answer.messages = messages_of(fields);
+    answer.sampler = sampler_of(fields);
+    const char* limit = fields.find("max_completion_tokens") != nullptr ? "max_completion_tokens" : "max_tokens";
+    answer.max_tokens = static_cast<int>(fields.integer(limit, 1, kMostAnswerTokens, 0));
+    const bool wanted = fields.boolean("logprobs", false);
+    const std::int64_t alternatives = fields.integer("top_logprobs", 0, kMostAlternatives, 0);
+    if (alternatives > 0 && !wanted) {
+        throw ApiError(400, "\"top_logprobs\" is given without \"logprobs\": true.", "top_logprobs");
+    }
+    if (wanted) answer.n_alternatives = static_cast<int>(alternatives);
+    request.prompts.push_back(std::move(answer));
+    return request;
+}
+
+ApiRequest parse_completion_request(std::string_view body) {
+    const json object = parse_body(body);
+    const Fields fields(object);
+    ApiRequest request = common_of(fields, ApiRequest::Kind::kCompletion);
+    request.echo = fields.boolean("echo", false);
+    fields.only("best_of", 1, "1: this server gives one answer to a request");
+    if (const json* suffix = fields.find("suffix")) {
+        if (*suffix != "") refuse_field("suffix", *suffix, "none: this server only goes on where a text ends");
+    }
+    request.prompts = prompts_of(fields);
+    const SamplerSettings sampler = sampler_of(fields);
+    const auto max_tokens = static_cast<int>(fields.integer("max_tokens", 0, kMostAnswerTokens, 16));
+    const bool wanted = fields.find("logprobs") != nullptr;
+    const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
+    for (GenerationRequest& prompt : request.prompts) {
+        prompt.sampler = sampler;
+        prompt.max_tokens = max_tokens;
+        prompt.prompt_only = max_tokens == 0;
+        if (wanted) prompt.n_alternatives = alternatives;
+        prompt.score_prompt = wanted && request.echo;
+    }
+    return request;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/run/generation.h"
+
+namespace offstage::engine {
+
+// A request to one of the two endpoints that answer, read and checked.
+struct ApiRequest {
+    enum class Kind { kChat, kCompletion };
+
+    Kind kind = Kind::kChat;
+    std::string model;                       // as asked for; empty: not said
+    std::vector<GenerationRequest> prompts;  // one for each choice; a chat has one
+    std::vector<std::string> stop;           // texts that end an answer and are not part of it
+    bool stream = false;
+    bool include_usage = false;  // of a stream: a last piece with the counts of tokens
+    bool echo = false;           // completions: the prompt's text is the beginning of the answer's
+    bool wants_log_probabilities() const { return prompts.front().n_alternatives >= 0; }
+};
+
+// The body of POST /v1/chat/completions and /v1/completions. Fields that would change the
+// answer and are not known here are refused, unless they have the value that changes
+// nothing; other unknown fields are passed over. What is left out has the value that
+// OpenAI's API gives it, but for seeds (a new one each time). Throws ApiError (400).
+ApiRequest parse_chat_request(std::string_view body);
+ApiRequest parse_completion_request(std::string_view body);
+
+}  // namespace offstage::engine

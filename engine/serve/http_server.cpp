@@ -1,0 +1,577 @@
+#include "engine/serve/http_server.h"
+
+// The only file that knows the library, and the only one of the engine that opens sockets.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <httplib.h>
+#include <mutex>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A number that poll() can wait for.
+class EventFile {
+  public:
+    EventFile() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+        if (descriptor_ < 0) {
+            throw Error(ErrorKind::kOutOfMemory, std::string("The system gives no more file descriptors: ") +
+                                                     std::strerror(errno) + "; close other programs.");
+        }
+    }
+    ~EventFile() { ::close(descriptor_); }
+    EventFile(const EventFile&) = delete;
+    EventFile& operator=(const EventFile&) = delete;
+
+    int descriptor() const { return descriptor_; }
+    void set() {
+        const std::uint64_t one = 1;
+        static_cast<void>(!::write(descriptor_, &one, sizeof(one)));  // full: it is set already
+    }
+    void clear() {
+        std::uint64_t n = 0;
+        static_cast<void>(!::read(descriptor_, &n, sizeof(n)));
+    }
+
+  private:
+    int descriptor_;
+};
+
+int milliseconds_until(Clock::time_point deadline) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
+}
+
+// One accepted socket. Reads no more than the limits allow and no longer than they allow;
+// httplib's own reading is bounded in neither way.
+class Connection final : public httplib::Stream, public HttpClient {
+  public:
+    Connection(socket_t socket, const HttpLimits& limits, EventFile& stop)
+        : socket_(socket), limits_(limits), stop_(stop), deadline_(after(limits.head_ms)) {
+        bytes_left_ = limits.head_bytes;
+    }
+
+    // ---- while a request is read
+    enum class Problem { kNone, kHeadTooLarge, kTooSlow };
+    Problem problem() const { return problem_; }
+    bool any_read() const { return any_read_; }
+    // What follows is the body.
+    void end_head() {
+        in_head_ = false;
+        // Lines between chunks come on top.
+        bytes_left_ = 2 * limits_.body_bytes + limits_.head_bytes;
+        deadline_ = after(limits_.body_ms);
+    }
+    HttpRequest& request() { return request_; }
+    int status = 0;         // of the reply; 0: none
+    bool is_whole = false;  // the request was read to its end
+
+    // Nothing more is sent; what the client still sends is thrown away for a while, since
+    // closing with bytes unread would destroy the reply on its way.
+    void linger() {
+        constexpr int kLingerMs = 1000;
+        ::shutdown(socket_, SHUT_WR);
+        const auto end = after(kLingerMs);
+        std::array<char, 65536> discarded;
+        while (Clock::now() < end && wait_for(POLLIN, end)) {
+            if (::recv(socket_, discarded.data(), discarded.size(), MSG_DONTWAIT) <= 0) break;
+        }
+    }
+
+    // ---- Stream
+    bool is_readable() const override { return filled_ > taken_ || poll_now(POLLIN); }
+    bool is_writable() const override { return !broken_ && !server_stops(); }
+    ssize_t read(char* to, std::size_t size) override {
+        if (taken_ == filled_ && !fill()) return -1;
+        const std::size_t n = std::min(size, filled_ - taken_);
+        std::copy_n(buffer_.data() + taken_, n, to);
+        taken_ += n;
+        return static_cast<ssize_t>(n);
+    }
+    ssize_t write(const char* from, std::size_t size) override {
+        if (broken_ || problem_ != Problem::kNone) return -1;
+        while (true) {
+            const ssize_t n = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n >= 0) return n;
+            if (errno == EINTR) continue;
+            if ((errno != EAGAIN && errno != EWOULDBLOCK) || !wait_for(POLLOUT, after(limits_.write_ms))) break;
+        }
+        broken_ = true;
+        return -1;
+    }
+    // The same, whatever the problem was.
+    void write_all(std::string_view text) {
+        problem_ = Problem::kNone;
+        while (!text.empty()) {
+            const ssize_t n = write(text.data(), text.size());
+            if (n <= 0) return;
+            text.remove_prefix(static_cast<std::size_t>(n));
+        }
+    }
+    void get_remote_ip_and_port(std::string&, int&) const override {}  // not asked for
+    void get_local_ip_and_port(std::string&, int&) const override {}
+    socket_t socket() const override { return socket_; }
+
+    // ---- HttpClient
+    std::function<void()> waker() override {
+        if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
+        return [wake = wake_] { wake->set(); };
+    }
+    bool wait() override {
+        if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
+        while (true) {
+            std::array<pollfd, 3> files = {pollfd{wake_->descriptor(), POLLIN, 0},
+                                           pollfd{stop_.descriptor(), POLLIN, 0}, pollfd{socket_, POLLRDHUP, 0}};
+            if (::poll(files.data(), files.size(), -1) < 0) {
+                if (errno == EINTR) continue;
+                return false;
+            }
+            if (files[1].revents != 0 || files[2].revents != 0) return false;
+            if (files[0].revents == 0) continue;
+            wake_->clear();
+            return true;
+        }
+    }
+    bool server_stops() const override {
+        pollfd file{stop_.descriptor(), POLLIN, 0};
+        return ::poll(&file, 1, 0) > 0;
+    }
+
+  private:
+    static Clock::time_point after(int ms) { return Clock::now() + std::chrono::milliseconds(ms); }
+    bool poll_now(short events) const {
+        pollfd file{socket_, events, 0};
+        return ::poll(&file, 1, 0) > 0;
+    }
+    // False: the deadline passed, or the server stops.
+    bool wait_for(short events, Clock::time_point deadline) const {
+        while (true) {
+            std::array<pollfd, 2> files = {pollfd{socket_, events, 0}, pollfd{stop_.descriptor(), POLLIN, 0}};
+            const int n = ::poll(files.data(), files.size(), milliseconds_until(deadline));
+            if (n < 0 && errno == EINTR) continue;
+            return n > 0 && files[1].revents == 0;
+        }
+    }
+    bool fill() {
+        if (problem_ != Problem::kNone) return false;
+        if (bytes_left_ == 0) {
+            problem_ = in_head_ ? Problem::kHeadTooLarge : Problem::kNone;
+            return false;
+        }
+        if (!wait_for(POLLIN, deadline_)) {
+            problem_ = server_stops() ? Problem::kNone : Problem::kTooSlow;
+            return false;
+        }
+        const std::size_t most = std::min(buffer_.size(), bytes_left_);
+        const ssize_t n = ::recv(socket_, buffer_.data(), most, MSG_DONTWAIT);
+        if (n <= 0) return false;
+        any_read_ = true;
+        taken_ = 0;
+        filled_ = static_cast<std::size_t>(n);
+        bytes_left_ -= filled_;
+        return true;
+    }
+
+    socket_t socket_;
+    const HttpLimits& limits_;
+    EventFile& stop_;
+    std::shared_ptr<EventFile> wake_;
+    HttpRequest request_;
+    Clock::time_point deadline_;
+    std::size_t bytes_left_ = 0;
+    bool in_head_ = true, any_read_ = false, broken_ = false;
+    Problem problem_ = Problem::kNone;
+    std::array<char, 16384> buffer_;
+    std::size_t taken_ = 0, filled_ = 0;
+};
+
+// The connection that this thread serves: httplib's callbacks do not say which it is.
+thread_local Connection* serving = nullptr;
+// This thread is the listening one: there are too many connections.
+thread_local bool refusing = false;
+
+// A thread for each connection, up to a number; threads wait for further ones.
+class ConnectionThreads final : public httplib::TaskQueue {
+  public:
+    explicit ConnectionThreads(std::size_t most) : most_(most) {}
+
+    void enqueue(std::function<void()> task) override {
+        if (has_thread()) {
+            {
+                const std::lock_guard lock(mutex_);
+                tasks_.push_back(std::move(task));
+            }
+            changed_.notify_one();
+            return;
+        }
+        refusing = true;
+        task();
+        refusing = false;
+    }
+    void shutdown() override {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        changed_.notify_all();
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+  private:
+    // For one more task; makes one where none waits.
+    bool has_thread() {
+        const std::lock_guard lock(mutex_);
+        if (tasks_.size() < n_idle_) return true;
+        if (threads_.size() == most_) return false;
+        try {
+            threads_.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {
+            return false;
+        }
+        ++n_idle_;
+        return true;
+    }
+    void work() {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
+            if (tasks_.empty()) return;
+            const std::function<void()> task = std::move(tasks_.front());
+            tasks_.pop_front();
+            --n_idle_;
+            lock.unlock();
+            task();
+            lock.lock();
+            ++n_idle_;
+        }
+    }
+
+    const std::size_t most_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> tasks_;
+    std::vector<std::thread> threads_;
+    std::size_t n_idle_ = 0;  // threads that wait, those with a task in tasks_ among them
+    bool ends_ = false;
+};
+
+std::string lower_case(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+}
+
+HttpRequest head_of(const httplib::Request& request) {
+    HttpRequest head;
+    head.method = request.method;
+    head.path = request.path;
+    // httplib puts these beside what the client sent.
+    constexpr std::array<std::string_view, 4> kOwn = {"remote_addr", "remote_port", "local_addr", "local_port"};
+    for (const auto& [name, value] : request.headers) {
+        std::string key = lower_case(name);
+        if (std::find(kOwn.begin(), kOwn.end(), key) == kOwn.end()) head.headers.emplace(std::move(key), value);
+    }
+    return head;
+}
+
+void put(HttpReply reply, httplib::Response& response) {
+    response.status = reply.status;
+    for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+    if (reply.stream) {
+        response.set_chunked_content_provider(
+            reply.content_type, [stream = std::move(reply.stream)](std::size_t, httplib::DataSink& sink) {
+                bool open = true;
+                stream([&](std::string_view piece) {
+                    // An empty piece would end the body.
+                    open = open && (piece.empty() || (sink.write(piece.data(), piece.size()) && sink.is_writable()));
+                    return open;
+                });
+                if (open) sink.done();
+                return open;
+            });
+    } else if (!reply.body.empty()) {
+        response.set_content(reply.body, reply.content_type);
+    }
+}
+
+struct Refusal {
+    int status = 0;
+    std::string sentence;
+};
+
+// What the headers say of the body of a POST request, before it is read.
+std::optional<Refusal> body_problem(const HttpRequest& head, std::size_t most_bytes) {
+    const std::string length = head.header("content-length");
+    const std::string coding = lower_case(head.header("transfer-encoding"));
+    const std::string content = lower_case(head.header("content-encoding"));
+    if (!content.empty() && content != "identity") {
+        return Refusal{415, "The body is compressed (Content-Encoding: " + content + "); send it as it is."};
+    }
+    if (!coding.empty() && coding != "chunked") {
+        return Refusal{400, "Transfer-Encoding is " + coding + "; expected chunked, or none."};
+    }
+    if (!coding.empty() && !length.empty()) {
+        return Refusal{400, "Content-Length and Transfer-Encoding contradict each other; send one of them."};
+    }
+    if (!coding.empty()) return std::nullopt;
+    if (length.empty()) return Refusal{411, "Content-Length is missing; say how long the body is."};
+    std::uint64_t n = 0;
+    const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), n);
+    if (end != length.data() + length.size() || error == std::errc::invalid_argument) {
+        return Refusal{400, "Content-Length is no number."};
+    }
+    if (error != std::errc() || n > most_bytes) {
+        return Refusal{413, "The body has " + length + " bytes; expected at most " + std::to_string(most_bytes) + "."};
+    }
+    return std::nullopt;
+}
+
+// Bound like httplib's, but that no second program can share the port.
+void set_listening_options(socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- addresses
+
+bool ListenAddress::is_loopback() const {
+    return host == "::1" || host.starts_with("127.");
+}
+
+std::string ListenAddress::text() const {
+    const std::string number = std::to_string(port);
+    return host.find(':') == std::string::npos ? host + ":" + number : "[" + host + "]:" + number;
+}
+
+ListenAddress parse_listen_address(const std::string& text) {
+    const auto refuse = [&]() -> Error {
+        return Error(ErrorKind::kInvalidInput, "\"" + text +
+                                                   "\" is no address to listen on; expected a numeric ADDRESS:PORT "
+                                                   "like 127.0.0.1:8080 or [::1]:8080, or a port alone.");
+    };
+    ListenAddress address;
+    const std::size_t colon = text.rfind(':');
+    const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+    if (port.empty() || error != std::errc() || end != port.data() + port.size()) throw refuse();
+    if (colon == std::string::npos) return address;
+    std::string host = text.substr(0, colon);
+    const bool in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    if (in_brackets) host = host.substr(1, host.size() - 2);
+    if (host == "localhost") host = "127.0.0.1";
+    std::array<unsigned char, sizeof(in6_addr)> parsed{};
+    if (inet_pton(in_brackets ? AF_INET6 : AF_INET, host.c_str(), parsed.data()) != 1) throw refuse();
+    std::array<char, INET6_ADDRSTRLEN> shortest{};  // one way to write each address
+    inet_ntop(in_brackets ? AF_INET6 : AF_INET, parsed.data(), shortest.data(), shortest.size());
+    address.host = shortest.data();
+    return address;
+}
+
+std::string HttpRequest::header(std::string_view lower_case_name) const {
+    std::string all;
+    const auto [begin, end] = headers.equal_range(std::string(lower_case_name));
+    for (auto it = begin; it != end; ++it) all += (all.empty() ? "" : ", ") + it->second;
+    return all;
+}
+
+// ---------------------------------------------------------------- the server
+
+class HttpServer::Implementation final : public httplib::Server {
+  public:
+    Implementation(HttpHandler& handler, const HttpLimits& limits) : handler_(handler), limits_(limits) {
+        new_task_queue = [this] { return new ConnectionThreads(limits_.connections); };
+        set_socket_options(set_listening_options);
+        set_tcp_nodelay(true);
+        set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+            return begin(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
+        });
+        Post(".*", [this](const httplib::Request&, httplib::Response& response, const httplib::ContentReader& body) {
+            finish(response, body);
+        });
+        // A client that waits for "100 Continue" is refused before it sends the body.
+        set_expect_100_continue_handler([this](const httplib::Request& request, httplib::Response& response) {
+            return begin(request, response) ? response.status : 100;
+        });
+        set_exception_handler([this](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+            reply(error(500, "Something went wrong inside Offstage."), response);
+        });
+        set_error_handler([this](const httplib::Request&, httplib::Response& response) {
+            if (!response.body.empty() || response.content_provider_) return;
+            // What httplib refuses itself.
+            const bool long_path = response.status == 414;
+            reply(error(response.status, long_path ? "The path is too long." : "The request is no HTTP/1.1."),
+                  response);
+        });
+    }
+    ~Implementation() override { end(); }
+
+    ListenAddress take(const ListenAddress& address) {
+        errno = 0;
+        const int port = address.port != 0
+                             ? (bind_to_port(address.host, address.port, AI_NUMERICHOST) ? address.port : -1)
+                             : bind_to_any_port(address.host, AI_NUMERICHOST);
+        if (port > 0) return {address.host, static_cast<std::uint16_t>(port)};
+        const int code = errno;
+        std::string remedy = "choose another address.";
+        if (code == EADDRINUSE) remedy = "another program listens there; stop it, or choose another port.";
+        if (code == EADDRNOTAVAIL) remedy = "this computer has no such address; choose one that it has.";
+        if (code == EACCES) remedy = "ports below 1024 are the administrator's; choose a larger one.";
+        throw Error(ErrorKind::kInvalidInput, "Offstage cannot listen on " + address.text() + ": " + remedy,
+                    std::strerror(code));
+    }
+
+    void begin_listening() {
+        // Signals are for the threads that know what to do with them.
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        listener_ = std::thread([this] { listen_after_bind(); });
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        while (!is_running()) std::this_thread::yield();  // stop() does nothing before
+    }
+
+    void end() {
+        stop_event_.set();
+        if (listener_.joinable()) {
+            stop();
+            listener_.join();
+        } else if (const socket_t socket = svr_sock_.exchange(INVALID_SOCKET); socket != INVALID_SOCKET) {
+            ::close(socket);  // bound, and never started
+        }
+    }
+
+  private:
+    // One connection, one request.
+    bool process_and_close_socket(socket_t socket) override {
+        Connection connection(socket, limits_, stop_event_);
+        serving = &connection;
+        try {
+            if (refusing) {
+                // No waiting here: only what has come already is thrown away.
+                std::array<char, 65536> discarded;
+                static_cast<void>(!::recv(socket, discarded.data(), discarded.size(), MSG_DONTWAIT));
+                send_refusal(connection, 503, "Too many connections are open; try again.");
+            } else {
+                serve(connection);
+            }
+        } catch (const std::exception&) {  // no memory for it: the client sees a connection that ends
+        }
+        serving = nullptr;
+        ::close(socket);
+        return true;
+    }
+
+    void serve(Connection& connection) {
+        bool closed = false;
+        process_request(connection, true, closed, [](httplib::Request& request) { request.ranges.clear(); });
+        if (connection.problem() == Connection::Problem::kHeadTooLarge) {
+            send_refusal(connection, 431,
+                         "The headers have more than " + std::to_string(limits_.head_bytes) + " bytes.");
+        } else if (connection.problem() == Connection::Problem::kTooSlow) {
+            send_refusal(connection, 408, "The request did not come in time.");
+        } else if (connection.any_read()) {
+            handler_.replied(connection.request().path, connection.status);
+        }
+        if (!connection.is_whole) connection.linger();
+    }
+
+    // Without httplib, which has given up this connection.
+    void send_refusal(Connection& connection, int status, const std::string& sentence) {
+        const HttpReply reply = handler_.error(status, sentence, connection.request());
+        std::string text = "HTTP/1.1 " + std::to_string(status) +
+                           " Refused\r\nConnection: close\r\nContent-Type: " + reply.content_type +
+                           "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n";
+        for (const auto& [name, value] : reply.headers) text += name + ": " + value + "\r\n";
+        connection.write_all(text + "\r\n" + reply.body);
+        handler_.replied(connection.request().path, status);
+    }
+
+    HttpReply error(int status, const std::string& sentence) {
+        return handler_.error(status, sentence, serving->request());
+    }
+
+    void reply(HttpReply reply, httplib::Response& response) {
+        serving->status = reply.status;
+        put(std::move(reply), response);
+    }
+
+    // True: answered. Called twice where the client waits for "100 Continue".
+    bool begin(const httplib::Request& request, httplib::Response& response) {
+        serving->end_head();
+        HttpRequest& head = serving->request() = head_of(request);
+        serving->is_whole = head.method == "GET" || head.method == "HEAD" || head.method == "OPTIONS";
+        if (std::optional<HttpReply> refusal = handler_.refuse(head)) {
+            reply(std::move(*refusal), response);
+            return true;
+        }
+        if (head.method != "POST") {
+            reply(handler_.answer(head, *serving), response);
+            return true;
+        }
+        if (const std::optional<Refusal> problem = body_problem(head, limits_.body_bytes)) {
+            reply(error(problem->status, problem->sentence), response);
+            return true;
+        }
+        return false;
+    }
+
+    void finish(httplib::Response& response, const httplib::ContentReader& read_body) {
+        std::string& body = serving->request().body;
+        bool too_large = false;
+        const bool whole = read_body([&](const char* bytes, std::size_t n) {
+            too_large = body.size() + n > limits_.body_bytes;
+            if (!too_large) body.append(bytes, n);
+            return !too_large;
+        });
+        if (too_large) {
+            reply(
+                error(413, "The body is too large; expected at most " + std::to_string(limits_.body_bytes) + " bytes."),
+                response);
+        } else if (!whole) {
+            reply(error(400, "The body ended before it was whole."), response);
+        } else {
+            serving->is_whole = true;
+            reply(handler_.answer(serving->request(), *serving), response);
+        }
+    }
+
+    HttpHandler& handler_;
+    const HttpLimits limits_;
+    EventFile stop_event_;
+    std::thread listener_;
+};
+
+HttpServer::HttpServer(HttpHandler& handler, const HttpLimits& limits)
+    : implementation_(std::make_unique<Implementation>(handler, limits)) {}
+
+HttpServer::~HttpServer() = default;
+
+ListenAddress HttpServer::bind(const ListenAddress& address) {
+    return implementation_->take(address);
+}
+
+void HttpServer::start() {
+    implementation_->begin_listening();
+}
+
+void HttpServer::stop() {
+    implementation_->end();
+}
+
+}  // namespace offstage::engine

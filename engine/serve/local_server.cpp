@@ -1,0 +1,323 @@
+#include "engine/serve/local_server.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/serve/answer_channel.h"
+#include "engine/serve/api_error.h"
+#include "engine/serve/api_reply.h"
+
+namespace offstage::engine {
+namespace {
+
+struct Endpoint {
+    const char* path;
+    const char* method;
+};
+constexpr std::array<Endpoint, 5> kEndpoints = {Endpoint{"/v1/models", "GET"},
+                                                {"/v1/chat/completions", "POST"},
+                                                {"/v1/completions", "POST"},
+                                                {"/health", "GET"},
+                                                {"/metrics", "GET"}};
+constexpr std::string_view kOneModel = "/v1/models/";
+
+// nullptr: there is no such path.
+const Endpoint* endpoint_of(const std::string& path) {
+    if (path.size() > kOneModel.size() && path.starts_with(kOneModel)) return kEndpoints.data();
+    const auto* const found =
+        std::find_if(kEndpoints.begin(), kEndpoints.end(), [&](const Endpoint& e) { return path == e.path; });
+    return found == kEndpoints.end() ? nullptr : found;
+}
+
+std::int64_t seconds_now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+bool is_json(std::string type) {
+    type = type.substr(0, type.find(';'));
+    std::erase_if(type, [](char c) { return c == ' ' || c == '\t'; });
+    std::transform(type.begin(), type.end(), type.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return type == "application/json";
+}
+
+ApiError api_error_of(const Error& error) {
+    switch (error.kind()) {
+        case ErrorKind::kInvalidInput:
+        case ErrorKind::kUnsupported:
+            return {400, error.what()};
+        case ErrorKind::kOutOfMemory:
+            return {503, error.what()};
+        default:
+            return {500, error.what()};
+    }
+}
+
+// The engine's end of a channel: says that the request was dropped where nothing else was
+// said, as when the queue is closed.
+class ChannelEnd {
+  public:
+    explicit ChannelEnd(std::shared_ptr<AnswerChannel> channel) : channel_(std::move(channel)) {}
+    ~ChannelEnd() { channel_->put(ApiError(503, "The server stopped before the request was answered.")); }
+    ChannelEnd(const ChannelEnd&) = delete;
+    ChannelEnd& operator=(const ChannelEnd&) = delete;
+    AnswerChannel& channel() { return *channel_; }
+
+  private:
+    std::shared_ptr<AnswerChannel> channel_;
+};
+
+// The connection's end: as long as it lives the request is wanted.
+class PendingAnswer {
+  public:
+    PendingAnswer(std::shared_ptr<AnswerChannel> channel, std::shared_ptr<AnswerQueue::Ticket> ticket,
+                  HttpClient& client)
+        : channel_(std::move(channel)), ticket_(std::move(ticket)), client_(client) {}
+    ~PendingAnswer() { ticket_->cancel(); }
+    PendingAnswer(const PendingAnswer&) = delete;
+    PendingAnswer& operator=(const PendingAnswer&) = delete;
+
+    // nullopt: the client left, or the server stops.
+    std::optional<AnswerEvent> next() {
+        while (true) {
+            if (std::optional<AnswerEvent> event = channel_->take()) return event;
+            if (!client_.wait()) return std::nullopt;
+        }
+    }
+
+  private:
+    std::shared_ptr<AnswerChannel> channel_;
+    std::shared_ptr<AnswerQueue::Ticket> ticket_;
+    HttpClient& client_;
+};
+
+// Writes the events of a stream until its end.
+void write_events(AnswerEvent event, PendingAnswer& pending, ApiReply& reply, const HttpReply::Write& write) {
+    while (true) {
+        if (const auto* error = std::get_if<ApiError>(&event)) {
+            write("data: " + error->body() + "\n\n");
+            return;
+        }
+        if (const auto* totals = std::get_if<AnswerTotals>(&event)) {
+            write(reply.last_events(*totals));
+            return;
+        }
+        if (!write(reply.events(std::get<AnswerPiece>(event)))) return;
+        std::optional<AnswerEvent> next = pending.next();
+        if (!next) return;
+        event = std::move(*next);
+    }
+}
+
+HttpReply whole_reply(AnswerEvent event, PendingAnswer& pending, ApiReply& reply) {
+    while (std::holds_alternative<AnswerPiece>(event)) {
+        reply.add(std::get<AnswerPiece>(event));
+        std::optional<AnswerEvent> next = pending.next();
+        if (!next) throw ApiError(503, "The server stopped before the request was answered.");
+        event = std::move(*next);
+    }
+    if (const auto* error = std::get_if<ApiError>(&event)) throw *error;
+    HttpReply http;
+    http.body = reply.whole(std::get<AnswerTotals>(event));
+    return http;
+}
+
+}  // namespace
+
+LocalServer::LocalServer(const LocalServerSettings& settings)
+    : access_(settings.token, settings.listen.is_loopback(), settings.origins),
+      queue_(settings.most_waiting),
+      http_(*this, settings.http) {
+    if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, "The server has no token; expected one.");
+    address_ = http_.bind(settings.listen);
+}
+
+LocalServer::~LocalServer() {
+    stop();
+}
+
+std::string LocalServer::base_url() const {
+    ListenAddress shown = address_;
+    if (shown.host == "0.0.0.0") shown.host = "127.0.0.1";
+    if (shown.host == "::") shown.host = "::1";
+    return "http://" + shown.text() + "/v1";
+}
+
+void LocalServer::start() {
+    http_.start();
+}
+
+void LocalServer::stop() {
+    queue_.close();
+    http_.stop();
+}
+
+void LocalServer::set_model(std::optional<ModelSummary> model) {
+    const std::lock_guard lock(mutex_);
+    model_ = std::move(model);
+    model_since_ = seconds_now();
+}
+
+std::optional<ModelSummary> LocalServer::model() const {
+    const std::lock_guard lock(mutex_);
+    return model_;
+}
+
+ModelSummary LocalServer::require_model() const {
+    std::optional<ModelSummary> loaded = model();
+    if (!loaded) throw ApiError(503, "The model is being loaded; try again.");
+    return std::move(*loaded);
+}
+
+std::int64_t LocalServer::retry_after_s() const {
+    const double s = metrics_.mean_answer_s() * static_cast<double>(queue_.n_waiting() + 1) / 2;
+    return std::clamp<std::int64_t>(std::llround(s), 1, 60);
+}
+
+std::optional<HttpReply> LocalServer::refuse(const HttpRequest& head) {
+    const auto refusal = [&]() -> std::optional<HttpReply> {
+        if (auto reply = access_.refuse_source(head)) return reply;
+        if (auto reply = access_.answer_preflight(head)) return reply;
+        if (auto reply = access_.refuse_token(head)) return reply;
+        const Endpoint* const endpoint = endpoint_of(head.path);
+        if (endpoint == nullptr) {
+            return ApiError(404, "There is nothing at " + in_quotes(head.path) +
+                                     "; expected /v1/models, /v1/chat/completions, /v1/completions, /health or "
+                                     "/metrics.")
+                .reply();
+        }
+        const std::string method = head.method == "HEAD" ? "GET" : head.method;
+        if (method != endpoint->method) {
+            return ApiError(405, std::string(endpoint->path) + " takes " + endpoint->method + " requests alone.")
+                .reply()
+                .with("Allow", endpoint->method);
+        }
+        if (method == "POST" && !is_json(head.header("content-type"))) {
+            return ApiError(415, "Content-Type is " + in_quotes(head.header("content-type")) +
+                                     "; expected application/json.")
+                .reply();
+        }
+        return std::nullopt;
+    }();
+    if (!refusal) return std::nullopt;
+    HttpReply reply = *refusal;
+    access_.add_origin(head, reply);
+    return reply;
+}
+
+HttpReply LocalServer::answer(const HttpRequest& request, HttpClient& client) {
+    HttpReply reply;
+    try {
+        reply = route(request, client);
+    } catch (const ApiError& error) {
+        reply = error.reply();
+        if (error.status() == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
+    } catch (const std::bad_alloc&) {
+        reply = ApiError(503, "There is not enough memory for this request.").reply();
+    }
+    reply.with("Cache-Control", "no-store");
+    access_.add_origin(request, reply);
+    return reply;
+}
+
+HttpReply LocalServer::error(int status, const std::string& sentence, const HttpRequest& head) {
+    HttpReply reply = ApiError(status, sentence).reply();
+    if (status == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
+    access_.add_origin(head, reply);
+    return reply;
+}
+
+void LocalServer::replied(const std::string& path, int status) {
+    const Endpoint* const endpoint = endpoint_of(path);
+    metrics_.count_reply(endpoint != nullptr ? endpoint->path : "other", status);
+}
+
+HttpReply LocalServer::health() const {
+    HttpReply reply;
+    const bool ready = model().has_value();
+    reply.status = ready ? 200 : 503;
+    reply.body = ready ? R"({"status":"ok"})" : R"({"status":"loading"})";
+    return reply;
+}
+
+HttpReply LocalServer::route(const HttpRequest& request, HttpClient& client) {
+    if (request.path == "/v1/chat/completions") return complete(ApiRequest::Kind::kChat, request.body, client);
+    if (request.path == "/v1/completions") return complete(ApiRequest::Kind::kCompletion, request.body, client);
+    if (request.path == "/health") return health();
+    HttpReply reply;
+    if (request.path == "/metrics") {
+        reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        reply.body = metrics_.text(queue_.n_waiting(), queue_.is_running(), queue_.most_waiting());
+        return reply;
+    }
+    const ModelSummary loaded = require_model();
+    if (request.path == "/v1/models") {
+        reply.body = model_list(loaded, model_since_);
+        return reply;
+    }
+    const std::string name = request.path.substr(kOneModel.size());
+    if (name != loaded.name) {
+        throw ApiError(404, "The model " + in_quotes(name) + " is not loaded; expected " + in_quotes(loaded.name) + ".",
+                       "model", "model_not_found");
+    }
+    reply.body = model_object(loaded, model_since_);
+    return reply;
+}
+
+HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client) {
+    const ModelSummary loaded = require_model();
+    const auto request = std::make_shared<const ApiRequest>(
+        kind == ApiRequest::Kind::kChat ? parse_chat_request(body) : parse_completion_request(body));
+    if (!request->model.empty() && request->model != loaded.name) {
+        throw ApiError(
+            404, "The model " + in_quotes(request->model) + " is not loaded; expected " + in_quotes(loaded.name) + ".",
+            "model", "model_not_found");
+    }
+    const auto channel = std::make_shared<AnswerChannel>(client.waker());
+    // The work alone owns its end: where the queue drops it, the channel ends.
+    auto end = std::make_shared<ChannelEnd>(channel);
+    auto ticket = queue_.submit([this, request, end = std::move(end)](Session& session, const std::stop_token& stop) {
+        const auto begin = std::chrono::steady_clock::now();
+        AnswerEvent last = AnswerTotals();
+        try {
+            const auto emit = [&](AnswerPiece piece) { end->channel().put(std::move(piece)); };
+            const AnswerTotals totals = answer_request(*request, session, stop, emit);
+            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+            metrics_.count_answer(totals, seconds.count());
+            if (totals.stopped) return;
+            last = totals;
+        } catch (const Error& error) {
+            last = api_error_of(error);
+        } catch (const std::bad_alloc&) {
+            last = ApiError(503, "There is not enough memory for this request.");
+        } catch (const std::exception& error) {
+            last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
+        }
+        end->channel().put(std::move(last));
+    });
+    if (ticket == nullptr) {
+        throw ApiError(
+            503, "The queue is full: " + std::to_string(queue_.most_waiting()) + " requests wait already; try again.");
+    }
+    const auto pending = std::make_shared<PendingAnswer>(channel, std::move(ticket), client);
+    std::optional<AnswerEvent> first = pending->next();
+    if (!first) throw ApiError(503, "The server stopped before the request was answered.");
+    const auto reply = std::make_shared<ApiReply>(*request, loaded.name, make_token().substr(0, 24), seconds_now());
+    if (!request->stream) return whole_reply(std::move(*first), *pending, *reply);
+    if (const auto* error = std::get_if<ApiError>(&*first)) throw *error;
+    HttpReply http;
+    http.content_type = "text/event-stream";
+    http.stream = [first = std::move(*first), pending, reply](const HttpReply::Write& write) {
+        write_events(first, *pending, *reply, write);
+    };
+    return http;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/run/model_summary.h"
+#include "engine/serve/access.h"
+#include "engine/serve/answer_queue.h"
+#include "engine/serve/api_request.h"
+#include "engine/serve/http_server.h"
+#include "engine/serve/server_metrics.h"
+
+namespace offstage::engine {
+
+struct LocalServerSettings {
+    ListenAddress listen;
+    std::string token;
+    std::vector<std::string> origins;  // as parse_origin() returns them
+    std::size_t most_waiting = 16;     // requests, beside the one that is answered
+    HttpLimits http;
+};
+
+// A model for other programs of this computer, by a part of OpenAI's HTTP API:
+//   GET /v1/models, /v1/models/NAME   POST /v1/chat/completions, /v1/completions
+//   GET /health, /metrics
+// Every request brings the token. Nothing is listened to before the constructor, and
+// nothing after stop().
+//
+// The server has threads of its own and never touches the Session: requests lie in queue()
+// until its owner's run_next() answers them, one after another.
+class LocalServer final : private HttpHandler {
+  public:
+    // Takes the address. Throws Error (kInvalidInput) where it cannot be had.
+    explicit LocalServer(const LocalServerSettings& settings);
+    ~LocalServer() override;  // stops
+    LocalServer(const LocalServer&) = delete;
+    LocalServer& operator=(const LocalServer&) = delete;
+
+    const ListenAddress& address() const { return address_; }
+    // "http://127.0.0.1:8080/v1", as clients are told.
+    std::string base_url() const;
+
+    // From now on requests are read; without a model they are answered 503.
+    void start();
+    // The model that the queue's owner answers with; nullopt: it is being loaded. Any
+    // thread.
+    void set_model(std::optional<ModelSummary> model);
+    // Closes the queue and all connections, and returns when no thread is left. Answers
+    // under way are stopped.
+    void stop();
+
+    AnswerQueue& queue() { return queue_; }
+    const ServerMetrics& metrics() const { return metrics_; }
+
+  private:
+    std::optional<HttpReply> refuse(const HttpRequest& head) override;
+    HttpReply answer(const HttpRequest& request, HttpClient& client) override;
+    HttpReply error(int status, const std::string& sentence, const HttpRequest& head) override;
+    void replied(const std::string& path, int status) override;
+
+    HttpReply route(const HttpRequest& request, HttpClient& client);
+    HttpReply complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client);
+    HttpReply health() const;
+    std::optional<ModelSummary> model() const;
+    ModelSummary require_model() const;  // throws ApiError (503)
+    std::int64_t retry_after_s() const;
+
+    const AccessRules access_;
+    AnswerQueue queue_;
+    ServerMetrics metrics_;
+    mutable std::mutex mutex_;
+    std::optional<ModelSummary> model_;
+    std::int64_t model_since_ = 0;  // seconds since 1970
+    ListenAddress address_;
+    HttpServer http_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+// Finds the first of some texts in an answer that comes in pieces, and lets through only
+// what cannot be the beginning of one of them. One answer, one object.
+class StopTexts {
+  public:
+    // None of them empty; none at all lets everything through.
+    explicit StopTexts(std::vector<std::string> texts) : texts_(std::move(texts)) {}
+
+    // What may be shown now. Nothing more once one was found.
+    std::string push(std::string_view piece);
+    // What was held back and turned out to be no stop text.
+    std::string finish();
+    bool found() const { return found_; }
+
+  private:
+    std::vector<std::string> texts_;
+    std::string held_;
+    bool found_ = false;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,477 @@
+// The local server without sockets: what requests may say, who may ask, stop texts, the queue, and how tokens are
+// written in replies.
+
+#include <sys/stat.h>
+#include <thread>
+
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/serve/access.h"
+#include "engine/serve/answer_queue.h"
+#include "engine/serve/api_error.h"
+#include "engine/serve/api_reply.h"
+#include "engine/serve/api_request.h"
+#include "engine/serve/stop_texts.h"
+#include "tests/engine/gate_session.h"
+
+using namespace offstage::engine;
+using offstage::test::GateSession;
+
+namespace {
+
+HttpRequest head_with(std::initializer_list<std::pair<const std::string, std::string>> headers,
+                      const std::string& method = "GET") {
+    HttpRequest head;
+    head.method = method;
+    head.path = "/v1/models";
+    head.headers = headers;
+    return head;
+}
+
+QString refusal_of(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const ApiError& error) {
+        return QString::number(error.status()) + QLatin1Char(' ') + QString::fromUtf8(error.what());
+    } catch (const Error& error) {
+        return QString::fromUtf8(error.what());
+    }
+    return QStringLiteral("none");
+}
+
+QByteArray header_of(const HttpReply& reply, const std::string& name) {
+    for (const auto& [key, value] : reply.headers) {
+        if (key == name) return QByteArray::fromStdString(value);
+    }
+    return {};
+}
+
+const std::string kToken = "0123456789abcdef0123456789abcdef";
+
+}  // namespace
+
+class TestServeParts : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // ---- requests
+    void chatRequest_isRead() {
+        const ApiRequest request = parse_chat_request(R"({"model": "m", "messages": [
+            {"role": "developer", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "H"},
+            {"type": "text", "text": "i"}]}, {"role": "assistant", "content": "Yes"}], "temperature": 0.5, "top_p": 0.9,
+            "max_completion_tokens": 7, "max_tokens": 99, "stop": "end", "seed": -3, "n": 1, "stream": true,
+            "stream_options": {"include_usage": true}, "logprobs": true, "top_logprobs": 4, "user": "whoever"})");
+        QCOMPARE(request.model, std::string("m"));
+        QVERIFY(request.stream && request.include_usage && !request.echo);
+        QCOMPARE(request.stop, std::vector<std::string>{"end"});
+        QCOMPARE(request.prompts.size(), std::size_t{1});
+        const GenerationRequest& answer = request.prompts[0];
+        QCOMPARE(answer.messages.size(), std::size_t{3});
+        QCOMPARE(answer.messages[0].role, Role::kSystem);
+        QCOMPARE(answer.messages[1].content, std::string("Hi"));
+        QCOMPARE(answer.messages[2].role, Role::kAssistant);
+        QCOMPARE(answer.sampler.temperature, 0.5F);
+        QCOMPARE(answer.sampler.top_p, 0.9F);
+        QCOMPARE(answer.sampler.top_k, 0);
+        QCOMPARE(answer.sampler.seed, static_cast<std::uint64_t>(-3));
+        QCOMPARE(answer.max_tokens, 7);
+        QCOMPARE(answer.n_alternatives, 4);
+    }
+
+    void chatRequest_leftOut_isAsTheApiSays() {
+        const ApiRequest request =
+            parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}], "stop": null})");
+        const GenerationRequest& answer = request.prompts[0];
+        QCOMPARE(answer.sampler.temperature, 1.0F);
+        QCOMPARE(answer.sampler.top_p, 1.0F);
+        QCOMPARE(answer.sampler.seed, std::uint64_t{0});
+        QCOMPARE(answer.max_tokens, 0);
+        QCOMPARE(answer.n_alternatives, -1);
+        QVERIFY(!request.stream && request.stop.empty() && !request.wants_log_probabilities());
+    }
+
+    void seedZero_isASeed() {
+        const auto seed_of = [](const char* seed) {
+            return parse_completion_request(std::string(R"({"prompt": "a", "seed": )") + seed + "}")
+                .prompts[0]
+                .sampler.seed;
+        };
+        QVERIFY(seed_of("0") != 0);
+        QCOMPARE(seed_of("0"), seed_of("0"));
+        QCOMPARE(seed_of("5"), std::uint64_t{5});
+    }
+
+    void completionRequest_promptsOfEveryKind_data() {
+        QTest::addColumn<QByteArray>("prompt");
+        QTest::addColumn<int>("count");
+        QTest::newRow("text") << QByteArray(R"("ab")") << 1;
+        QTest::newRow("texts") << QByteArray(R"(["ab", "", "c"])") << 3;
+        QTest::newRow("ids") << QByteArray("[1, 2, 3]") << 1;
+        QTest::newRow("lists of ids") << QByteArray("[[1, 2], [3]]") << 2;
+    }
+    void completionRequest_promptsOfEveryKind() {
+        QFETCH(QByteArray, prompt);
+        QFETCH(int, count);
+        const ApiRequest request = parse_completion_request(R"({"prompt": )" + prompt.toStdString() +
+                                                            R"(, "echo": true, "logprobs": 1, "max_tokens": 0})");
+        QCOMPARE(static_cast<int>(request.prompts.size()), count);
+        for (const GenerationRequest& one : request.prompts) {
+            QVERIFY(one.raw && one.score_prompt && one.prompt_only);
+            QCOMPARE(one.n_alternatives, 1);
+        }
+        if (prompt == "[1, 2, 3]") QCOMPARE(request.prompts[0].prompt_ids, (std::vector<TokenId>{1, 2, 3}));
+        if (prompt == R"("ab")") QCOMPARE(request.prompts[0].raw_prompt, std::string("ab"));
+        QCOMPARE(parse_completion_request(R"({"prompt": "a"})").prompts[0].max_tokens, 16);
+    }
+
+    void badRequests_sayTheFieldAndWhatWasExpected_data() {
+        QTest::addColumn<bool>("chat");
+        QTest::addColumn<QString>("body");
+        QTest::addColumn<QString>("message");
+        const auto chat = [](const char* name, const char* more, const char* message) {
+            QTest::newRow(name) << true
+                                << QStringLiteral(R"({"messages": [{"role": "user", "content": "Hi"}]%1})").arg(more)
+                                << QString::fromUtf8(message);
+        };
+        const auto other = [](const char* name, bool is_chat, const char* body, const char* message) {
+            QTest::newRow(name) << is_chat << QString::fromUtf8(body) << QString::fromUtf8(message);
+        };
+        chat("temperature", R"(, "temperature": -1)", R"("temperature" is -1; expected a number from 0.0 to 100.0.)");
+        chat("text for a number", R"(, "top_p": "1")", R"("top_p" is "1"; expected a number from 0.0 to 1.0.)");
+        chat("max_tokens", R"(, "max_tokens": 0)", R"("max_tokens" is 0; expected an integer from 1)");
+        chat("half a token", R"(, "max_tokens": 1.5)", R"("max_tokens" is 1.5; expected an integer from 1)");
+        chat("huge", R"(, "max_tokens": 18446744073709551615)", R"("max_tokens" is 18446744073709551615)");
+        chat("several answers", R"(, "n": 2)", R"("n" is 2; expected 1: this server gives one answer)");
+        chat("penalty", R"(, "frequency_penalty": 0.5)", R"("frequency_penalty" is 0.5; expected 0)");
+        chat("bias", R"(, "logit_bias": {"5": 1})", R"("logit_bias" is given, but this server)");
+        chat("tools", R"(, "tools": [{}])", R"("tools" is given, but this server calls no tools.)");
+        chat("form", R"(, "response_format": {"type": "json_object"})", R"("response_format" is an object; expected)");
+        chat("alternatives alone", R"(, "top_logprobs": 2)", R"("top_logprobs" is given without "logprobs": true.)");
+        chat("too many alternatives", R"(, "logprobs": true, "top_logprobs": 21)",
+             R"("top_logprobs" is 21; expected an integer from 0 to 20.)");
+        chat("empty stop", R"(, "stop": [""])", R"("stop" is ""; expected texts of 1 to 1024 bytes.)");
+        chat("key twice", R"(, "n": 1, "n": 1)", "The request's body: ");
+        other("no JSON", true, "{", "The request's body: ");
+        other("no object", true, "[1]", "The request's body is a list of 1; expected an object.");
+        other("no messages", true, "{}", R"("messages" is missing; expected a list of messages.)");
+        other("empty messages", true, R"({"messages": []})", R"("messages" is a list of 0; expected a list)");
+        other("role", true, R"({"messages": [{"role": "tool", "content": "x"}]})",
+              R"("messages[0].role" is "tool"; expected system, developer, user or assistant.)");
+        other("no content", true, R"({"messages": [{"role": "user"}]})", R"("messages[0].content" is missing)");
+        other("a picture", true, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
+              R"("messages[0].content" is an object; expected parts of type "text")");
+        other("no prompt", false, "{}", R"("prompt" is missing; expected a text)");
+        other("empty list", false, R"({"prompt": []})", R"("prompt" is a list of 0; expected)");
+        other("negative id", false, R"({"prompt": [1, -2]})", R"("prompt" is -2; expected token ids.)");
+        other("an id that is a text", false, R"({"prompt": [1, "2"]})", R"("prompt" is "2"; expected token ids.)");
+        other("best of two", false, R"({"prompt": "a", "best_of": 2})", R"("best_of" is 2; expected 1)");
+        other("suffix", false, R"({"prompt": "a", "suffix": "b"})", R"("suffix" is "b"; expected none)");
+    }
+    void badRequests_sayTheFieldAndWhatWasExpected() {
+        QFETCH(bool, chat);
+        QFETCH(QString, body);
+        QFETCH(QString, message);
+        const QString refusal = refusal_of([&] {
+            static_cast<void>(chat ? parse_chat_request(body.toStdString())
+                                   : parse_completion_request(body.toStdString()));
+        });
+        QVERIFY2(refusal.startsWith(QStringLiteral("400 ") + message), qPrintable(refusal));
+    }
+
+    void errors_haveTheShapeThatClientsKnow() {
+        const auto object =
+            QJsonDocument::fromJson(QByteArray::fromStdString(ApiError(404, "No \xFF", "model", "x").body()))
+                .object()[QStringLiteral("error")]
+                .toObject();
+        QCOMPARE(object[QStringLiteral("message")].toString(), QStringLiteral("No \uFFFD"));
+        QCOMPARE(object[QStringLiteral("type")].toString(), QStringLiteral("invalid_request_error"));
+        QCOMPARE(object[QStringLiteral("param")].toString(), QStringLiteral("model"));
+        QCOMPARE(object[QStringLiteral("code")].toString(), QStringLiteral("x"));
+    }
+
+    // ---- stop texts
+    void stopTexts_letThroughWhatIsNone_data() {
+        QTest::addColumn<QStringList>("pieces");
+        QTest::addColumn<QStringList>("stops");
+        QTest::addColumn<QString>("shown");
+        QTest::addColumn<bool>("found");
+        QTest::newRow("none") << QStringList{"a", "b"} << QStringList{} << "ab" << false;
+        QTest::newRow("in a piece") << QStringList{"one END two"} << QStringList{"END"} << "one " << true;
+        QTest::newRow("over pieces") << QStringList{"one E", "N", "D", "two"} << QStringList{"END"} << "one " << true;
+        QTest::newRow("a beginning only") << QStringList{"one EN", "TER"} << QStringList{"END"} << "one ENTER" << false;
+        QTest::newRow("at the end") << QStringList{"one", " EN"} << QStringList{"END"} << "one EN" << false;
+        QTest::newRow("begins again") << QStringList{"a", "a", "b"} << QStringList{"ab"} << "a" << true;
+        QTest::newRow("the first of two") << QStringList{"x##y\n"} << QStringList{"\n", "##"} << "x" << true;
+        QTest::newRow("a whole answer") << QStringList{"#"} << QStringList{"#"} << "" << true;
+        QTest::newRow("characters of several bytes")
+            << QStringList{QStringLiteral("1\u20AC"), QStringLiteral("\u00A32")}
+            << QStringList{QStringLiteral("\u20AC\u00A3")} << "1" << true;
+    }
+    void stopTexts_letThroughWhatIsNone() {
+        QFETCH(QStringList, pieces);
+        QFETCH(QStringList, stops);
+        QFETCH(QString, shown);
+        QFETCH(bool, found);
+        std::vector<std::string> texts;
+        for (const QString& stop : stops) texts.push_back(stop.toStdString());
+        StopTexts filter(texts);
+        std::string all;
+        for (const QString& piece : pieces) {
+            all += filter.push(piece.toStdString());
+            QVERIFY(shown.toStdString().starts_with(all));  // nothing that has to be taken back
+        }
+        all += filter.finish();
+        QCOMPARE(QString::fromStdString(all), shown);
+        QCOMPARE(filter.found(), found);
+    }
+
+    // ---- access
+    void tokens_areRandomAndLong() {
+        const std::string one = make_token(), other = make_token();
+        QCOMPARE(one.size(), std::size_t{64});
+        QVERIFY(one != other);
+        QVERIFY(one.find_first_not_of("0123456789abcdef") == std::string::npos);
+    }
+
+    void tokenFile_isMadeForItsOwnerAlone_andReadAgain() {
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("token")).toStdString();
+        const mode_t before = ::umask(0);
+        const TokenFile made = read_or_make_token_file(path);
+        ::umask(before);
+        QVERIFY(made.made);
+        struct stat status {};
+        QCOMPARE(::stat(path.c_str(), &status), 0);
+        QCOMPARE(status.st_mode & 07777, mode_t{0600});
+        const TokenFile again = read_or_make_token_file(path);
+        QVERIFY(!again.made);
+        QCOMPARE(again.token, made.token);
+        QVERIFY(::chmod(path.c_str(), 0640) == 0);
+        QVERIFY(refusal_of([&] { read_or_make_token_file(path); }).contains(QStringLiteral("chmod 600")));
+    }
+
+    void tokenFile_withoutAToken_isRefused_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::newRow("empty") << QByteArray();
+        QTest::newRow("short") << QByteArray("123456789012345\n");
+        QTest::newRow("a blank inside") << QByteArray("12345678 12345678");
+        QTest::newRow("too long") << QByteArray(2000, 'a');
+        QTest::newRow("no ASCII") << QByteArray("12345678901234567\xC3\xA4");
+    }
+    void tokenFile_withoutAToken_isRefused() {
+        QFETCH(QByteArray, content);
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("token"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(content) == content.size());
+        file.close();
+        QVERIFY(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner));
+        const QString refusal = refusal_of([&] { read_or_make_token_file(path.toStdString()); });
+        QVERIFY2(refusal.contains(QStringLiteral("holds no token")), qPrintable(refusal));
+    }
+
+    void secrets_areTheSameOrNot() {
+        QVERIFY(is_same_secret("abc", "abc"));
+        QVERIFY(!is_same_secret("abd", "abc"));
+        QVERIFY(!is_same_secret("abcabc", "abc"));
+        QVERIFY(!is_same_secret("", "abc"));
+        QVERIFY(!is_same_secret("ab", "abc"));
+    }
+
+    void hosts_ofThisComputer() {
+        for (const char* host :
+             {"localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:1", "127.1.2.3:80", "[::1]", "[::1]:8080"}) {
+            QVERIFY2(is_loopback_host(host), host);
+        }
+        for (const char* host :
+             {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.1@evil",
+              "localhost:80:80", "localhost:", "[::2]", "[::1", "127.0.0.1:8x", "1127.0.0.1"}) {
+            QVERIFY2(!is_loopback_host(host), host);
+        }
+    }
+
+    void origins_areWrittenInOneWay() {
+        QCOMPARE(parse_origin("HTTP://LocalHost:3000"), std::string("http://localhost:3000"));
+        for (const char* text : {"*", "null", "", "localhost", "http://", "http://a/", "http://a/b", "http://a b"}) {
+            QVERIFY2(refusal_of([&] { parse_origin(text); }).contains(QStringLiteral("is no web page's origin")), text);
+        }
+    }
+
+    void listenAddresses() {
+        QCOMPARE(parse_listen_address("127.0.0.1:80").text(), std::string("127.0.0.1:80"));
+        QCOMPARE(parse_listen_address("localhost:0").text(), std::string("127.0.0.1:0"));
+        QCOMPARE(parse_listen_address("9000").text(), std::string("127.0.0.1:9000"));
+        QCOMPARE(parse_listen_address("[0:0::1]:80").text(), std::string("[::1]:80"));
+        QVERIFY(parse_listen_address("[::1]:80").is_loopback() && parse_listen_address("127.9.9.9:80").is_loopback());
+        QVERIFY(!parse_listen_address("0.0.0.0:80").is_loopback() && !parse_listen_address("[::]:80").is_loopback());
+        for (const char* text : {"", ":80", "host.example:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80",
+                                 "[127.0.0.1]:80", "127.0.0.1:8x", "127.1:80"}) {
+            QVERIFY2(refusal_of([&] { parse_listen_address(text); }).contains(QStringLiteral("is no address")), text);
+        }
+    }
+
+    void rules_refuseOtherHostsAndPages() {
+        const AccessRules rules(kToken, true, {"http://localhost:3000"});
+        QVERIFY(!rules.refuse_source(head_with({{"host", "127.0.0.1:8080"}})));
+        QCOMPARE(rules.refuse_source(head_with({{"host", "evil.example"}}))->status, 403);
+        QCOMPARE(rules.refuse_source(head_with({}))->status, 403);
+        QVERIFY(!rules.refuse_source(head_with({{"host", "localhost"}, {"origin", "http://localhost:3000"}})));
+        for (const char* origin : {"http://localhost:3001", "https://localhost:3000", "null", "http://evil.example"}) {
+            QCOMPARE(rules.refuse_source(head_with({{"host", "localhost"}, {"origin", origin}}))->status, 403);
+        }
+        const AccessRules open(kToken, false, {});
+        QVERIFY(!open.refuse_source(head_with({{"host", "my-computer.local"}})));
+    }
+
+    void rules_wantTheToken() {
+        const AccessRules rules(kToken, true, {});
+        QVERIFY(!rules.refuse_token(head_with({{"authorization", "Bearer " + kToken}})));
+        QVERIFY(!rules.refuse_token(head_with({{"authorization", "bearer  " + kToken}})));
+        for (const std::string& given : {std::string(), kToken, "Basic " + kToken, "Bearer " + kToken + "0",
+                                         "Bearer " + kToken.substr(1), std::string("Bearer ")}) {
+            const auto refusal = rules.refuse_token(head_with({{"authorization", given}}));
+            QCOMPARE(refusal.has_value() ? refusal->status : 0, 401);
+            QCOMPARE(header_of(*refusal, "WWW-Authenticate"), QByteArray("Bearer"));
+        }
+        QCOMPARE(rules.refuse_token(head_with({}))->status, 401);
+    }
+
+    void preflights_areAnswered() {
+        const AccessRules rules(kToken, true, {"http://localhost:3000"});
+        HttpRequest head = head_with({{"host", "localhost"},
+                                      {"origin", "http://localhost:3000"},
+                                      {"access-control-request-method", "POST"},
+                                      {"access-control-request-headers", "authorization,content-type,x-stainless-os"}},
+                                     "OPTIONS");
+        auto reply = rules.answer_preflight(head);
+        QVERIFY(reply.has_value());
+        rules.add_origin(head, *reply);
+        QCOMPARE(reply->status, 204);
+        QCOMPARE(header_of(*reply, "Access-Control-Allow-Origin"), QByteArray("http://localhost:3000"));
+        QCOMPARE(header_of(*reply, "Access-Control-Allow-Headers"),
+                 QByteArray("authorization,content-type,x-stainless-os"));
+        QCOMPARE(header_of(*reply, "Vary"), QByteArray("Origin"));
+        head.headers.erase("access-control-request-headers");
+        head.headers.emplace("access-control-request-headers", "a\x01: b");
+        QCOMPARE(header_of(*rules.answer_preflight(head), "Access-Control-Allow-Headers"),
+                 QByteArray("Authorization, Content-Type"));
+        head.headers.erase("origin");
+        QVERIFY(!rules.answer_preflight(head));
+    }
+
+    // ---- the queue
+    void queue_takesAsManyAsItHasPlacesFor() {
+        AnswerQueue queue(2);
+        GateSession session;
+        std::string order;
+        const auto add = [&](char name) {
+            return queue.submit([&order, name](Session&, const std::stop_token&) { order += name; });
+        };
+        const auto a = add('a'), b = add('b'), c = add('c');
+        QVERIFY(a && b && c);  // nothing is being done: one of them does not wait
+        QVERIFY(!add('d'));
+        b->cancel();
+        QCOMPARE(queue.n_waiting(), std::size_t{2});
+        QVERIFY(add('e'));  // its place is free
+        while (queue.run_next(session, {})) {
+        }
+        QCOMPARE(order, std::string("ace"));
+        QVERIFY(!queue.run_next(session, {}));
+    }
+
+    void queue_closed_dropsAndStops() {
+        AnswerQueue queue(4);
+        GateSession session;
+        bool stopped = false, dropped = true;
+        queue.submit([&](Session&, const std::stop_token& stop) {
+            queue.close();
+            stopped = stop.stop_requested();
+        });
+        queue.submit([&](Session&, const std::stop_token&) { dropped = false; });
+        QVERIFY(queue.wait({}));
+        QVERIFY(queue.run_next(session, {}));
+        QVERIFY(!queue.run_next(session, {}));
+        QVERIFY(stopped && dropped);
+        QVERIFY(!queue.wait({}));
+        QVERIFY(!queue.submit([](Session&, const std::stop_token&) {}));
+    }
+
+    void queue_stopOfItsOwner_endsWaitingAndWork() {
+        AnswerQueue queue(4);
+        GateSession session;
+        std::stop_source stop;
+        bool stopped = false;
+        queue.submit([&](Session&, const std::stop_token& token) {
+            stop.request_stop();
+            stopped = token.stop_requested();
+        });
+        QVERIFY(queue.run_next(session, stop.get_token()));
+        QVERIFY(stopped);
+        QVERIFY(!queue.wait(stop.get_token()));
+    }
+
+    void queue_saysWhenThereIsWork() {
+        AnswerQueue queue(4);
+        int calls = 0;
+        queue.set_on_submit([&] { ++calls; });
+        queue.submit([](Session&, const std::stop_token&) {});
+        QCOMPARE(calls, 1);
+        queue.close();
+        queue.submit([](Session&, const std::stop_token&) {});
+        QCOMPARE(calls, 1);
+    }
+
+    // ---- replies
+    void tokens_areWrittenWhole() {
+        QCOMPARE(token_text({1, 0, "ab", false}), std::string("ab"));
+        QCOMPARE(token_text({1, 0, "\xE2\x82", false}), std::string("bytes:\\xe2\\x82"));
+        QCOMPARE(token_text({1, 0, "</s>", true}), std::string("</s>"));
+    }
+
+    void completion_offsetsCountCharacters() {
+        ApiRequest request = parse_completion_request(R"({"prompt": "x", "echo": true, "logprobs": 1})");
+        ApiReply reply(request, "m", "1", 2);
+        AnswerPiece piece;
+        piece.text =
+            "\xC3\xA4"
+            "b\xE2\x82\xAC!";
+        piece.dropped_space = true;
+        const auto add = [&](const char* bytes, double log_probability, bool control = false) {
+            TokenChoice choice;
+            choice.chosen = {1, log_probability, bytes, control};
+            choice.alternatives = {{2, -0.5, "z", false}};
+            piece.tokens.push_back(choice);
+        };
+        add("<s>", std::nan(""), true);
+        add(" \xC3\xA4", -1);
+        add("b\xE2\x82", -HUGE_VAL);
+        add("\xAC", -2);
+        reply.add(piece);
+        piece = {};
+        piece.finish_reason = "stop";
+        piece.text = "!";
+        add("!", -3);
+        reply.add(piece);
+        const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(reply.whole({}))).object();
+        const QJsonObject choice = object[QStringLiteral("choices")].toArray().at(0).toObject();
+        const QJsonObject logprobs = choice[QStringLiteral("logprobs")].toObject();
+        QCOMPARE(logprobs[QStringLiteral("text_offset")].toArray(), (QJsonArray{0, 0, 1, 3, 3}));
+        const QJsonArray own = logprobs[QStringLiteral("token_logprobs")].toArray();
+        QVERIFY(own[0].isNull());
+        QCOMPARE(own[2].toDouble(), -9999.0);
+        QVERIFY(logprobs[QStringLiteral("top_logprobs")].toArray().at(0).isNull());
+        QCOMPARE(logprobs[QStringLiteral("top_logprobs")].toArray().at(1).toObject(),
+                 (QJsonObject{{QStringLiteral("z"), -0.5}, {QStringLiteral(" \u00E4"), -1}}));
+        QCOMPARE(choice[QStringLiteral("finish_reason")].toString(), QStringLiteral("stop"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestServeParts)
+#include "tst_serve_parts.moc"
