@@ -31,7 +31,9 @@ class ChatPage;
 class CommandPalette;
 class DropHint;
 class ExpertsPanel;
+class PanelRail;
 class SamplingPanel;
+class SideColumns;
 class FitWorker;
 class LocalModels;
 class StatusLine;
@@ -41,6 +43,9 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 
   public:
+    // Of the saved layout: an older one had no inspector, and is not taken over.
+    static constexpr int kLayoutVersion = 2;
+
     struct Options {
         QString demoModel;           // empty: none at hand
         QString historyFolder;       // where conversations are kept; empty: in memory only
@@ -84,6 +89,9 @@ class MainWindow : public QMainWindow {
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
+    SideColumns& columns() const { return *m_columns; }
+    PanelRail& rail() const { return *m_rail; }  // the inspector's tabs; hidden where the window is narrow
+    QToolButton& panelsButton() const { return *m_panels; }  // in the rail's place then
     QString hardwareText() const;  // of the tool bar
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
@@ -136,6 +144,9 @@ class MainWindow : public QMainWindow {
     void resizePanels();
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
+    void createRail();
+    void refreshRoom();
+    void showConversationPage();
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
@@ -188,6 +199,11 @@ class MainWindow : public QMainWindow {
     ConversationList* m_list = nullptr;
     EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
+    SideColumns* m_columns = nullptr;
+    PanelRail* m_rail = nullptr;
+    QToolButton* m_panels = nullptr;
+    QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
+    QToolButton* m_listButton = nullptr;
     QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
     bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;

@@ -189,7 +189,7 @@ void MainWindow::refreshHardwareMenu() {
         }
         if (!emulated) {
             m_hardwareMenu->addSeparator();
-            emulated = m_hardwareMenu->addMenu(tr("&Emulated GPU (times are accounted)"));
+            emulated = m_hardwareMenu->addMenu(tr("&Emulated GPU (speed is simulated)"));
         }
         add(*emulated, choice);
     }
@@ -255,7 +255,7 @@ void MainWindow::refreshHardware() {
     m_hardware->setText(text);
     // A person without a GPU sees at once what was found, and how to see a GPU at work all the same.
     const bool emulated = m_device.startsWith(QStringLiteral("emulated:"));
-    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its times are accounted, not measured.").arg(text)
+    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its speed is simulated, not measured.").arg(text)
                                               : tr("Runs on %1. Found here: %2.").arg(text, m_devices.found()),
                                      m_devices.looked() && !m_devices.hasGpu() && !emulated);
     m_hardware->setToolTip(tr("Where the model runs. Found here: %1").arg(m_devices.found()));

@@ -4,7 +4,7 @@
 #include <QLocale>
 #include <QStatusBar>
 
-#include "ui/format.h"
+#include "ui/speed_meter.h"
 #include "ui/widgets/context_meter.h"
 
 namespace offstage::ui {
@@ -14,6 +14,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
       m_engine(engine),
       m_state(new QLabel),
       m_speed(new QLabel),
+      m_meter(new SpeedMeter(engine, this)),
       m_model(new QLabel),
       m_context(new ContextMeter) {
     for (QLabel* label : {m_state, m_speed, m_model}) {
@@ -25,7 +26,14 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(10, 0, 10, 0);
     m_model->setContentsMargins(10, 0, 10, 0);
-    m_speed->setToolTip(tr("Tokens written per second, after the first token"));
+    connect(m_meter, &SpeedMeter::changed, this, [this] {
+        m_speed->setText(m_meter->text());
+        m_speed->setToolTip(
+            m_meter->isSimulated()
+                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is simulated, "
+                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
+                : tr("Tokens written per second, after the first token, as measured."));
+    });
     bar.setSizeGripEnabled(false);
     bar.addWidget(m_state, 1);
     bar.addPermanentWidget(m_speed);
@@ -34,14 +42,11 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
 
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
-        m_speed->clear();
         setContextUsed(0);
         refreshState();
     });
     connect(&m_engine, &EngineController::streamed, this,
             [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
-    connect(&m_engine, &EngineController::answered, this,
-            [this](RequestId, const engine::GenerationResult& result) { onAnswered(result); });
     refreshState();
 }
 
@@ -60,7 +65,6 @@ void StatusLine::refreshState() {
         case State::NoModel:
             m_state->setText(tr("No model"));
             m_context->setUsed(0, 0);
-            m_speed->clear();
             break;
         case State::Loading:
             m_state->setText(tr("Loading the model…"));
@@ -97,15 +101,6 @@ void StatusLine::onStreamed(const StreamedText& piece) {
     }
     if (m_followsAnswer) {
         setContextUsed(m_contextAtFirstToken + piece.tokens);
-    }
-    if (piece.tokensPerSecond > 0) {
-        m_speed->setText(tokenSpeedText(piece.tokensPerSecond, m_engine.model()->emulated));
-    }
-}
-
-void StatusLine::onAnswered(const engine::GenerationResult& result) {
-    if (result.decode_tokens_per_s > 0) {
-        m_speed->setText(tokenSpeedText(result.decode_tokens_per_s, m_engine.model() && m_engine.model()->emulated));
     }
 }
 
