@@ -114,7 +114,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
-    m_columns->reset(width());
+    m_columns->fit(width());
     refreshRoom();
     refreshRecent();
     refreshState();

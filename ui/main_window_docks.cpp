@@ -120,7 +120,9 @@ void MainWindow::resetLayout() {
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     at(u"conversations")->show();
     at(u"experts")->show();
-    m_columns->reset(width());
+    if (isVisible()) {  // else it has no width yet
+        m_columns->reset(width());
+    }
     resizePanels();
 }
 

@@ -2,6 +2,7 @@
 // small.
 #include <QAction>
 #include <QDockWidget>
+#include <QFile>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
@@ -15,11 +16,15 @@
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/history/conversation_list.h"
+#include "ui/language.h"
 #include "ui/panels/budget_panel.h"
+#include "ui/panels/what_if_panel.h"
 #include "ui/side_columns.h"
+#include "ui/theme.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_rail.h"
+#include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
@@ -28,6 +33,7 @@ using namespace offstage::ui;
 
 namespace {
 
+constexpr quint64 kMiB = quint64{1} << 20;
 const char* const kTabs[] = {"experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log", "sampling"};
 
 // A window on an engine whose budgets can be moved.
@@ -226,6 +232,59 @@ class TestInspector : public QObject {
         QVERIFY(f.dock("conversations").isVisible());
         QVERIFY(f.dock("dispatch").isVisible());
         QVERIFY(f.dock("experts").isHidden());
+    }
+
+    // For a person's eyes, where OFFSTAGE_PICTURES names a folder: each panel in each size, theme and language. Last: a
+    // language stays for the rest of the program.
+    void pictures() {
+        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+        if (folder.isEmpty() || !QFile::exists(demoModel())) {
+            return;
+        }
+        const QString language = qEnvironmentVariable("OFFSTAGE_PICTURES_LANGUAGE", QStringLiteral("en"));
+        speak(*qApp, language);
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        options.device = QStringLiteral("emulated:rtx-3060-desktop");
+        options.vramBytes = demoVram(24 * kMiB, 0);
+        MainWindow window([] { return engine::Session::create(); }, options);
+        window.resize(1280, 800);
+        window.show();
+        window.openModel(demoModel());
+        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
+        window.sendPrompt(QStringLiteral("What is a cache hit?"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.conversation().messages().isEmpty() &&
+                                     window.conversation().messages().last().state == Message::State::Done,
+                                 60'000);
+        auto& whatIf = *window.dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
+        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 60'000);
+        window.budgetPanel().form().vram().spin().setValue(60);
+        const QList<QSize> sizes{{1280, 800}, {1920, 1080}, {560, 420}};
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            for (const QSize size : sizes) {
+                window.resize(size);
+                for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log",
+                                         "sampling"}) {
+                    window.columns().showMiddle();
+                    if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
+                        window.showPanel(QString::fromLatin1(name));
+                        QTRY_VERIFY(dock->isVisible());
+                    }
+                    for (int pass = 0; pass < 6; ++pass) {
+                        QTest::qWait(30);
+                    }
+                    window.grab().save(QStringLiteral("%1/%2-%3-%4-%5.png")
+                                           .arg(folder, QString::fromLatin1(name), nameOf(theme), language)
+                                           .arg(size.width()));
+                    if (qstrcmp(name, "dispatch") == 0) {
+                        window.dock(QStringLiteral("dispatch"))->hide();
+                    }
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
     }
 };
 

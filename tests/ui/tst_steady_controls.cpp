@@ -100,7 +100,12 @@ class TestSteadyControls : public QObject {
         QTRY_VERIFY(panel.progress().isVisible());
         f.settle();
         COMPARE_PLACES(before, panel);
+        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
+        f.settle();
+        COMPARE_PLACES(before, panel);
         f.with([](ReplanStage& s) { s.finishes = true; });
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
         f.settle();
         COMPARE_PLACES(before, panel);

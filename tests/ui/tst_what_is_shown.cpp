@@ -241,7 +241,9 @@ class TestWhatIsShown : public QObject {
         }
         QVERIFY(grey >= 2);
         QVERIFY(f.window->expertsPanel().changeButton().toolTip().contains(QStringLiteral("first")));
+        f.window->showPanel(QStringLiteral("budget"));
         BudgetPanel& budget = f.window->budgetPanel();
+        QTRY_VERIFY(budget.form().setting() == budget.inForce());
         QVERIFY(!budget.applyButton().isEnabled());
         QVERIFY(budget.applyButton().toolTip().contains(QStringLiteral("move a slider")));
         QVERIFY(budget.resetButton().toolTip() != QStringLiteral("Put the sliders back to what is in force"));
@@ -274,9 +276,7 @@ class TestWhatIsShown : public QObject {
     }
 
     void conversations_areGroupedByTheirDay() {
-        HistoryFolder folder;
         History history;
-        QVERIFY(history.open(folder.path()));
         const qint64 now = QDateTime::currentMSecsSinceEpoch();
         constexpr qint64 kDay = 24 * 3600 * 1000;
         for (const auto& [title, days] : {std::pair{"old", 30}, {"week", 3}, {"yesterday", 1}, {"now", 0}, {"also", 0}}) {

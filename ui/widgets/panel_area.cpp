@@ -20,6 +20,13 @@ PanelArea::PanelArea(QWidget* content) {
     viewport()->setAutoFillBackground(false);
     setWidget(content);
     content->setAutoFillBackground(false);  // setWidget() has turned it on
+    connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, &PanelArea::keepBarRoom);
+    keepBarRoom();
+}
+
+void PanelArea::keepBarRoom() {
+    const bool hasBar = verticalScrollBar()->maximum() > verticalScrollBar()->minimum();
+    setViewportMargins(0, 0, hasBar ? 0 : verticalScrollBar()->sizeHint().width(), 0);
 }
 
 QSize PanelArea::sizeHint() const {
