@@ -129,7 +129,7 @@ void MainWindow::resetLayout() {
 // Counts only once the window has its size.
 void MainWindow::resizePanels() {
     const int spare = std::max(0, width() - SideColumns::kConversationWidth);
-    const int side = std::clamp(width() * 3 / 10, std::min(SideColumns::kInspectorWidth, spare), 480);
+    const int side = std::clamp(width() * 5 / 16, std::min(SideColumns::kInspectorWidth, spare), 480);
     const int list = std::clamp(width() / 6, SideColumns::kListWidth, 280);
     QList<QDockWidget*> shown;
     QList<int> widths;

@@ -1,13 +1,21 @@
 #include "ui/status_line.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QLocale>
+#include <QResizeEvent>
 #include <QStatusBar>
 
 #include "ui/speed_meter.h"
 #include "ui/widgets/context_meter.h"
 
 namespace offstage::ui {
+
+namespace {
+
+constexpr int kWideEnoughForAName = 760;
+
+}  // namespace
 
 StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     : QObject(&bar),
@@ -39,6 +47,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     bar.addPermanentWidget(m_speed);
     bar.addPermanentWidget(m_context);
     bar.addPermanentWidget(m_model);
+    bar.installEventFilter(this);
 
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
@@ -53,6 +62,15 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
 QString StatusLine::speedText() const {
     return m_speed->text();
 }
+// In a narrow window the model's name, which the tool bar has too, leaves its room to the numbers.
+bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) {
+        const int width = static_cast<QResizeEvent*>(event)->size().width();
+        m_model->setVisible(width >= kWideEnoughForAName);
+    }
+    return QObject::eventFilter(watched, event);
+}
+
 QString StatusLine::contextText() const {
     return m_context->text();
 }

@@ -27,6 +27,9 @@ class StatusLine : public QObject {
     QString speedText() const;
     QString contextText() const;
 
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
   private:
     void refreshState();
     void onStreamed(const StreamedText& piece);

@@ -241,9 +241,11 @@ class TestWhatIsShown : public QObject {
         }
         QVERIFY(grey >= 2);
         QVERIFY(f.window->expertsPanel().changeButton().toolTip().contains(QStringLiteral("first")));
-        f.window->showPanel(QStringLiteral("budget"));
-        BudgetPanel& budget = f.window->budgetPanel();
-        QTRY_VERIFY(budget.form().setting() == budget.inForce());
+        Bench bench;
+        BudgetPanel budget(bench.engine);
+        bench.open();
+        budget.show();
+        QTRY_COMPARE(budget.form().vram().bytes(), 6144 * kMiB);
         QVERIFY(!budget.applyButton().isEnabled());
         QVERIFY(budget.applyButton().toolTip().contains(QStringLiteral("move a slider")));
         QVERIFY(budget.resetButton().toolTip() != QStringLiteral("Put the sliders back to what is in force"));
@@ -283,6 +285,7 @@ class TestWhatIsShown : public QObject {
             StoredConversation conversation;
             conversation.info.title = QString::fromLatin1(title);
             conversation.info.createdMs = conversation.info.changedMs = now - days * kDay;
+            conversation.messages.append(prompt(QStringLiteral("hello")));
             history.insert(conversation);
         }
         ConversationListModel model(history);

@@ -87,17 +87,17 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
     m_export->setToolTip(tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown"));
     m_pictures->setToolTip(tr("Save pictures of plots as PNG: which ones is asked first"));
-    auto* running = new QHBoxLayout;
+    auto* underWay = new QWidget;
+    auto* running = new QHBoxLayout(underWay);
+    running->setContentsMargins(0, 0, 0, 0);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(m_export);
     buttons->addWidget(m_pictures);
     buttons->addStretch(1);
-    keepRoom(*m_progress);
-    keepRoom(*m_cancel);
-    footer().addLayout(running);
     footer().addLayout(buttons);
+    setBusyWidget(*underWay);
     reserveNotice(2);
 
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
@@ -490,8 +490,7 @@ void BenchmarkPanel::refreshButtons() {
             ? tr("Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same "
                  "seed")
             : tr("Write a prompt for both plans first"));
-    m_progress->setVisible(running);
-    m_cancel->setVisible(running);
+    showBusy(running);
     m_export->setEnabled(m_answers->rowCount() > 0 || m_scenarios->rowCount() > 0 || !m_comparisons.empty());
     m_export->setToolTip(
         m_export->isEnabled()

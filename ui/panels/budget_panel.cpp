@@ -98,18 +98,18 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     buttons->addWidget(m_reset);
     buttons->addWidget(m_undo);
     buttons->addStretch(1);
-    auto* running = new QHBoxLayout;
+    auto* moving = new QWidget;
+    auto* running = new QHBoxLayout(moving);
+    running->setContentsMargins(0, 0, 0, 0);
     running->setSpacing(8);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
-    keepRoom(*m_progress);
-    keepRoom(*m_cancel);
     // As wide as it is with either of its texts.
     m_cancel->setText(tr("Cancelling…"));
     m_cancel->setFixedWidth(m_cancel->sizeHint().width());
     m_cancel->setText(tr("Cancel"));
-    footer().addLayout(running);
     footer().addLayout(buttons);
+    setBusyWidget(*moving);
     body().addWidget(m_preview);
     body().addStretch(1);
 
@@ -471,8 +471,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
 
 void BudgetPanel::refreshButtons() {
     const bool moving = m_replanId != 0;
-    m_progress->setVisible(moving);
-    m_cancel->setVisible(moving);
+    showBusy(moving);
     m_cancel->setEnabled(!m_cancelling);
     m_cancel->setText(m_cancelling ? tr("Cancelling…") : tr("Cancel"));
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);

@@ -145,6 +145,8 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plot->setCapacity(kPoints);
         plot->setXAxis({tr("step"), Unit::Count});
+        plot->setLeastLabel(QStringLiteral("100 %"));
+        plot->setNamesHighest(true);
         plot->setMinimumHeight(112);
         plot->setMaximumHeight(kTallestPlot);
         plot->setFileName(plot->accessibleName());

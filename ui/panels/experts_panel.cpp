@@ -60,7 +60,6 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     auto* readout = new PanelArea(m_readout);  // what is longer scrolls: the map does not shrink under the mouse
     readout->setFixedHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
     readout->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    keepRoom(*m_fading);
     keepRoom(*m_legend);
     m_change->setText(tr("Change"));
     m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
@@ -170,7 +169,9 @@ void ExpertsPanel::refresh() {
     lookAtPlan();
     const ExpertCells cells = expertCells(channel(), snapshot(), m_planned, hasOwnMemory());
     setEmpty(snapshot().n_layers * snapshot().n_experts == 0 && !engine().model());
-    m_fading->setVisible(!cells.kinds.empty());
+    m_fading->setEnabled(!cells.kinds.empty());
+    m_fading->setToolTip(m_fading->isEnabled() ? tr("Shows experts that were not called lately in a faint colour")
+                                               : tr("Of residency and precision alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.

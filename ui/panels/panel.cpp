@@ -54,7 +54,8 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_actions(new QVBoxLayout),
       m_actionsPlace(new QWidget),
       m_notice(textLabel(tr("What happened"))),
-      m_noticePlace(nullptr),
+      m_noticeArea(nullptr),
+      m_noticePlace(new QStackedWidget),
       m_badge(lineLabel(tr("Emulated device"))),
       m_cost(lineLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
@@ -69,8 +70,9 @@ Panel::Panel(EngineController& engine, QWidget* parent)
 
     m_notice->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_noticePlace = new PanelArea(m_notice);
-    m_noticePlace->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_noticeArea = new PanelArea(m_notice);
+    m_noticeArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_noticePlace->addWidget(m_noticeArea);
     m_noticePlace->hide();
     m_actions->setContentsMargins(kPanelMargin, 8, kPanelMargin, 4);
     m_actions->setSpacing(6);
@@ -190,6 +192,18 @@ void Panel::setHint(const QString& text) {
     }
 }
 
+void Panel::setBusyWidget(QWidget& widget) {
+    m_busy = new QWidget;
+    auto* column = new QVBoxLayout(m_busy);
+    column->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
+    column->addWidget(&widget, 0, Qt::AlignTop);
+    m_noticePlace->addWidget(m_busy);
+}
+
+void Panel::showBusy(bool busy) {
+    m_noticePlace->setCurrentWidget(busy && m_busy != nullptr ? m_busy : static_cast<QWidget*>(m_noticeArea));
+}
+
 void Panel::say(const QString& text, Notice kind) {
     if (text != m_said || kind != m_noticeKind) {
         m_noticeKind = kind;
@@ -203,7 +217,7 @@ void Panel::refreshNotice() {
     m_noticePlace->setVisible(m_noticeLines > 0 || !m_said.isEmpty());
     const int lines = std::max(m_noticeLines, kLeastNoticeLines);
     m_noticePlace->setFixedHeight(lines * QFontMetrics(m_notice->font()).lineSpacing() + 2 * kNoticeMargin);
-    m_noticePlace->verticalScrollBar()->setValue(0);
+    m_noticeArea->verticalScrollBar()->setValue(0);
     restyle();
 }
 

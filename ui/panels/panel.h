@@ -50,6 +50,9 @@ class Panel : public QWidget {
     void reserveNotice(int lines);
     // Stands in that room while nothing else is said.
     void setHint(const QString& text);
+    // Progress and a way to cancel: stand in that room while something is under way, and are hidden else.
+    void setBusyWidget(QWidget& widget);
+    void showBusy(bool busy);
     // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
@@ -85,7 +88,9 @@ class Panel : public QWidget {
     QVBoxLayout* m_actions;
     QWidget* m_actionsPlace;
     QLabel* m_notice;
-    PanelArea* m_noticePlace;
+    PanelArea* m_noticeArea;
+    QStackedWidget* m_noticePlace;  // of what is said, or of progress
+    QWidget* m_busy = nullptr;
     int m_noticeLines = 0;  // reserved
     QString m_said, m_hint;
     QLabel* m_badge;

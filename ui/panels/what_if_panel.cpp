@@ -87,7 +87,7 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
         table->setColumnWidth(
-            column, std::max(metrics.averageCharWidth() * 11, metrics.horizontalAdvance(headers[column]) + 16));
+            column, std::max(metrics.averageCharWidth() * 9, metrics.horizontalAdvance(headers[column]) + 16));
     }
     return table;
 }
@@ -135,8 +135,12 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_here->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     body().addWidget(buildChoice());
     body().addWidget(m_here);
-    footer().addWidget(buildRunning());
+    auto* act = new QHBoxLayout;
+    act->addWidget(m_run);
+    act->addStretch(1);
+    footer().addLayout(act);
     reserveNotice(kWhatIfNoticeLines);
+    setBusyWidget(*buildRunning());
     fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
@@ -209,11 +213,8 @@ QWidget* WhatIfPanel::buildRunning() {
     auto* part = new QWidget;
     auto* row = new QHBoxLayout(part);
     row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(m_run);
     row->addWidget(m_progress, 1);
     row->addWidget(m_cancel);
-    keepRoom(*m_progress);
-    keepRoom(*m_cancel);
     return part;
 }
 
@@ -221,7 +222,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_table =
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
-    new FirstColumn(*m_table, 18 * fontMetrics().averageCharWidth());
+    new FirstColumn(*m_table, 22 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -289,7 +290,7 @@ void WhatIfPanel::fillProfiles() {
             // than that, the file's name does.
             QString shown = QString::fromStdString(profile.name);
             if (profile.host) {
-                shown = tr("%1 in: %2", "GPU, computer around it")
+                shown = tr("%1, %2", "GPU, computer around it")
                             .arg(shown, QString::fromStdString(profile.host->name).section(u',', 0, 0));
             }
             const bool taken = m_profile->findText(shown) >= 0;
@@ -585,8 +586,7 @@ void WhatIfPanel::refreshButtons() {
                           ? tr("Work it out. Measures this computer's CPU for up to three seconds first")
                       : isRunning() ? tr("It is being worked out")
                                     : tr("Open a model first"));
-    m_progress->setVisible(isRunning());
-    m_cancel->setVisible(isRunning());
+    showBusy(isRunning());
     m_network->setEnabled(m_machines->value() > 1);
     m_network->setToolTip(m_network->isEnabled() ? tr("What the machines send their results over after every layer")
                                                  : tr("One machine needs no network"));

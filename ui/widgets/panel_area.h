@@ -16,9 +16,6 @@ class PanelArea : public QScrollArea {
 
     QSize sizeHint() const override;         // as wide as the content needs
     QSize minimumSizeHint() const override;  // enough to see what it is
-
-  private:
-    void keepBarRoom();
 };
 
 }  // namespace offstage::ui
