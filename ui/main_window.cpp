@@ -105,6 +105,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         m_log.append(LogKind::Problem, sentence);
         statusBar()->showMessage(sentence, 8000);
     });
+    createSetupBar();
     connectConversation();
     offerModels();
 

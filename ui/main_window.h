@@ -33,6 +33,7 @@ class DropHint;
 class ExpertsPanel;
 class PanelRail;
 class SamplingPanel;
+class SetupBar;
 class SideColumns;
 class FitWorker;
 class LocalModels;
@@ -89,6 +90,8 @@ class MainWindow : public QMainWindow {
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
+    // Shown above the input box where the conversation was answered with something else than what is open.
+    SetupBar& setupBar() const { return *m_setup; }
     SideColumns& columns() const { return *m_columns; }
     PanelRail& rail() const { return *m_rail; }  // the inspector's tabs; hidden where the window is narrow
     QToolButton& panelsButton() const { return *m_panels; }  // in the rail's place then
@@ -170,6 +173,10 @@ class MainWindow : public QMainWindow {
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
+    void createSetupBar();
+    void noteSetup();
+    void refreshSetup();
+    void openSetup();
     void createUnsavedBar();
     void refreshUnsaved();
     void tryToSaveAgain();
@@ -216,6 +223,8 @@ class MainWindow : public QMainWindow {
     QString m_device;  // the chosen one
     quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
+    SetupBar* m_setup = nullptr;
+    ConversationId m_goesOnAnyway = 0;  // the person has put the bar away
     UnsavedBar* m_unsaved = nullptr;
     QTimer* m_reading = nullptr;        // runs while the bar's question is new
     quint64 m_askedAt = 0;              // changes of the history when it was asked

@@ -4,9 +4,12 @@
 #include <QMenu>
 #include <QSettings>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/input_bar.h"
+#include "ui/conversation_setup.h"
 #include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/kept_budget.h"
@@ -232,6 +235,69 @@ void MainWindow::keepBudget() {
         KeptBudget::keep(QString::fromStdString(load.model), QString::fromStdString(load.device), set);
     }
     refreshHardware();
+}
+
+void MainWindow::createSetupBar() {
+    m_setup = new SetupBar;
+    auto* column = qobject_cast<QVBoxLayout*>(m_page->layout());
+    column->insertWidget(column->count() - 1, m_setup);  // above the input box
+    connect(m_setup, &SetupBar::openRequested, this, &MainWindow::openSetup);
+    connect(m_setup, &SetupBar::dismissed, this, [this] {
+        m_goesOnAnyway = m_chat.current();
+        refreshSetup();
+        m_page->input().setFocus();
+    });
+    connect(&m_engine, &EngineController::streamed, this, &MainWindow::noteSetup);
+    connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshSetup);
+    connect(&m_chat, &ChatController::currentChanged, this, [this] {
+        m_goesOnAnyway = 0;
+        refreshSetup();
+    });
+}
+
+// The conversation that is being answered, with what answers it.
+void MainWindow::noteSetup() {
+    for (const ChatController::Queued& each : m_chat.queue()) {
+        if (each.running && m_engine.model() && !m_benchmark->runner().isRunning()) {
+            const engine::LoadRequest& load = m_engine.loadRequest();
+            ConversationSetups::keep(each.conversation,
+                                     {QString::fromStdString(load.model), QString::fromStdString(m_engine.model()->name),
+                                      QString::fromStdString(load.device), settingInForce(m_engine)});
+        }
+    }
+}
+
+void MainWindow::refreshSetup() {
+    const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
+    const engine::LoadRequest& load = m_engine.loadRequest();
+    const bool isReady = m_engine.state() == EngineController::State::Ready;
+    const bool isAnother = setup && isReady &&
+                           (setup->model != QString::fromStdString(load.model) ||
+                            setup->device != QString::fromStdString(load.device) ||
+                            !(setup->budget == settingInForce(m_engine)));
+    if (!isAnother || m_goesOnAnyway == m_chat.current()) {
+        m_setup->setVisible(false);
+        return;
+    }
+    m_setup->tell(*setup, setup->model != QString::fromStdString(load.model) && RecentModels::isMissing(setup->model));
+}
+
+void MainWindow::openSetup() {
+    const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
+    if (!setup) {
+        return;
+    }
+    m_device = setup->device;
+    m_vramBytes = setup->budget.vramBytes;
+    engine::LoadRequest request = requestFor(setup->model);
+    request.vram_bytes = setup->budget.vramBytes;
+    request.ram_bytes = setup->budget.ramBytes;
+    request.context = setup->budget.context;
+    request.kv = setup->budget.kv;
+    request.quality = setup->budget.quality;
+    request.quant.experts = setup->budget.experts;
+    open(request);
+    m_page->input().setFocus();
 }
 
 QString MainWindow::hardwareText() const {
