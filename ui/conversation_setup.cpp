@@ -37,7 +37,8 @@ void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup)
                     {QStringLiteral("context"), setup.budget.context},
                     {QStringLiteral("kv"), QString::fromUtf8(engine::name_of(setup.budget.kv).data())},
                     {QStringLiteral("bits"), setup.budget.quality.min_mean_bits},
-                    {QStringLiteral("loss"), setup.budget.quality.max_loss}};
+                    {QStringLiteral("loss"), setup.budget.quality.max_loss},
+                    {QStringLiteral("text"), setup.text}};
     if (setup.budget.experts) {
         map.insert(QStringLiteral("experts"),
                    QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
@@ -61,6 +62,7 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
     ConversationSetup setup;
     setup.model = map.value(QStringLiteral("model")).toString();
     setup.name = map.value(QStringLiteral("name")).toString();
+    setup.text = map.value(QStringLiteral("text")).toString();
     setup.device = map.value(QStringLiteral("device")).toString();
     setup.budget.vramBytes = map.value(QStringLiteral("vram")).toULongLong();
     setup.budget.ramBytes = map.value(QStringLiteral("ram")).toULongLong();
@@ -99,7 +101,7 @@ SetupBar::SetupBar(QWidget* parent)
 }
 
 void SetupBar::tell(const ConversationSetup& setup, bool missing) {
-    const QString used = tr("This conversation used %1 at %2.", "model, budgets").arg(setup.name, settingText(setup.budget));
+    const QString used = tr("This conversation used %1 at %2.", "model, budgets").arg(setup.name, setup.text);
     m_sentence->setText(missing ? used + u' ' + tr("It is no longer at %1: answers will come from the model that is open.")
                                                     .arg(setup.model)
                                 : used);

@@ -17,7 +17,8 @@ struct ConversationSetup {
     QString model;   // engine::LoadRequest::model
     QString name;    // as it is shown
     QString device;  // engine::LoadRequest::device
-    BudgetSetting budget;
+    BudgetSetting budget;  // as asked for: 0 where it was left to the program
+    QString text;          // the budgets as they were in force, for the person
 
     bool operator==(const ConversationSetup&) const = default;
 };

@@ -34,6 +34,7 @@ class ExpertsPanel;
 class PanelRail;
 class SamplingPanel;
 class SetupBar;
+struct ConversationSetup;
 class SideColumns;
 class FitWorker;
 class LocalModels;
@@ -174,6 +175,7 @@ class MainWindow : public QMainWindow {
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
     void createSetupBar();
+    ConversationSetup setupNow() const;
     void noteSetup();
     void refreshSetup();
     void openSetup();

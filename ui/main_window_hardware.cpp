@@ -14,6 +14,7 @@
 #include "ui/format.h"
 #include "ui/kept_budget.h"
 #include "ui/load/fit_worker.h"
+#include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
@@ -255,14 +256,31 @@ void MainWindow::createSetupBar() {
     });
 }
 
+// A model is open.
+ConversationSetup MainWindow::setupNow() const {
+    const engine::LoadRequest& load = m_engine.loadRequest();
+    const engine::ModelSummary& model = *m_engine.model();
+    ConversationSetup setup{QString::fromStdString(load.model), QString::fromStdString(model.name),
+                            QString::fromStdString(load.device), settingInForce(m_engine), {}};
+    setup.text = settingText(setup.budget);
+    // What was left to the program differs from start to start, as memory is free.
+    if (load.vram_bytes == 0 && setup.budget.vramBytes == model.vram_budget_bytes) {
+        setup.budget.vramBytes = 0;
+    }
+    if (load.ram_bytes == 0 && setup.budget.ramBytes == model.ram_budget_bytes) {
+        setup.budget.ramBytes = 0;
+    }
+    if (load.context == 0 && setup.budget.context == model.context) {
+        setup.budget.context = 0;
+    }
+    return setup;
+}
+
 // The conversation that is being answered, with what answers it.
 void MainWindow::noteSetup() {
     for (const ChatController::Queued& each : m_chat.queue()) {
         if (each.running && m_engine.model() && !m_benchmark->runner().isRunning()) {
-            const engine::LoadRequest& load = m_engine.loadRequest();
-            ConversationSetups::keep(each.conversation,
-                                     {QString::fromStdString(load.model), QString::fromStdString(m_engine.model()->name),
-                                      QString::fromStdString(load.device), settingInForce(m_engine)});
+            ConversationSetups::keep(each.conversation, setupNow());
         }
     }
 }
@@ -271,10 +289,10 @@ void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     const engine::LoadRequest& load = m_engine.loadRequest();
     const bool isReady = m_engine.state() == EngineController::State::Ready;
-    const bool isAnother = setup && isReady &&
-                           (setup->model != QString::fromStdString(load.model) ||
-                            setup->device != QString::fromStdString(load.device) ||
-                            !(setup->budget == settingInForce(m_engine)));
+    const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
+    const bool isAnother = setup && now &&
+                           (setup->model != now->model || setup->device != now->device ||
+                            !(setup->budget == now->budget));
     if (!isAnother || m_goesOnAnyway == m_chat.current()) {
         m_setup->setVisible(false);
         return;

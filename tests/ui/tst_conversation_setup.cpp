@@ -24,7 +24,8 @@ class TestConversationSetup : public QObject {
     void init() { QSettings().clear(); }
 
     void setup_isKeptAsItIs() {
-        ConversationSetup setup{QStringLiteral("/a/model"), QStringLiteral("model"), QStringLiteral("cuda:0"), {}};
+        ConversationSetup setup{QStringLiteral("/a/model"), QStringLiteral("model"), QStringLiteral("cuda:0"), {},
+                                QStringLiteral("VRAM 6.0 GiB")};
         setup.budget.vramBytes = quint64{6} << 30;
         setup.budget.ramBytes = quint64{20} << 30;
         setup.budget.context = 4096;
