@@ -26,7 +26,7 @@ struct ConversationSetup {
 // Kept in the settings, by conversation, the latest kMostKept of them. GUI thread only.
 class ConversationSetups {
   public:
-    static constexpr int kMostKept = 400;
+    static constexpr int kMostKept = 100;
 
     static void keep(ConversationId id, const ConversationSetup& setup);
     static std::optional<ConversationSetup> of(ConversationId id);

@@ -227,6 +227,7 @@ class TestPanelDocks : public QObject {
         }
         for (const char16_t* name : {u"whatIf", u"benchmark", u"log", u"dispatch"}) {  // more than there is room for
             f.window->addDockWidget(Qt::LeftDockWidgetArea, &dockOf(f, name));
+            dockOf(f, name).show();
             QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
             QCOMPARE(f.window->size(), QSize(800, 600));
         }

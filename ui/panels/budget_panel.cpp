@@ -356,7 +356,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_move->setText(move);
     m_problem.clear();
     say({});
-    setHint(tr("Apply carries this out in the background; the conversation goes on."));
+    setHint(tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
     m_previewed = m_form->setting();  // a change since would have dropped this preview
     m_plan = p.plan;
     showBars();

@@ -87,7 +87,8 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
         table->setColumnWidth(
-            column, std::max(metrics.averageCharWidth() * 9, metrics.horizontalAdvance(headers[column]) + 16));
+            column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
+                             metrics.horizontalAdvance(headers[column]) + 16));
     }
     return table;
 }
