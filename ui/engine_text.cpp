@@ -213,7 +213,9 @@ class EngineTranslator {
 
 QString engineText(const QString& english) {
     static EngineTranslator translator;
-    return translator.text(english);
+    // The engine is exact for its logs; a person reads "145.0 MiB", not "152060224 bytes (145.0 MiB)".
+    static const QRegularExpression exact(QStringLiteral("\\b\\d+ bytes \\(([\\d.,]+ [KMGT]i?B)\\)"));
+    return translator.text(QString(english).replace(exact, QStringLiteral("\\1")));
 }
 
 QString engineText(const std::string& english) {

@@ -83,9 +83,21 @@ QString modelText(const engine::ModelSummary& model) {
     return Format::tr("%1 layers × %2 experts, %3 active").arg(model.n_layers).arg(model.n_experts).arg(model.n_active);
 }
 
-QString tokenSpeedText(double tokensPerSecond, bool emulated) {
+QString speedText(double tokensPerSecond, SpeedKind kind) {
     const QString number = QLocale().toString(tokensPerSecond, 'f', 1);
-    return emulated ? Format::tr("%1 tokens/s (emulated)").arg(number) : Format::tr("%1 tokens/s").arg(number);
+    switch (kind) {
+        case SpeedKind::Simulated:
+            return Format::tr("%1 tokens/s (simulated)").arg(number);
+        case SpeedKind::Forecast:
+            return Format::tr("%1 tokens/s (forecast)").arg(number);
+        case SpeedKind::Measured:
+            break;
+    }
+    return Format::tr("%1 tokens/s (measured)").arg(number);
+}
+
+QString tokenSpeedText(double tokensPerSecond, bool emulated) {
+    return speedText(tokensPerSecond, emulated ? SpeedKind::Simulated : SpeedKind::Measured);
 }
 
 QString rateText(double tokensPerSecond) {

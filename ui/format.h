@@ -19,11 +19,18 @@ QString secondsText(double seconds);                            // "120 ms", "1.
 QString countText(qint64 count);                                // "46.7 B", "12 M", "1,234"
 QString hardwareText(const engine::ModelSummary& model);        // "CPU · 2 threads · AVX-512 bf16"
 QString modelText(const engine::ModelSummary& model);           // "8 layers × 8 experts, 2 active"
-QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s", "37.5 tokens/s (emulated)"
+// How a speed is known. The three never look alike.
+enum class SpeedKind {
+    Measured,   // by a real device's clock
+    Simulated,  // by an emulated device's, which works times out
+    Forecast,
+};
+QString speedText(double tokensPerSecond, SpeedKind kind);      // "37.5 tokens/s (measured)"
+QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s (measured)", "... (simulated)"
 // Of forecasts: "37.5", "1,234"; a dash where nothing is known.
 QString rateText(double tokensPerSecond);
 QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
-QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
+QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
 // "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);
 // Folder or file name; a "synthetic:" source as it is.

@@ -41,6 +41,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/picture_dialog.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/side_columns.h"
 #include "ui/status_line.h"
 #include "ui/unsaved_bar.h"
 #include "ui/widgets/command_palette.h"
@@ -105,6 +106,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         m_log.append(LogKind::Problem, sentence);
         statusBar()->showMessage(sentence, 8000);
     });
+    createSetupBar();
     connectConversation();
     connectTokenChoices();
     offerModels();
@@ -114,7 +116,9 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     setTextSize(settings.value(QStringLiteral("textSize"), 0).toInt());
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
+    m_columns->fit(width());
+    refreshRoom();
     refreshRecent();
     refreshState();
     m_page->input().setFocus();
@@ -236,7 +240,10 @@ void MainWindow::connectConversation() {
     });
 
     connect(m_list, &ConversationList::newRequested, this, &MainWindow::newConversation);
-    connect(m_list, &ConversationList::opened, this, [this] { m_page->input().setFocus(); });
+    connect(m_list, &ConversationList::opened, this, [this] {
+        showConversationPage();
+        m_page->input().setFocus();
+    });
     connect(&m_chat, &ChatController::currentChanged, this, &MainWindow::showConversation);
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, this,
             [this] { m_chat.setDraft(m_page->input().edit().toPlainText()); });
@@ -301,7 +308,13 @@ bool MainWindow::sendPrompt(const QString& prompt) {
     return m_chat.send(prompt);
 }
 
+// Where a panel takes its place, in a narrow window.
+void MainWindow::showConversationPage() {
+    m_columns->showMiddle();
+}
+
 void MainWindow::newConversation() {
+    showConversationPage();
     m_chat.newConversation();
     m_page->input().setFocus();
 }
@@ -409,6 +422,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
                        (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
     QWidget& edit = m_page->input().edit();
     if (types && edit.isEnabled() && !edit.hasFocus()) {
+        showConversationPage();
         edit.setFocus();
         QCoreApplication::sendEvent(&edit, event);
         return;
@@ -462,6 +476,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
     m_dropHint->setGeometry(rect());
+    m_columns->fit(event->size().width());
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

@@ -32,7 +32,11 @@ class ChatPage;
 class CommandPalette;
 class DropHint;
 class ExpertsPanel;
+class PanelRail;
 class SamplingPanel;
+class SetupBar;
+struct ConversationSetup;
+class SideColumns;
 class FitWorker;
 class LocalModels;
 class StatusLine;
@@ -43,6 +47,9 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 
   public:
+    // Of the saved layout: an older one had no inspector, and is not taken over.
+    static constexpr int kLayoutVersion = 2;
+
     struct Options {
         QString demoModel;           // empty: none at hand
         QString historyFolder;       // where conversations are kept; empty: in memory only
@@ -88,6 +95,11 @@ class MainWindow : public QMainWindow {
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
+    // Shown above the input box where the conversation was answered with something else than what is open.
+    SetupBar& setupBar() const { return *m_setup; }
+    SideColumns& columns() const { return *m_columns; }
+    PanelRail& rail() const { return *m_rail; }  // the inspector's tabs; hidden where the window is narrow
+    QToolButton& panelsButton() const { return *m_panels; }  // in the rail's place then
     QString hardwareText() const;  // of the tool bar
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
@@ -142,6 +154,9 @@ class MainWindow : public QMainWindow {
     void resizePanels();
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
+    void createRail();
+    void refreshRoom();
+    void showConversationPage();
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
@@ -167,6 +182,11 @@ class MainWindow : public QMainWindow {
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
+    void createSetupBar();
+    ConversationSetup setupNow() const;
+    void noteSetup();
+    void refreshSetup();
+    void openSetup();
     void createUnsavedBar();
     void refreshUnsaved();
     void tryToSaveAgain();
@@ -198,6 +218,11 @@ class MainWindow : public QMainWindow {
     ConversationList* m_list = nullptr;
     EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
+    SideColumns* m_columns = nullptr;
+    PanelRail* m_rail = nullptr;
+    QToolButton* m_panels = nullptr;
+    QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
+    QToolButton* m_listButton = nullptr;
     QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
     bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;
@@ -210,6 +235,8 @@ class MainWindow : public QMainWindow {
     QString m_device;  // the chosen one
     quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
+    SetupBar* m_setup = nullptr;
+    ConversationId m_goesOnAnyway = 0;  // the person has put the bar away
     UnsavedBar* m_unsaved = nullptr;
     QTimer* m_reading = nullptr;        // runs while the bar's question is new
     quint64 m_askedAt = 0;              // changes of the history when it was asked

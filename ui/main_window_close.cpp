@@ -11,6 +11,7 @@
 #include "ui/history/conversation_files.h"
 #include "ui/main_window.h"
 #include "ui/save_file.h"
+#include "ui/side_columns.h"
 #include "ui/unsaved_bar.h"
 
 namespace offstage::ui {
@@ -96,7 +97,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     }
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    settings.setValue(QStringLiteral("window/state"), saveState());
+    m_columns->bringBack();
+    settings.setValue(QStringLiteral("window/state"), saveState(kLayoutVersion));
     settings.sync();
     if (settings.status() == QSettings::AccessError) {
         qWarning("offstage: the settings cannot be saved as %s", qPrintable(settings.fileName()));

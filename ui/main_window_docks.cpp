@@ -1,12 +1,12 @@
 // MainWindow's docks: the panels, where they stand at first, and how they come back there.
 #include <algorithm>
-#include <string_view>
 
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
 #include <QMenu>
 #include <QStyle>
+#include <QTimer>
 
 #include "ui/history/conversation_list.h"
 #include "ui/main_window.h"
@@ -18,6 +18,7 @@
 #include "ui/panels/log_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/side_columns.h"
 #include "ui/widgets/input_guard.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
@@ -25,11 +26,10 @@
 namespace offstage::ui {
 namespace {
 
-using namespace std::string_view_literals;
-
 constexpr char kIcon[] = "icon";
 constexpr QSize kLeastWindow{560, 420};
-constexpr int kConversationWidth = 380;  // is left to it where a panel takes what it needs
+// The inspector's panels, in the order of its tabs; dispatch, which is wide, stands below.
+constexpr const char16_t* kInspector[] = {u"experts", u"cache", u"budget", u"whatIf", u"benchmark", u"sampling", u"log"};
 
 }  // namespace
 
@@ -46,7 +46,6 @@ QDockWidget* MainWindow::dock(const QString& name) const {
     return nullptr;
 }
 
-// `icon`: empty for a panel that has no button in the tool bar.
 QDockWidget* MainWindow::addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                                  const QString& icon) {
     auto* dock = new QDockWidget(title, this);
@@ -95,11 +94,13 @@ void MainWindow::createDocks() {
     m_sampling = new SamplingPanel;
     addDock(QStringLiteral("sampling"), tr("Sampling"), tr("Show or hide system prompt and sampling"),
             new PanelArea(m_sampling), QStringLiteral("sampling"));
+    m_columns = new SideColumns(*this, m_docks, this);
+    connect(m_columns, &SideColumns::cameBack, this, [this] { QTimer::singleShot(0, this, &MainWindow::resizePanels); });
     resetLayout();
 }
 
-// Conversations at the left, experts and what is set at the right, what runs over time below. Only the two that a first
-// look needs are shown.
+// Conversations at the left, one inspector at the right, what is wide below. Only the two that a first look needs are
+// shown.
 void MainWindow::resetLayout() {
     for (QDockWidget* each : m_docks) {
         each->setFloating(false);
@@ -108,30 +109,39 @@ void MainWindow::resetLayout() {
     m_roomy.clear();
     const auto at = [this](const char16_t* name) { return dock(QStringView(name).toString()); };
     addDockWidget(Qt::LeftDockWidgetArea, at(u"conversations"));
-    for (const char16_t* name : {u"experts", u"budget", u"sampling"}) {
+    for (const char16_t* name : kInspector) {
         addDockWidget(Qt::RightDockWidgetArea, at(name));
-    }
-    splitDockWidget(at(u"experts"), at(u"budget"), Qt::Vertical);
-    tabifyDockWidget(at(u"budget"), at(u"sampling"));
-    for (const char16_t* name : {u"dispatch", u"cache", u"whatIf", u"benchmark", u"log"}) {
-        addDockWidget(Qt::BottomDockWidgetArea, at(name));
-        if (name != u"dispatch"sv) {
-            tabifyDockWidget(at(u"dispatch"), at(name));
+        if (at(name) != at(kInspector[0])) {
+            tabifyDockWidget(at(kInspector[0]), at(name));
         }
     }
+    addDockWidget(Qt::BottomDockWidgetArea, at(u"dispatch"));
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     at(u"conversations")->show();
     at(u"experts")->show();
+    if (isVisible()) {  // else it has no width yet
+        m_columns->reset(width());
+    }
     resizePanels();
 }
 
 // Counts only once the window has its size.
 void MainWindow::resizePanels() {
-    const int spare = std::max(0, width() - kConversationWidth);
-    const int side = std::min(std::clamp(width() / 4, 300, 420), spare * 3 / 5);
-    resizeDocks({dock(QStringLiteral("conversations")), dock(QStringLiteral("experts"))}, {side * 2 / 3, side},
-                Qt::Horizontal);
+    const int spare = std::max(0, width() - SideColumns::kConversationWidth);
+    const int side = std::clamp(width() * 5 / 16, std::min(SideColumns::kInspectorWidth, spare), 480);
+    const int list = std::clamp(width() / 6, SideColumns::kListWidth, 280);
+    QList<QDockWidget*> shown;
+    QList<int> widths;
+    for (QDockWidget* each : m_docks) {
+        const Qt::DockWidgetArea area = dockWidgetArea(each);
+        if (!each->isHidden() && !each->isFloating() &&
+            (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea)) {
+            shown << each;
+            widths << (area == Qt::LeftDockWidgetArea ? list : side);
+        }
+    }
+    resizeDocks(shown, widths, Qt::Horizontal);
 }
 
 void MainWindow::showPanel(const QString& name) {
@@ -144,6 +154,7 @@ void MainWindow::bringToFront(QDockWidget& dock) {
     const bool isNew = !m_roomy.contains(&dock);
     dock.show();
     dock.raise();
+    m_columns->opened(dock);
     if (isNew && isVisible()) {
         giveRoom(dock);
     }
@@ -156,6 +167,9 @@ void MainWindow::giveRoom(QDockWidget& dock) {
     if (dock.isFloating()) {
         return;
     }
+    if (m_columns->coversMiddle()) {
+        return;  // all that there is
+    }
     layout()->activate();  // sizes count for docks that have their places
     const Qt::DockWidgetArea area = dockWidgetArea(&dock);
     if (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea) {
@@ -163,7 +177,7 @@ void MainWindow::giveRoom(QDockWidget& dock) {
         const int frame = 2 * style()->pixelMetric(QStyle::PM_DockWidgetFrameWidth, nullptr, &dock);
         const int wanted =
             std::max(dock.sizeHint().width(), content != nullptr ? content->sizeHint().width() + frame : 0);
-        const int spare = std::max(0, centralWidget()->width() - kConversationWidth);
+        const int spare = std::max(0, centralWidget()->width() - SideColumns::kConversationWidth);
         if (wanted > dock.width() && spare > 0) {
             resizeDocks({&dock}, {std::min(wanted, dock.width() + spare)}, Qt::Horizontal);
         }

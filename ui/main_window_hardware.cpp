@@ -4,9 +4,12 @@
 #include <QMenu>
 #include <QSettings>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/input_bar.h"
+#include "ui/conversation_setup.h"
 #include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/kept_budget.h"
@@ -190,7 +193,7 @@ void MainWindow::refreshHardwareMenu() {
         }
         if (!emulated) {
             m_hardwareMenu->addSeparator();
-            emulated = m_hardwareMenu->addMenu(tr("&Emulated GPU (times are accounted)"));
+            emulated = m_hardwareMenu->addMenu(tr("&Emulated GPU (speed is simulated)"));
         }
         add(*emulated, choice);
     }
@@ -235,6 +238,86 @@ void MainWindow::keepBudget() {
     refreshHardware();
 }
 
+void MainWindow::createSetupBar() {
+    m_setup = new SetupBar;
+    auto* column = qobject_cast<QVBoxLayout*>(m_page->layout());
+    column->insertWidget(column->count() - 1, m_setup);  // above the input box
+    connect(m_setup, &SetupBar::openRequested, this, &MainWindow::openSetup);
+    connect(m_setup, &SetupBar::dismissed, this, [this] {
+        m_goesOnAnyway = m_chat.current();
+        refreshSetup();
+        m_page->input().setFocus();
+    });
+    connect(&m_engine, &EngineController::streamed, this, &MainWindow::noteSetup);
+    connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshSetup);
+    connect(&m_chat, &ChatController::currentChanged, this, [this] {
+        m_goesOnAnyway = 0;
+        refreshSetup();
+    });
+}
+
+// A model is open.
+ConversationSetup MainWindow::setupNow() const {
+    const engine::LoadRequest& load = m_engine.loadRequest();
+    const engine::ModelSummary& model = *m_engine.model();
+    ConversationSetup setup{QString::fromStdString(load.model), QString::fromStdString(model.name),
+                            QString::fromStdString(load.device), settingInForce(m_engine), {}};
+    setup.text = settingText(setup.budget);
+    // What was left to the program differs from start to start, as memory is free.
+    if (load.vram_bytes == 0 && setup.budget.vramBytes == model.vram_budget_bytes) {
+        setup.budget.vramBytes = 0;
+    }
+    if (load.ram_bytes == 0 && setup.budget.ramBytes == model.ram_budget_bytes) {
+        setup.budget.ramBytes = 0;
+    }
+    if (load.context == 0 && setup.budget.context == model.context) {
+        setup.budget.context = 0;
+    }
+    return setup;
+}
+
+// The conversation that is being answered, with what answers it.
+void MainWindow::noteSetup() {
+    for (const ChatController::Queued& each : m_chat.queue()) {
+        if (each.running && m_engine.model() && !m_benchmark->runner().isRunning()) {
+            ConversationSetups::keep(each.conversation, setupNow());
+        }
+    }
+}
+
+void MainWindow::refreshSetup() {
+    const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
+    const engine::LoadRequest& load = m_engine.loadRequest();
+    const bool isReady = m_engine.state() == EngineController::State::Ready;
+    const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
+    const bool isAnother = setup && now &&
+                           (setup->model != now->model || setup->device != now->device ||
+                            !(setup->budget == now->budget));
+    if (!isAnother || m_goesOnAnyway == m_chat.current()) {
+        m_setup->setVisible(false);
+        return;
+    }
+    m_setup->tell(*setup, setup->model != QString::fromStdString(load.model) && RecentModels::isMissing(setup->model));
+}
+
+void MainWindow::openSetup() {
+    const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
+    if (!setup) {
+        return;
+    }
+    m_device = setup->device;
+    m_vramBytes = setup->budget.vramBytes;
+    engine::LoadRequest request = requestFor(setup->model);
+    request.vram_bytes = setup->budget.vramBytes;
+    request.ram_bytes = setup->budget.ramBytes;
+    request.context = setup->budget.context;
+    request.kv = setup->budget.kv;
+    request.quality = setup->budget.quality;
+    request.quant.experts = setup->budget.experts;
+    open(request);
+    m_page->input().setFocus();
+}
+
 QString MainWindow::hardwareText() const {
     return m_hardware->text();
 }
@@ -256,7 +339,7 @@ void MainWindow::refreshHardware() {
     m_hardware->setText(text);
     // A person without a GPU sees at once what was found, and how to see a GPU at work all the same.
     const bool emulated = m_device.startsWith(QStringLiteral("emulated:"));
-    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its times are accounted, not measured.").arg(text)
+    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its speed is simulated, not measured.").arg(text)
                                               : tr("Runs on %1. Found here: %2.").arg(text, m_devices.found()),
                                      m_devices.looked() && !m_devices.hasGpu() && !emulated);
     m_hardware->setToolTip(tr("Where the model runs. Found here: %1").arg(m_devices.found()));

@@ -22,8 +22,10 @@
 #include "ui/icons.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
+#include "ui/side_columns.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_rail.h"
 
 namespace offstage::ui {
 
@@ -38,7 +40,10 @@ void MainWindow::createActions() {
     m_actions.open = action(tr("&Open model…"), QKeySequence::Open, [this] { chooseModel(); });
     m_actions.openWithOptions =
         action(tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")), [this] { openWithOptions(); });
-    m_actions.find = action(tr("&Find in this conversation…"), QKeySequence::Find, [this] { m_page->find(); });
+    m_actions.find = action(tr("&Find in this conversation…"), QKeySequence::Find, [this] {
+        showConversationPage();
+        m_page->find();
+    });
     m_actions.stop = action(tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
     m_actions.stop->setToolTip(tr("Stop the answer (Esc)"));
     connect(&m_chat, &ChatController::waitingChanged, this, &MainWindow::refreshState);
@@ -219,17 +224,53 @@ void MainWindow::createToolBar() {
     auto* space = new QWidget;
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(space);
-    for (QDockWidget* dock : m_docks) {
-        if (!iconOf(*dock).isEmpty()) {
-            bar->addAction(&PanelAction::of(*dock));
+    // What stands at the left is opened from the left; the panels have their tabs, or this where there is no room.
+    QAction* list = &PanelAction::of(*dock(QStringLiteral("conversations")));
+    bar->insertAction(bar->actions().constFirst(), list);
+    m_listButton = qobject_cast<QToolButton*>(bar->widgetForAction(list));
+    m_panels = new QToolButton;
+    m_panels->setText(tr("Panels"));
+    m_panels->setAccessibleName(tr("Panels"));
+    m_panels->setToolTip(tr("Open one of the panels: budgets, experts, forecasts and more"));
+    m_panels->setPopupMode(QToolButton::InstantPopup);
+    m_panels->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    auto* panels = new QMenu(m_panels);
+    for (QDockWidget* each : m_docks) {
+        if (each != dock(QStringLiteral("conversations"))) {
+            panels->addAction(&PanelAction::of(*each));
         }
     }
+    m_panels->setMenu(panels);
+    // Before the names, which may be long: what has no room at the end of the bar is hidden.
+    m_panelsPlace = bar->insertWidget(m_actions.newConversation, m_panels);
+    createRail();
+    refreshRoom();
     for (QAction* action : bar->actions()) {
         if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
             button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…').trimmed());
             button->setFocusPolicy(Qt::TabFocus);
         }
     }
+}
+
+void MainWindow::createRail() {
+    m_rail = new PanelRail(tr("Panels"), this);
+    m_rail->setObjectName(QStringLiteral("panelRail"));
+    for (QDockWidget* each : m_docks) {
+        if (each != dock(QStringLiteral("conversations"))) {
+            m_rail->addTab(PanelAction::of(*each));
+        }
+    }
+    addToolBar(Qt::RightToolBarArea, m_rail);
+    connect(m_columns, &SideColumns::roomChanged, this, &MainWindow::refreshRoom);
+}
+
+// In a narrow window the inspector's tabs give way to a menu.
+void MainWindow::refreshRoom() {
+    const bool narrow = m_columns->room() == SideColumns::Room::One;
+    m_rail->setVisible(!narrow);
+    m_panelsPlace->setVisible(narrow);
+    m_listButton->setToolButtonStyle(narrow ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
 }
 
 void MainWindow::refreshIcons() {

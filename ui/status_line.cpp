@@ -1,19 +1,28 @@
 #include "ui/status_line.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QLocale>
+#include <QResizeEvent>
 #include <QStatusBar>
 
-#include "ui/format.h"
+#include "ui/speed_meter.h"
 #include "ui/widgets/context_meter.h"
 
 namespace offstage::ui {
+
+namespace {
+
+constexpr int kWideEnoughForAName = 760;
+
+}  // namespace
 
 StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     : QObject(&bar),
       m_engine(engine),
       m_state(new QLabel),
       m_speed(new QLabel),
+      m_meter(new SpeedMeter(engine, this)),
       m_model(new QLabel),
       m_context(new ContextMeter) {
     for (QLabel* label : {m_state, m_speed, m_model}) {
@@ -25,29 +34,43 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(10, 0, 10, 0);
     m_model->setContentsMargins(10, 0, 10, 0);
-    m_speed->setToolTip(tr("Tokens written per second, after the first token"));
+    connect(m_meter, &SpeedMeter::changed, this, [this] {
+        m_speed->setText(m_meter->text());
+        m_speed->setToolTip(
+            m_meter->isSimulated()
+                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is simulated, "
+                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
+                : tr("Tokens written per second, after the first token, as measured."));
+    });
     bar.setSizeGripEnabled(false);
     bar.addWidget(m_state, 1);
     bar.addPermanentWidget(m_speed);
     bar.addPermanentWidget(m_context);
     bar.addPermanentWidget(m_model);
+    bar.installEventFilter(this);
 
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
-        m_speed->clear();
         setContextUsed(0);
         refreshState();
     });
     connect(&m_engine, &EngineController::streamed, this,
             [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
-    connect(&m_engine, &EngineController::answered, this,
-            [this](RequestId, const engine::GenerationResult& result) { onAnswered(result); });
     refreshState();
 }
 
 QString StatusLine::speedText() const {
     return m_speed->text();
 }
+// In a narrow window the model's name, which the tool bar has too, leaves its room to the numbers.
+bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) {
+        const int width = static_cast<QResizeEvent*>(event)->size().width();
+        m_model->setVisible(width >= kWideEnoughForAName);
+    }
+    return QObject::eventFilter(watched, event);
+}
+
 QString StatusLine::contextText() const {
     return m_context->text();
 }
@@ -60,7 +83,6 @@ void StatusLine::refreshState() {
         case State::NoModel:
             m_state->setText(tr("No model"));
             m_context->setUsed(0, 0);
-            m_speed->clear();
             break;
         case State::Loading:
             m_state->setText(tr("Loading the model…"));
@@ -97,15 +119,6 @@ void StatusLine::onStreamed(const StreamedText& piece) {
     }
     if (m_followsAnswer) {
         setContextUsed(m_contextAtFirstToken + piece.tokens);
-    }
-    if (piece.tokensPerSecond > 0) {
-        m_speed->setText(tokenSpeedText(piece.tokensPerSecond, m_engine.model()->emulated));
-    }
-}
-
-void StatusLine::onAnswered(const engine::GenerationResult& result) {
-    if (result.decode_tokens_per_s > 0) {
-        m_speed->setText(tokenSpeedText(result.decode_tokens_per_s, m_engine.model() && m_engine.model()->emulated));
     }
 }
 

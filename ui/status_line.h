@@ -10,6 +10,7 @@ class QStatusBar;
 namespace offstage::ui {
 
 class ContextMeter;
+class SpeedMeter;
 
 // Fills the status bar: what the engine does, tokens per second, context used, the model's name.
 class StatusLine : public QObject {
@@ -26,14 +27,17 @@ class StatusLine : public QObject {
     QString speedText() const;
     QString contextText() const;
 
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
   private:
     void refreshState();
     void onStreamed(const StreamedText& piece);
-    void onAnswered(const engine::GenerationResult& result);
 
     EngineController& m_engine;
     QLabel* m_state;
     QLabel* m_speed;
+    SpeedMeter* m_meter;
     QLabel* m_model;
     ContextMeter* m_context;
     qint64 m_contextAtFirstToken = 0;

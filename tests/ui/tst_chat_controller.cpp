@@ -224,7 +224,7 @@ class TestChatController : public QObject {
         figures.tokensPerSecond = 12.5;
         QVERIFY(!figuresText(figures).contains(QStringLiteral("emulated")));
         figures.emulated = true;
-        QVERIFY(figuresText(figures).contains(QStringLiteral("12.5 tokens/s (emulated)")));
+        QVERIFY(figuresText(figures).contains(QStringLiteral("12.5 tokens/s (simulated)")));
     }
 
     // ---------------------------------------------------------------- several conversations, one engine

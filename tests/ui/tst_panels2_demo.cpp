@@ -121,7 +121,7 @@ class TestPanels2Demo : public QObject {
                 [&](RequestId, const engine::ReplanPreview& p, const QString&) { preview = p; });
         const double before = answer();
         panel.form().vram().spin().setValue(80);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("measured, over the last 99 token")),
+        QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("simulated, over the last 99 token")),
                                  10'000);
         QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
         QVERIFY(std::abs(preview.tokens_per_s_before - before) < 0.05 * before);

@@ -114,9 +114,10 @@ class TestWindowPanels : public QObject {
             QDockWidget* dock = m_window->dock(QString::fromLatin1(name));
             QVERIFY2(dock != nullptr, name);
             if (!dock->isVisible()) {
-                PanelAction::of(*dock).trigger();  // as the menu and the tool bar do
+                PanelAction::of(*dock).trigger();  // as the menu and the inspector's tabs do
             }
             QVERIFY2(!dock->isHidden(), name);
+            dock->setFloating(true);  // side by side: in the inspector one shows at a time
         }
         m_window->openModel(m_model);
         QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);

@@ -17,10 +17,20 @@ namespace {
 constexpr int kMarginX = 12;
 constexpr int kMarginY = 7;
 constexpr int kTextGap = 2;
+constexpr int kSectionAbove = 10, kSectionBelow = 3;
+
+// The part of a row that is the name of its section.
+int sectionHeight(const QFont& font, const QModelIndex& index);
 
 QFont smaller(QFont font) {
     font.setPointSizeF(font.pointSizeF() * 0.9);
     return font;
+}
+
+int sectionHeight(const QFont& font, const QModelIndex& index) {
+    return index.data(ConversationListModel::SectionRole).toString().isEmpty()
+               ? 0
+               : kSectionAbove + QFontMetrics(smaller(font)).height() + kSectionBelow;
 }
 
 // One line of text that fades into "…"; `marks` in bold. Long before the first match, the beginning is left out.
@@ -69,18 +79,36 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     QStyleOptionViewItem item = option;
     initStyleOption(&item, index);
     item.text.clear();
+    const int section = sectionHeight(option.font, index);
+    const QRect row = option.rect.adjusted(0, section, 0, 0);
     const QWidget* widget = option.widget;
     const QStyle* style = widget ? widget->style() : QApplication::style();
-    style->drawControl(QStyle::CE_ItemViewItem, &item, painter, widget);
-
+    const Colours colours = Colours::of(option.palette);
+    const bool selected = option.state & QStyle::State_Selected;
+    // Softly, with a stripe: the whole row in the highlight's colour is the brightest thing of a dark window.
+    item.rect = row;
+    item.state &= ~QStyle::State_Selected;
     painter->save();
     painter->setClipRect(option.rect);
-    const bool selected = option.state & QStyle::State_Selected;
+    if (selected) {
+        painter->fillRect(row, colours.prompt);
+        painter->fillRect(QRect(row.left(), row.top(), 3, row.height()), colours.accent);
+    }
+    style->drawControl(QStyle::CE_ItemViewItem, &item, painter, widget);
     const auto group = option.state & QStyle::State_Active ? QPalette::Active : QPalette::Inactive;
-    const QColor strong = option.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text);
-    QColor weak = selected ? strong : option.palette.color(group, QPalette::PlaceholderText);
-    weak.setAlphaF(selected ? 0.85f : weak.alphaF());
-    const QRect inner = option.rect.adjusted(kMarginX, kMarginY, -kMarginX, -kMarginY);
+    const QColor strong = option.palette.color(group, QPalette::Text);
+    const QColor weak = option.palette.color(group, QPalette::PlaceholderText);
+    if (section > 0) {
+        QFont heading = smaller(option.font);
+        heading.setWeight(QFont::DemiBold);
+        painter->setFont(heading);
+        painter->setPen(weak);
+        painter->drawText(QRect(row.left() + kMarginX, option.rect.top() + kSectionAbove, row.width() - 2 * kMarginX,
+                                QFontMetrics(heading).height()),
+                          Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                          index.data(ConversationListModel::SectionRole).toString());
+    }
+    const QRect inner = row.adjusted(kMarginX, kMarginY, -kMarginX, -kMarginY);
     const QFontMetrics title(option.font);
     painter->setFont(option.font);
     painter->setPen(strong);
@@ -90,7 +118,7 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     const QFont small = smaller(option.font);
     painter->setFont(small);
     const bool unsaved = index.data(ConversationListModel::UnsavedRole).toBool();
-    painter->setPen(unsaved && !selected ? Colours::of(option.palette).problem : weak);
+    painter->setPen(unsaved ? colours.problem : weak);
     paintMarked(*painter,
                 QRect(inner.left(), first.bottom() + 1 + kTextGap, inner.width(), QFontMetrics(small).height()),
                 index.data(ConversationListModel::SecondLineRole).toString(),
@@ -98,14 +126,14 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     painter->restore();
 }
 
-QSize ConversationDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const {
+QSize ConversationDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const int height = QFontMetrics(option.font).height() + kTextGap + QFontMetrics(smaller(option.font)).height();
-    return {120, height + 2 * kMarginY};
+    return {120, height + 2 * kMarginY + sectionHeight(option.font, index)};
 }
 
 void ConversationDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
-                                                const QModelIndex&) const {
-    editor->setGeometry(option.rect.adjusted(kMarginX / 2, 3, -kMarginX / 2, -3));
+                                                const QModelIndex& index) const {
+    editor->setGeometry(option.rect.adjusted(kMarginX / 2, 3 + sectionHeight(option.font, index), -kMarginX / 2, -3));
 }
 
 }  // namespace offstage::ui

@@ -26,6 +26,12 @@ namespace {
 
 constexpr int kTypingPauseMs = 120;  // a search for each key of a fast typist would be wasted
 
+// Its rows are of different heights, which follow from their neighbours.
+class SectionedView : public QListView {
+  public:
+    void layOutSoon() { scheduleDelayedItemsLayout(); }
+};
+
 }  // namespace
 
 ConversationList::ConversationList(ChatController& chat, QWidget* parent)
@@ -34,7 +40,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
       m_model(new ConversationListModel(chat.conversations(), this)),
       m_search(new QLineEdit),
       m_archived(new QToolButton),
-      m_view(new QListView),
+      m_view(new SectionedView),
       m_empty(new QLabel),
       m_bar(new QWidget),
       m_notice(textLabel()),
@@ -57,7 +63,6 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_view->setModel(m_model);
     m_view->setItemDelegate(new ConversationDelegate(m_view));
     m_view->setAccessibleName(tr("Conversations"));
-    m_view->setUniformItemSizes(true);
     m_view->setFrameShape(QFrame::NoFrame);
     m_view->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_view->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -91,7 +96,11 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(top);
     column->addWidget(m_view, 1);
-    column->addWidget(m_bar);
+    // Over the list, not below it: nothing moves when it comes and goes.
+    m_bar->setParent(this);
+    m_bar->setAutoFillBackground(true);
+    m_bar->setBackgroundRole(QPalette::AlternateBase);
+    m_bar->hide();
 
     auto* pause = new QTimer(this);
     pause->setSingleShot(true);
@@ -116,6 +125,18 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
         refreshEmptyText();
         refreshSelection();
     });
+    auto* view = static_cast<SectionedView*>(m_view);
+    // Which row is the first of its section, and so higher, changes with its neighbours.
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+        connect(m_model, signal, view, [view] { view->layOutSoon(); });
+    }
+    connect(m_model, &QAbstractItemModel::rowsMoved, view, [view] { view->layOutSoon(); });
+    connect(m_model, &QAbstractItemModel::dataChanged, view,
+            [view](const QModelIndex&, const QModelIndex&, const QList<int>& roles) {
+                if (roles.isEmpty()) {
+                    view->layOutSoon();
+                }
+            });
     refreshEmptyText();
     refreshSelection();
 }
@@ -128,6 +149,19 @@ void ConversationList::say(const QString& text, bool offerUndo) {
     m_notice->setText(text);
     m_undo->setVisible(offerUndo);
     m_bar->show();
+    placeNotice();
+}
+
+void ConversationList::placeNotice() {
+    const int height = m_bar->layout()->hasHeightForWidth() ? m_bar->layout()->heightForWidth(width())
+                                                            : m_bar->sizeHint().height();
+    m_bar->setGeometry(0, this->height() - height, width(), height);
+    m_bar->raise();
+}
+
+void ConversationList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    placeNotice();
 }
 
 ConversationId ConversationList::currentId() const {

@@ -52,8 +52,10 @@ class ConversationList : public QWidget {
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
+    void placeNotice();
     ConversationId currentId() const;
     void openIndex(const QModelIndex& index);
     void showMenu(const QPoint& at);

@@ -64,6 +64,14 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
             }
             return m_history.isUnsaved(row.conversation) ? tr("Not saved · %1").arg(line) : line;
         }
+        case SectionRole: {
+            if (isSearching()) {
+                return QString();
+            }
+            const QString section = sectionOf(row.conversation);
+            const bool isFirst = index.row() == 0 || sectionOf(m_rows[index.row() - 1].conversation) != section;
+            return isFirst ? section : QString();
+        }
         case UnsavedRole:
             return !found && m_history.isUnsaved(row.conversation);
         case MarksRole: {
@@ -129,6 +137,16 @@ void ConversationListModel::refreshSecondLines() {
 
 bool ConversationListModel::isListed(ConversationId id) const {
     return m_history.contains(id) && m_history.info(id).archived == m_archived;
+}
+
+QString ConversationListModel::sectionOf(ConversationId id) const {
+    const ConversationInfo& info = m_history.info(id);
+    if (info.pinned) {
+        return tr("Pinned");
+    }
+    const qint64 days =
+        QDateTime::fromMSecsSinceEpoch(info.changedMs).date().daysTo(QDate::currentDate());
+    return days <= 0 ? tr("Today") : days == 1 ? tr("Yesterday") : days < 7 ? tr("This week") : tr("Older");
 }
 
 bool ConversationListModel::precedes(ConversationId a, ConversationId b) const {

@@ -17,6 +17,7 @@ class ConversationListModel : public QAbstractListModel {
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
+        SectionRole,                          // QString: "Today", above the first of them; empty above the others
         UnsavedRole,                          // bool: trouble keeps it from the disk; the second line begins with that
     };
 
@@ -38,6 +39,7 @@ class ConversationListModel : public QAbstractListModel {
 
   private:
     bool isListed(ConversationId id) const;
+    QString sectionOf(ConversationId id) const;
     bool precedes(ConversationId a, ConversationId b) const;
     void rebuild();
     void refreshSecondLines();

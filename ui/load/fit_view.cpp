@@ -29,6 +29,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr quint64 kBytesPerMiB = quint64{1} << 20;
+constexpr int kVerdictLines = 3, kSpeedLines = 2, kFitLegendLines = 2;
 constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
 
 QString tokensText(qint64 tokens) {
@@ -101,6 +102,7 @@ void FitView::build() {
     m_vram->setLowestText(tr("all there is"));
     m_ram->setLowestText(tr("what is free"));
     m_context->setLowestText(tr("the model's own"));
+    alignFields({m_vram, m_ram, m_context}, *m_quality);
     m_cache->setAccessibleName(tr("Cache policy"));
     m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
     for (const engine::CacheKind kind : engine::kCacheKinds) {
@@ -126,12 +128,26 @@ void FitView::build() {
     addRow(tr("Cac&he"), m_cache);
     grid->setColumnStretch(1, 1);
 
+    // Room for whatever the verdict will be: what a person is about to press stays where it is. Only what nobody
+    // presses follows below the things that come and go.
+    const int line = fontMetrics().lineSpacing();
+    m_verdict->setMinimumHeight(kVerdictLines * line + 12);
+    m_speed->setMinimumHeight(kSpeedLines * line);
+    for (QLabel* label : {m_verdict, m_speed}) {
+        label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    }
+    QSizePolicy kept = m_measure->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);
+    m_measure->setSizePolicy(kept);
+    m_measure->setText(tr("&Measure again"));
+    m_measure->setFixedWidth(m_measure->sizeHint().width());
+    m_bars->setReserve(2, kFitLegendLines);
+
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(10);
-    column->addLayout(grid);  // above all that grows and shrinks while a slider is moved
+    column->addLayout(grid);
     column->addSpacing(6);
-    column->addWidget(m_bars);
     column->addWidget(m_verdict);
     auto* speed = new QHBoxLayout;
     speed->setContentsMargins(10, 0, 0, 0);
@@ -139,6 +155,7 @@ void FitView::build() {
     speed->addWidget(m_measure, 0, Qt::AlignTop);
     column->addLayout(speed);
     column->addLayout(m_changes);
+    column->addWidget(m_bars);
     column->addWidget(m_detail);
     column->addStretch(1);
 }
@@ -265,16 +282,19 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_isMeasuring = false;
     m_filling = true;
     m_quality->setChoices(estimate.expert_formats);
+    // No further than is of use, once that is known; so both rows are in the units that the budgets will be in.
+    const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
     if (estimate.vram_available > 0) {
-        // No further than is of use, once that is known.
-        const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
         const quint64 needed =
             estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kBytesPerMiB;
         const quint64 most = std::min<quint64>(estimate.vram_available, needed);
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
     }
     if (estimate.ram_available > 0) {
-        m_ram->setByteRange(0, estimate.ram_available);
+        m_ram->setByteRange(0, std::max<quint64>(
+                                   estimate.fits ? std::min<quint64>(estimate.ram_available, ofUse)
+                                                 : quint64{estimate.ram_available},
+                                   m_ram->bytes()));
     }
     if (estimate.max_context > 0) {
         m_context->setRange(0, static_cast<double>(std::max<qint64>(estimate.max_context, 256)), 256, 0);
@@ -318,7 +338,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         if (estimate.on_disk > 0) {  // calm words would be taken for a promise
             more.prepend(text);
             text = estimate.forecast
-                       ? tr("Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.")
+                       ? tr("Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).")
                              .arg(estimate.on_disk)
                              .arg(all)
                              .arg(rateText(estimate.forecast->decode_tokens_per_s))

@@ -99,7 +99,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
         case VerdictRole: {
             // Where it is not known, choosing the model says so, and offers to measure it.
             const QString speed =
-                model.tokensPerSecond > 0 ? tokenSpeedText(model.tokensPerSecond, model.emulated) : QString();
+                model.tokensPerSecond > 0 ? speedText(model.tokensPerSecond, SpeedKind::Forecast) : QString();
             switch (model.fit) {
                 case LocalModel::Fit::Unknown:
                     return QString();

@@ -11,7 +11,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScreen>
-#include <QScrollArea>
 #include <QSettings>
 #include <QSplitter>
 #include <QTimer>
@@ -21,6 +20,7 @@
 #include "ui/load/fit_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
+#include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
 
@@ -72,11 +72,8 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_open->setDefault(true);
     buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
 
-    auto* area = new QScrollArea;
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
+    auto* area = new PanelArea(m_view);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    area->setWidget(m_view);
     m_parts->addWidget(area);
     m_parts->setChildrenCollapsible(false);
     m_parts->setHandleWidth(kPartsGap);

@@ -1,6 +1,7 @@
 #include "ui/panels/benchmark_panel.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QCoreApplication>
 #include <QDir>
@@ -35,6 +36,19 @@ namespace {
 
 constexpr int kBins = 30;
 constexpr int kNarrowestTile = 420;
+
+// "+14 %", "−3 %", "the same"; a dash where there is nothing to compare with.
+QString differenceText(double from, double to) {
+    if (from <= 0 || to <= 0) {
+        return from == to ? BenchmarkPanel::tr("the same") : QStringLiteral("–");
+    }
+    const double percent = std::round(100 * (to / from - 1));
+    if (percent == 0) {
+        return BenchmarkPanel::tr("the same");
+    }
+    const QString number = QLocale().toString(std::abs(percent), 'f', 0);
+    return (percent > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 %", "percent").arg(number);
+}
 
 QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
     auto* box = new QSpinBox;
@@ -73,15 +87,18 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
     m_export->setToolTip(tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown"));
     m_pictures->setToolTip(tr("Save pictures of plots as PNG: which ones is asked first"));
-    auto* running = new QHBoxLayout;
+    auto* underWay = new QWidget;
+    auto* running = new QHBoxLayout(underWay);
+    running->setContentsMargins(0, 0, 0, 0);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(m_export);
     buttons->addWidget(m_pictures);
     buttons->addStretch(1);
-    body().addLayout(running);
-    body().addLayout(buttons);
+    footer().addLayout(buttons);
+    setBusyWidget(*underWay);
+    reserveNotice(2);
 
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
         if (!m_runner->owns(id)) {
@@ -98,6 +115,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     connect(m_runner, &BenchmarkRunner::runFinished, this, [this](BenchmarkRun run) {
         run.setting = settingInForce(this->engine());
         m_scenarios->append(run);
+        showMedian();
         readFingerprint();
     });
     connect(m_runner, &BenchmarkRunner::compared, this, [this](const BenchmarkComparison& comparison) {
@@ -209,8 +227,12 @@ QWidget* BenchmarkPanel::buildScenario() {
     grid->addWidget(m_run, 2, 0, 1, 2);
     grid->setColumnStretch(4, 1);
     m_scenariosView = makeTable(*m_scenarios, tr("Scenario runs"));
+    m_median = textLabel(tr("Median of the runs"));
+    m_median->setMinimumHeight(2 * fontMetrics().lineSpacing());
+    m_median->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     column->addLayout(grid);
     column->addWidget(m_scenariosView, 1);
+    column->addWidget(m_median);
     return page;
 }
 
@@ -249,6 +271,11 @@ QWidget* BenchmarkPanel::buildCompare() {
     column->addWidget(planB);
     column->addWidget(m_planB);
     column->addLayout(row);
+    m_headline = textLabel(tr("What the comparison says"));
+    QFont bold = m_headline->font();
+    bold.setBold(true);
+    m_headline->setFont(bold);
+    column->addWidget(m_headline);
     column->addWidget(m_result);
     column->addStretch(1);
     return page;
@@ -266,9 +293,14 @@ void BenchmarkPanel::modelChanged() {
     m_scenarios->clear();
     m_comparisons.clear();
     m_result->hide();
+    m_headline->clear();
+    m_median->clear();
     m_histogram->clear();
     m_summary->clear();
     say({});
+    setHint(!has                       ? QString()
+            : engine().model()->emulated ? tr("Times and speeds are simulated: the device is emulated.")
+                                         : tr("Times and speeds are measured, by the device's clock."));
     if (const auto snapshot = engine().snapshot(); has && snapshot) {
         showSnapshot(*snapshot);
     }
@@ -354,20 +386,59 @@ void BenchmarkPanel::showHistogram() {
     m_histogram->setValueAxis({tr("steps"), Unit::Count});
 }
 
+// Of the runs of the newest scenario: the last ones of its length and budgets.
+void BenchmarkPanel::showMedian() {
+    const std::vector<BenchmarkRun>& runs = m_scenarios->runs();
+    std::vector<double> speeds, firsts;
+    for (auto run = runs.rbegin(); run != runs.rend() && run->tokensIn == runs.back().tokensIn &&
+                                   run->tokensOut == runs.back().tokensOut && run->setting == runs.back().setting;
+         ++run) {
+        if (run->hasSpeed()) {
+            speeds.push_back(run->tokensPerSecond);
+        }
+        firsts.push_back(run->ttftSeconds);
+    }
+    if (firsts.size() < 2) {
+        m_median->clear();
+        return;
+    }
+    const auto median = [](std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        const std::size_t half = values.size() / 2;
+        return values.empty() ? 0 : values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+    };
+    const bool simulated = engine().model() && engine().model()->emulated;
+    const double speed = median(speeds);
+    m_median->setText(
+        tr("Median of %1 runs: %2, first token after %3.")
+            .arg(firsts.size())
+            .arg(speed > 0 ? tokenSpeedText(speed, simulated) : QStringLiteral("–"), firstTokenText(median(firsts))));
+}
+
+QString BenchmarkPanel::medianText() const {
+    return m_median->text();
+}
+
+QString BenchmarkPanel::headline() const {
+    return m_headline->text();
+}
+
 void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
     while (QLayoutItem* item = m_sideBySide->takeAt(0)) {
         delete item->widget();
         delete item;
     }
     int row = 0;
-    const auto add = [&](const QString& name, const QString& a, const QString& b, bool bold = false) {
+    const auto add = [&](const QString& name, const QString& a, const QString& b, const QString& difference,
+                         bool bold = false) {
         int column = 0;
-        for (const QString& text : {name, a, b}) {
+        for (const QString& text : {name, a, b, difference}) {
             QLabel* label = textLabel();
             label->setText(text);
             label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
             if (column > 0) {
-                label->setAccessibleName(tr("%1, plan %2").arg(name, column == 1 ? tr("A") : tr("B")));
+                label->setAccessibleName(column == 3 ? tr("%1, difference").arg(name)
+                                                     : tr("%1, plan %2").arg(name, column == 1 ? tr("A") : tr("B")));
                 label->setTextInteractionFlags(Qt::TextSelectableByMouse);
             } else {
                 label->setForegroundRole(QPalette::PlaceholderText);
@@ -380,29 +451,51 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
         ++row;
     };
     const auto number = [](double v, int decimals) { return QLocale().toString(v, 'f', decimals); };
-    add({}, tr("Plan A"), tr("Plan B"), true);
-    add(tr("Budgets"), settingText(c.a.setting), settingText(c.b.setting));
-    add(tr("Tokens/s"), number(c.a.tokensPerSecond, 1), number(c.b.tokensPerSecond, 1));
-    add(tr("First token"), secondsText(c.a.ttftSeconds), secondsText(c.b.ttftSeconds));
+    const auto differs = [](double a, double b) { return differenceText(a, b); };
+    const bool simulated = engine().model() && engine().model()->emulated;
+    const bool same = c.a.text == c.b.text;
+    m_headline->setText(same ? tr("Plan B against plan A: %1 tokens/s, same text.")
+                                   .arg(differs(c.a.tokensPerSecond, c.b.tokensPerSecond))
+                             : tr("Plan B against plan A: %1 tokens/s, another text.")
+                                   .arg(differs(c.a.tokensPerSecond, c.b.tokensPerSecond)));
+    add({}, tr("Plan A"), tr("Plan B"), tr("B against A"), true);
+    add(tr("Budgets"), settingText(c.a.setting), settingText(c.b.setting), {});
+    add(simulated ? tr("Tokens/s (simulated)") : tr("Tokens/s (measured)"), number(c.a.tokensPerSecond, 1),
+        number(c.b.tokensPerSecond, 1), differs(c.a.tokensPerSecond, c.b.tokensPerSecond));
+    add(tr("First token"), secondsText(c.a.ttftSeconds), secondsText(c.b.ttftSeconds),
+        differs(c.a.ttftSeconds, c.b.ttftSeconds));
     add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)),
-        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)));
-    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate));
-    add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied));
-    add(tr("Mean bits"), number(c.a.meanBits, 2), number(c.b.meanBits, 2));
-    add(tr("Tokens"), QLocale().toString(c.a.tokensOut), QLocale().toString(c.b.tokensOut));
-    add(tr("Text"), c.a.text, c.a.text == c.b.text ? tr("(the same)") : c.b.text);
+        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)), differs(c.a.itl(0.95), c.b.itl(0.95)));
+    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), differs(c.a.hitRate, c.b.hitRate));
+    add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied),
+        differs(static_cast<double>(c.a.bytesCopied), static_cast<double>(c.b.bytesCopied)));
+    add(tr("Mean bits"), number(c.a.meanBits, 2), number(c.b.meanBits, 2), differs(c.a.meanBits, c.b.meanBits));
+    add(tr("Tokens"), QLocale().toString(c.a.tokensOut), QLocale().toString(c.b.tokensOut), {});
+    add(tr("Text"), c.a.text, same ? tr("(the same)") : c.b.text, {});
     m_result->show();
 }
 
 void BenchmarkPanel::refreshButtons() {
     const bool running = m_runner->isRunning();
     const bool idle = engine().state() == EngineController::State::Ready && !running;
+    const QString busy = running ? tr("A run is under way") : tr("An answer is being written; wait for its end");
     m_run->setEnabled(idle);
+    m_run->setToolTip(idle ? tr("Run it through the loaded model; the conversation stays as it is") : busy);
     const bool differs = engine().model() && m_hasLimits && !(m_planB->setting() == settingInForce(this->engine()));
     m_compare->setEnabled(idle && differs && !m_prompt->toPlainText().trimmed().isEmpty());
-    m_progress->setVisible(running);
-    m_cancel->setVisible(running);
+    m_compare->setToolTip(
+        !idle      ? busy
+        : !differs ? tr("Plan B is plan A as yet: change one of its budgets")
+        : m_compare->isEnabled()
+            ? tr("Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same "
+                 "seed")
+            : tr("Write a prompt for both plans first"));
+    showBusy(running);
     m_export->setEnabled(m_answers->rowCount() > 0 || m_scenarios->rowCount() > 0 || !m_comparisons.empty());
+    m_export->setToolTip(
+        m_export->isEnabled()
+            ? tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown")
+            : tr("There are no results yet: ask something, or run a scenario"));
 }
 
 BenchmarkReport BenchmarkPanel::report() const {

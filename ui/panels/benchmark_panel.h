@@ -67,6 +67,8 @@ class BenchmarkPanel : public Panel {
     QPushButton& compareButton() const { return *m_compare; }
     QPushButton& cancelButton() const { return *m_cancel; }
     void showPage(Page page);
+    QString headline() const;    // of the last comparison: "+14 %, same text"
+    QString medianText() const;  // of the last scenario's runs
 
     BenchmarkReport report() const;
 
@@ -86,6 +88,7 @@ class BenchmarkPanel : public Panel {
     void addAnswer(const engine::GenerationResult& result);
     void readFingerprint();
     void showHistogram();
+    void showMedian();
     void showComparison(const BenchmarkComparison& comparison);
     void refreshButtons();
     void askWhereToSave();
@@ -114,6 +117,8 @@ class BenchmarkPanel : public Panel {
     QPushButton* m_compare;
     QGridLayout* m_sideBySide;
     QWidget* m_result;
+    QLabel* m_headline;
+    QLabel* m_median;
     QProgressBar* m_progress;
     QPushButton* m_cancel;
     QPushButton* m_export;

@@ -169,6 +169,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     }
     connect(m_kv, &QComboBox::activated, this, &BudgetForm::changed);
     connect(m_quality, &QualityEdit::changed, this, &BudgetForm::changed);
+    alignFields({m_vram, m_ram, m_context}, *m_quality);
     m_vramReason->hide();
 }
 

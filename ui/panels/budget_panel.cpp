@@ -25,6 +25,35 @@ QString budgetNumber(double value, int decimals) {
     return QLocale().toString(value, 'f', decimals);
 }
 
+constexpr int kBudgetNoticeLines = 3;
+
+// The format that most of a memory's experts are in: whose colour stands for them.
+engine::FormatId mainFormat(const engine::MemoryLedger& ledger) {
+    const auto most = std::max_element(ledger.experts.begin(), ledger.experts.end());
+    return static_cast<engine::FormatId>(most == ledger.experts.end() ? 0 : most - ledger.experts.begin());
+}
+
+// What a plan would put into VRAM, as far as it says.
+engine::MemoryLedger vramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
+    engine::MemoryLedger after;
+    after.dense = plan.dense_bytes;
+    after.kv_cache = plan.kv_bytes;
+    after.staging = plan.staging_bytes;
+    after.workspace = plan.workspace_bytes;
+    after.add_experts(mainFormat(now), plan.expert_bytes);
+    return after;
+}
+
+// And into RAM: of that it says the sum alone. What is no expert is taken to stay.
+engine::MemoryLedger ramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
+    engine::MemoryLedger after = now;
+    after.experts.clear();
+    after.experts_spare = 0;
+    const quint64 others = after.used();
+    after.add_experts(mainFormat(now), plan.ram_bytes - std::min<quint64>(plan.ram_bytes, others));
+    return after;
+}
+
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
 }
@@ -36,10 +65,8 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_form(new BudgetForm),
       m_bars(new StackedBar),
       m_preview(new QWidget),
-      m_problem(textLabel(tr("Why this cannot be applied"))),
       m_move(textLabel(tr("What has to be moved"))),
       m_basis(mutedLabel(tr("What the figures rest on"))),
-      m_hint(mutedLabel()),
       m_apply(new QPushButton(tr("Apply"))),
       m_undo(new QPushButton(tr("Undo"))),
       m_reset(new QPushButton(tr("Reset"))),
@@ -47,17 +74,17 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_progress(new QProgressBar) {
     setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
     m_bars->setOwnScales(true);
+    m_bars->setReserve(2, 3);
     m_bars->setAccessibleName(tr("What memory is spent on"));
     m_bars->setAccessibleDescription(
         tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "
            "part."));
     m_bars->setFileName(QStringLiteral("budget"));
+    body().addWidget(m_form);  // above all that may grow
+    body().addSpacing(4);
     body().addWidget(m_bars);
-    body().addWidget(m_form);
-
     buildPreview();
-    m_problem->hide();
-    m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
+    reserveNotice(kBudgetNoticeLines);
 
     m_apply->setToolTip(tr("Carry this out in the background; the conversation goes on meanwhile"));
     m_undo->setToolTip(tr("Go back to the budgets before"));
@@ -71,14 +98,18 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     buttons->addWidget(m_reset);
     buttons->addWidget(m_undo);
     buttons->addStretch(1);
-    auto* running = new QHBoxLayout;
+    auto* moving = new QWidget;
+    auto* running = new QHBoxLayout(moving);
+    running->setContentsMargins(0, 0, 0, 0);
     running->setSpacing(8);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
-    body().addLayout(buttons);  // above all that comes and goes
-    body().addLayout(running);
-    body().addWidget(m_problem);
-    body().addWidget(m_hint);
+    // As wide as it is with either of its texts.
+    m_cancel->setText(tr("Cancelling…"));
+    m_cancel->setFixedWidth(m_cancel->sizeHint().width());
+    m_cancel->setText(tr("Cancel"));
+    footer().addLayout(buttons);
+    setBusyWidget(*moving);
     body().addWidget(m_preview);
     body().addStretch(1);
 
@@ -108,7 +139,6 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
                 }
             });
     connect(&engine, &EngineController::loadStarted, this, [this] { modelChanged(); });
-    m_preview->hide();
     modelChanged();
 }
 
@@ -162,10 +192,12 @@ void BudgetPanel::buildPreview() {
     column->addLayout(grid);
     column->addWidget(m_basis);
     column->addWidget(m_move);
+    m_basis->setMinimumHeight(2 * fontMetrics().lineSpacing());
+    m_basis->setAlignment(Qt::AlignTop | Qt::AlignLeft);
 }
 
 QString BudgetPanel::previewText() const {
-    if (m_preview->isHidden()) {
+    if (!m_previewed) {
         return {};
     }
     QStringList lines;
@@ -174,10 +206,6 @@ QString BudgetPanel::previewText() const {
     }
     lines << m_basis->text() << m_move->text();
     return lines.join(u'\n');
-}
-
-QString BudgetPanel::problem() const {
-    return m_problem->isHidden() ? QString() : m_problem->text();
 }
 
 void BudgetPanel::modelChanged() {
@@ -206,15 +234,7 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     if (!model) {
         return;
     }
-    std::vector<StackedBar::Row> rows;
-    if (snapshot.vram.total > 0) {
-        rows.push_back(memoryRow(tr("VRAM"), snapshot.vram, snapshot.formats));
-    }
-    if (snapshot.ram.total > 0) {
-        rows.push_back(memoryRow(tr("RAM"), snapshot.ram, snapshot.formats));
-    }
-    m_bars->setVisible(!rows.empty());
-    m_bars->setRows(std::move(rows));
+    showBars();
     // Others move budgets too: a benchmark that compares plans.
     if (m_replanId == 0) {
         const bool untouched = m_form->setting() == m_inForce;
@@ -229,6 +249,26 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
         m_form->setSetting(m_inForce);
         m_hasLimits = true;
     }
+}
+
+// What holds each memory now, and beneath it, as a ghost, what would hold it after Apply.
+void BudgetPanel::showBars() {
+    const engine::Snapshot& now = snapshot();
+    std::vector<StackedBar::Row> rows;
+    if (now.vram.total > 0) {
+        rows.push_back(memoryRow(tr("VRAM"), now.vram, now.formats));
+    }
+    if (now.ram.total > 0) {
+        rows.push_back(memoryRow(tr("RAM"), now.ram, now.formats));
+    }
+    if (m_previewed && now.vram.total > 0) {
+        addGhost(rows.front(), now.vram, vramAfter(m_plan, now.vram), m_previewed->vramBytes, now.formats);
+    }
+    if (m_previewed && now.ram.total > 0) {
+        addGhost(rows.back(), now.ram, ramAfter(m_plan, now.ram), m_previewed->ramBytes, now.formats);
+    }
+    m_bars->setVisible(!rows.empty());
+    m_bars->setRows(std::move(rows));
 }
 
 void BudgetPanel::propose(const BudgetSetting& setting) {
@@ -255,19 +295,27 @@ void BudgetPanel::askPreview() {
     m_previewId = engine().requestPreview(changeBetween(m_inForce, m_form->setting()));
     if (m_previewId == 0) {
         clearPreview(tr("This engine cannot be re-planned now."));
-    } else if (engine().isAnswering() && m_preview->isHidden()) {
-        m_hint->setText(tr("Working it out…"));
+    } else if (engine().isAnswering() && !m_previewed) {
+        setHint(tr("Working it out…"));
     }
     refreshButtons();
 }
 
+// The table stays in its place, without figures.
 void BudgetPanel::clearPreview(const QString& why) {
-    m_preview->hide();
     m_previewed.reset();
-    m_problem->setText(why);
-    m_problem->setVisible(!why.isEmpty());
-    m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
-    m_hint->setVisible(why.isEmpty());
+    m_problem = why;
+    for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+        figure.now->setText(QStringLiteral("–"));
+        figure.then->setText(QStringLiteral("–"));
+    }
+    m_basis->clear();
+    m_move->clear();
+    setHint(tr("Move a slider to see what it would change. Nothing happens before Apply."));
+    if (!why.isEmpty()) {
+        say(why, Notice::Problem);
+    }
+    showBars();
 }
 
 void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& problem) {
@@ -285,7 +333,11 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
     set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));
     set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
-    m_basis->setText(p.measured_steps > 0
+    const bool simulated = engine().model() && engine().model()->emulated;
+    m_basis->setText(p.measured_steps > 0 && simulated
+                         ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.",
+                              nullptr, static_cast<int>(p.measured_steps))
+                     : p.measured_steps > 0
                          ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.",
                               nullptr, static_cast<int>(p.measured_steps))
                          : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
@@ -302,10 +354,12 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         move += u' ' + engineText(p.plan.note);
     }
     m_move->setText(move);
-    m_problem->hide();
-    m_hint->hide();
+    m_problem.clear();
+    say({});
+    setHint(tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
     m_previewed = m_form->setting();  // a change since would have dropped this preview
-    m_preview->show();
+    m_plan = p.plan;
+    showBars();
     refreshButtons();
 }
 
@@ -417,14 +471,21 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
 
 void BudgetPanel::refreshButtons() {
     const bool moving = m_replanId != 0;
-    m_progress->setVisible(moving);
-    m_cancel->setVisible(moving);
+    showBusy(moving);
     m_cancel->setEnabled(!m_cancelling);
     m_cancel->setText(m_cancelling ? tr("Cancelling…") : tr("Cancel"));
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
     // Nothing is applied that was not shown first.
     m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting());
+    m_apply->setToolTip(m_apply->isEnabled() ? tr("Carry this out in the background; the conversation goes on meanwhile")
+                        : moving             ? tr("A change is under way")
+                        : !changed           ? tr("Nothing is changed yet: move a slider")
+                        : m_problem.isEmpty() ? tr("What it would change is being worked out")
+                                              : m_problem);
     m_reset->setEnabled(changed && !moving);
+    m_reset->setToolTip(m_reset->isEnabled() ? tr("Put the sliders back to what is in force")
+                        : moving             ? tr("A change is under way")
+                                             : tr("The sliders show what is in force"));
     m_undo->setEnabled(m_hasModel && !m_history.empty() && !moving);
     m_undo->setToolTip(m_history.empty() ? tr("Go back to the budgets before; there are none yet")
                                          : tr("Go back to %1").arg(settingText(m_history.back())));

@@ -38,7 +38,7 @@ class BudgetPanel : public Panel {
     // In force, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }
     QString previewText() const;  // what the preview shows, one figure per line; empty: none
-    QString problem() const;      // why there is no preview
+    QString problem() const { return m_problem; }  // why there is no preview
 
     // What a what-if or a benchmark proposes: into the sliders, with a preview; nothing is applied.
     void propose(const BudgetSetting& setting);
@@ -60,6 +60,7 @@ class BudgetPanel : public Panel {
     void askPreview();
     void showPreview(const engine::ReplanPreview& preview, const QString& problem);
     void clearPreview(const QString& why = {});
+    void showBars();
     void apply();
     void undo();
     void begin(const BudgetSetting& target, bool isUndo);
@@ -70,10 +71,9 @@ class BudgetPanel : public Panel {
     BudgetForm* m_form;
     StackedBar* m_bars;
     QWidget* m_preview;
-    QLabel* m_problem;
     QLabel* m_move;
     QLabel* m_basis;  // whether "now" was measured
-    QLabel* m_hint;
+    QString m_problem;
     Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident;
     QPushButton* m_apply;
     QPushButton* m_undo;
@@ -86,6 +86,7 @@ class BudgetPanel : public Panel {
     BudgetSetting m_inForce;
     std::vector<BudgetSetting> m_history;      // settings to go back to, the last on top
     std::optional<BudgetSetting> m_previewed;  // what the preview shows
+    engine::Plan m_plan;                       // that it would lead to
     bool m_cancelling = false;                 // asked for, not yet there
     bool m_undoing = false;
     bool m_hasModel = false;

@@ -29,6 +29,7 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr int kNarrowestPlot = 300, kTallestPlot = 340;
 constexpr int kWidestChoice = 320;
+constexpr int kSumsLines = 3;
 constexpr int kAllLine = 0, kLayerLine = 1;
 constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
@@ -144,7 +145,9 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plot->setCapacity(kPoints);
         plot->setXAxis({tr("step"), Unit::Count});
-        plot->setMinimumHeight(130);
+        plot->setLeastLabel(QStringLiteral("100 %"));
+        plot->setNamesHighest(true);
+        plot->setMinimumHeight(112);
         plot->setMaximumHeight(kTallestPlot);
         plot->setFileName(plot->accessibleName());
     }
@@ -153,6 +156,8 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     m_bytes->setEmptyText(tr("Write a prompt to see how much is copied."));
     m_exchanges->setEmptyText(tr("Write a prompt to see how many experts are exchanged."));
 
+    m_sums->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_sums->setMinimumHeight(kSumsLines * fontMetrics().lineSpacing());
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_layer, 1);
     choices->addWidget(m_mean, 1);
@@ -212,7 +217,16 @@ QWidget* CachePanel::makeComparison() {
     m_progress->setRange(0, 1000);
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Progress of the comparison"));
+    keepRoom(*m_progress);
     m_progress->hide();
+    // As wide as it is with either of its texts.
+    m_compare->setText(tr("Compare policies"));
+    m_compare->setMinimumWidth(m_compare->sizeHint().width());
+    auto* act = new QHBoxLayout;
+    act->addWidget(m_compare);
+    act->addWidget(m_progress, 1);
+    footer().addLayout(act);
+    reserveNotice(2);
     m_policies->setValueAxis({tr("hit rate"), Unit::Share});
     m_policies->setAccessibleName(tr("Hit rate by cache policy"));
     m_policies->setFileName(m_policies->accessibleName());
@@ -236,10 +250,8 @@ QWidget* CachePanel::makeComparison() {
     row->addWidget(label);
     row->addWidget(m_slots);
     row->addStretch(1);
-    row->addWidget(m_compare);
     column->addWidget(title);
     column->addLayout(row);
-    column->addWidget(m_progress);
     column->addWidget(m_comparison);
     column->addWidget(m_policies);
     column->addWidget(m_table);
@@ -399,12 +411,19 @@ void CachePanel::refreshControls() {
     } else {
         m_sums->clear();
     }
-    m_sums->setVisible(!m_sums->text().isEmpty());
     const bool any =
         !m_selection.log().steps().empty() && m_selection.log().isOfPresentModel(m_selection.log().steps().back().id);
     const bool running = m_replays->isRunning();
     m_compare->setText(running ? tr("Cancel") : tr("Compare policies"));
     m_compare->setEnabled(running || (any && engine().model()));
+    m_compare->setToolTip(!m_compare->isEnabled()
+                              ? tr("Write a prompt first: policies are compared on its recorded calls")
+                          : running ? tr("Stop the comparison")
+                                    : tr("Replays the recorded calls under each policy, without running the model"));
+    for (QComboBox* choice : {m_layer, m_mean}) {
+        choice->setToolTip(accelerator ? choice->accessibleName()
+                                       : tr("The model runs on the CPU: there is no cache whose lines could be drawn"));
+    }
     m_slots->setEnabled(!running);
     m_progress->setVisible(running);
     if (!running && m_table->isHidden()) {

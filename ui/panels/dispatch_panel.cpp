@@ -10,9 +10,16 @@
 
 #include "ui/engine_controller.h"
 #include "ui/panels/selection.h"
+#include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
+
+namespace {
+
+constexpr int kNarrowestDispatch = 420;
+
+}  // namespace
 
 DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWidget* parent)
     : Panel(engine, parent),
@@ -24,6 +31,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
       m_amount(new QComboBox),
       m_bars(new StackedBar),
       m_timeline(new TimelinePlot),
+      m_idle(textLabel(tr("How long each side had nothing to do"))),
       m_why(textLabel(tr("Why experts ran where they ran"))) {
     m_previous->setArrowType(Qt::LeftArrow);
     m_previous->setToolTip(tr("Previous token of the answer"));
@@ -71,11 +79,23 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_which, 1);
     choices->addWidget(m_amount);
-    body().addLayout(tokenRow);
-    body().addWidget(m_timeline);
-    body().addWidget(m_why);
-    body().addLayout(choices);
-    body().addWidget(m_bars);
+    // The timeline is wide; beside it, where there is room, the layers.
+    const auto columnOf = [](std::initializer_list<QWidget*> widgets, QHBoxLayout* first) {
+        auto* part = new QWidget;
+        auto* column = new QVBoxLayout(part);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addLayout(first);
+        for (QWidget* widget : widgets) {
+            column->addWidget(widget);
+        }
+        column->addStretch(1);
+        return part;
+    };
+    m_idle->setMinimumHeight(fontMetrics().lineSpacing());
+    auto* tiles = new Tiles(kNarrowestDispatch);
+    tiles->add(columnOf({m_timeline, m_idle, m_why}, tokenRow));
+    tiles->add(columnOf({m_bars}, choices));
+    body().addWidget(tiles);
     body().addStretch(1);
     setEmptyText(tr("Write a prompt to see where the experts of each layer run, and why."));
 
@@ -117,6 +137,10 @@ int DispatchPanel::meanOf() const {
 
 QString DispatchPanel::tokenText() const {
     return m_token->text();
+}
+
+QString DispatchPanel::idle() const {
+    return m_idle->text();
 }
 
 QString DispatchPanel::why() const {
@@ -168,6 +192,9 @@ void DispatchPanel::refresh() {
 void DispatchPanel::refreshToken() {
     m_previous->setEnabled(m_selection.canStepToken(-1));
     m_next->setEnabled(m_selection.canStepToken(1));
+    m_previous->setToolTip(m_previous->isEnabled() ? tr("Previous token of the answer")
+                                                   : tr("There is no earlier token that is kept"));
+    m_next->setToolTip(m_next->isEnabled() ? tr("Next token of the answer") : tr("This is the latest token"));
     const LoggedStep* step = shownStep();
     const QLocale locale;
     QString text;
@@ -201,6 +228,7 @@ void DispatchPanel::refreshTimeline() {
         m_timeline->setLanes(laneNames(hasAccelerator()));
         m_timeline->setSpans(step != nullptr ? spansOf(*step, hasAccelerator()) : std::vector<TimelinePlot::Span>{});
     }
+    m_idle->setText(step != nullptr ? idleText(*step, hasAccelerator()) : QString());
     refreshWhy();
 }
 

@@ -31,6 +31,7 @@ class DispatchPanel : public Panel {
     QToolButton& nextButton() const { return *m_next; }
     QString tokenText() const;
     QString why() const;
+    QString idle() const;  // how much of the token's time each side waited
 
   protected:
     void modelChanged() override;
@@ -57,6 +58,7 @@ class DispatchPanel : public Panel {
     QComboBox* m_amount;
     StackedBar* m_bars;
     TimelinePlot* m_timeline;
+    QLabel* m_idle;
     QLabel* m_why;
     std::vector<LayerMeans> m_means;
     StepId m_timelineStep = ~StepId{0};

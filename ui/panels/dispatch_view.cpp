@@ -181,6 +181,7 @@ std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means) {
         for (const bool predicted : {false, true}) {
             StackedBar::Row row;
             row.predicted = predicted;
+            row.sideBySide = true;  // the sides work at the same time
             row.name = predicted ? DispatchText::tr("predicted") : DispatchText::tr("layer %1").arg(mean.number);
             for (std::size_t side = 0; side < kSides; ++side) {
                 row.parts.push_back(
@@ -254,6 +255,24 @@ double durationOf(const LoggedStep& step) {
         sum_us += double{event.attention_us} + double{event.layer_us};
     }
     return sum_us;
+}
+
+QString idleText(const LoggedStep& step, bool accelerator) {
+    const double all_us = durationOf(step);
+    if (!accelerator || all_us <= 0) {
+        return {};
+    }
+    double gpu_us = 0, copy_us = 0, cpu_us = 0;
+    for (const LayerEvent& event : step.layers) {
+        gpu_us += double{event.attention_us} + double{event.gpu_us};
+        copy_us += double{event.copy_us};
+        cpu_us += double{event.cpu_us};
+    }
+    const auto idle = [all_us](double busy_us) {
+        return valueText(Unit::Share, std::clamp(1 - busy_us / all_us, 0.0, 1.0));
+    };
+    return DispatchText::tr("Idle: GPU %1, copy engine %2, CPU %3 of the token's %4.")
+        .arg(idle(gpu_us), idle(copy_us), idle(cpu_us), us(all_us));
 }
 
 QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated) {

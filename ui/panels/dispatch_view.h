@@ -54,6 +54,8 @@ QStringList spanCategories();
 // copies.
 std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator);
 // From the first layer's begin to the last one's end.
+// How much of a token's time each side had nothing to do; empty where there is one side only.
+QString idleText(const LoggedStep& step, bool accelerator);
 double durationOf(const LoggedStep& step);
 
 // Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out; `emulated`: the

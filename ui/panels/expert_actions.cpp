@@ -48,6 +48,10 @@ bool isOfFile(engine::FormatId format) {
 ExpertActions::ExpertActions(EngineController& engine, QObject* parent) : QObject(parent), m_engine(engine) {
     m_timer.setInterval(kIntervalMs);
     connect(&m_timer, &QTimer::timeout, this, &ExpertActions::look);
+    connect(&m_engine, &EngineController::loadStarted, this, [this] {
+        m_evicted.clear();
+        m_reformatted.clear();
+    });
 }
 
 void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, const State& state) {
@@ -56,7 +60,11 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
         m_engine.model() && (m_engine.isAnswering() || m_engine.state() == EngineController::State::Ready);
     const bool device = m_engine.model() && m_engine.model()->device != "cpu";
     QAction* first = menu.actions().isEmpty() ? nullptr : menu.actions().constFirst();
-    const auto add = [&](const QString& one, const QString& many, const QString& tip, bool enabled, Kind kind) {
+    const QString whyNot = !ready    ? tr("No model is ready to be changed now")
+                           : !device ? tr("The model runs on the CPU: there is no device to bring experts to")
+                                     : tr("None of these is on the device");
+    const auto add = [&](const QString& one, const QString& many, const QString& what, bool enabled, Kind kind) {
+        const QString tip = enabled ? what : whyNot;
         auto* action = new QAction(experts.size() == 1 ? one : many.arg(experts.size()), &menu);
         action->setToolTip(tip);
         action->setStatusTip(tip);
@@ -76,6 +84,7 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
     auto* precision =
         new QMenu(experts.size() == 1 ? tr("P&recision") : tr("P&recision of %1 experts").arg(experts.size()), &menu);
     precision->setEnabled(ready);
+    precision->menuAction()->setToolTip(ready ? tr("The number format that these are kept in") : whyNot);
     for (const Choice& choice : choicesFor(m_engine.model())) {
         QAction* action = precision->addAction(choice.text);
         action->setCheckable(true);
@@ -105,6 +114,8 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
     m_watched = id;
     m_experts = experts;
     m_pins = kind == Kind::kPin;
+    m_kind = kind;
+    m_format = format;
     QString doing;
     switch (kind) {
         case Kind::kPin:
@@ -151,6 +162,23 @@ qsizetype ExpertActions::withoutPlace() const {
     });
 }
 
+void ExpertActions::remember() {
+    using Kind = engine::ExpertChange::Kind;
+    const bool isModels = m_engine.model() && (m_format == m_engine.model()->expert_format || isOfFile(m_format));
+    for (const ExpertId& expert : m_experts) {
+        const std::pair<int, int> at(expert.layer, expert.expert);
+        if (m_kind == Kind::kEvict) {
+            m_evicted.insert(at);
+        } else if (m_kind == Kind::kPin) {
+            m_evicted.erase(at);
+        } else if (m_kind == Kind::kFormat && isModels) {
+            m_reformatted.erase(at);
+        } else if (m_kind == Kind::kFormat) {
+            m_reformatted.insert(at);
+        }
+    }
+}
+
 void ExpertActions::look() {
     const auto reports = m_engine.replans();
     const auto report = std::find_if(reports.begin(), reports.end(),
@@ -170,6 +198,7 @@ void ExpertActions::look() {
     const QString problem = engineText(report->problem);
     switch (report->state) {
         case engine::ReplanState::kDone:
+            remember();
             if (const qsizetype without = m_pins ? withoutPlace() : 0; without > 0) {
                 m_done += u' ' + tr("%1 of them found no room there.").arg(without);
             }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <QObject>
@@ -33,6 +35,11 @@ class ExpertActions : public QObject {
 
     void change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts, engine::FormatId format = {});
     bool isWatching() const { return m_watched != 0; }
+    // Since the model was loaded, by (layer, expert): taken off the device by the person and not brought back by them,
+    // and kept in another format than the model's by their choice.
+    using Experts = std::set<std::pair<int, int>>;
+    const Experts& evicted() const { return m_evicted; }
+    const Experts& reformatted() const { return m_reformatted; }
 
   Q_SIGNALS:
     // A sentence about the newest change: asked for, done, or why not.
@@ -40,6 +47,7 @@ class ExpertActions : public QObject {
 
   private:
     void look();
+    void remember();
     qsizetype withoutPlace() const;  // of the experts that it is about
     // One expert with the model's own number of the layer as %1, its own as %2; of many
     // the number as %1.
@@ -51,6 +59,9 @@ class ExpertActions : public QObject {
     QString m_done;
     std::vector<ExpertId> m_experts;  // that it is about
     bool m_pins = false;
+    engine::ExpertChange::Kind m_kind{};
+    engine::FormatId m_format{};
+    Experts m_evicted, m_reformatted;
 };
 
 }  // namespace offstage::ui

@@ -16,12 +16,13 @@
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
 
 namespace {
 
-constexpr int kReadoutLines = 5;
+constexpr int kReadoutLines = 6;
 constexpr int kPlanIntervalMs = 1000;  // between two looks at what the placement was planned with
 constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
 
@@ -56,7 +57,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
         tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes "
            "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_readout->setMinimumHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
+    auto* readout = new PanelArea(m_readout);  // what is longer scrolls: the map does not shrink under the mouse
+    readout->setFixedHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
+    readout->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    keepRoom(*m_legend);
     m_change->setText(tr("Change"));
     m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
     m_change->setAccessibleName(tr("Change the selected experts"));
@@ -71,15 +75,17 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     auto* top = new QHBoxLayout;
     top->addWidget(label);
     top->addWidget(m_channel, 1);
-    auto* bottom = new QHBoxLayout;
-    bottom->addWidget(m_readout, 1);
-    bottom->addWidget(m_change, 0, Qt::AlignTop);
+    auto* act = new QHBoxLayout;
+    act->addWidget(m_change);
+    act->addStretch(1);
+    footer().addLayout(act);
     body().addLayout(top);
     body().addWidget(m_fading);  // below: beside the box it would make a narrow panel scroll sideways
     body().addWidget(m_map, 100);
     body().addWidget(m_legend);
-    body().addLayout(bottom);
+    body().addWidget(readout);
     body().addStretch(1);
+    reserveNotice(2);
     setEmptyText(tr("Open a model to see its experts."));
     poller().setLively(true);
 
@@ -101,7 +107,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
         }
     });
     connect(m_actions, &ExpertActions::said, this,
-            [this](const QString& text, bool isProblem) { say(text, isProblem ? Notice::Problem : Notice::Plain); });
+            [this](const QString& text, bool isProblem) {
+                say(text, isProblem ? Notice::Problem : Notice::Plain);
+                refreshMarks();
+            });
     refresh();
 }
 
@@ -160,7 +169,9 @@ void ExpertsPanel::refresh() {
     lookAtPlan();
     const ExpertCells cells = expertCells(channel(), snapshot(), m_planned, hasOwnMemory());
     setEmpty(snapshot().n_layers * snapshot().n_experts == 0 && !engine().model());
-    m_fading->setVisible(!cells.kinds.empty());
+    m_fading->setEnabled(!cells.kinds.empty());
+    m_fading->setToolTip(m_fading->isEnabled() ? tr("Shows experts that were not called lately in a faint colour")
+                                               : tr("Of residency and precision alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.
@@ -196,6 +207,7 @@ void ExpertsPanel::refresh() {
         m_map->setBrightness(cells.known);
         m_legend->setRange(cells.top, cells.mark, cells.markText);
     }
+    refreshMarks();
     refreshRings();
 }
 
@@ -203,6 +215,32 @@ void ExpertsPanel::refresh() {
 bool ExpertsPanel::picksToken() const {
     return m_selection != nullptr && m_selection->token() &&
            m_selection->log().isOfPresentModel(m_selection->token()->step);
+}
+
+// What the person changed, in whatever channel: experts that are pinned, that were taken off the device, and that are
+// kept in another format than the rest.
+void ExpertsPanel::refreshMarks() {
+    std::vector<HeatMap::Mark> marks;
+    const auto& pinned = snapshot().experts.pinned;
+    const auto columns = static_cast<std::size_t>(snapshot().n_experts);
+    for (std::size_t at = 0; columns > 0 && at < pinned.size(); ++at) {
+        if (pinned[at] != 0) {
+            marks.push_back({{static_cast<int>(at / columns), static_cast<int>(at % columns)}, HeatMap::Sign::Filled});
+        }
+    }
+    const auto isPinned = [&](const std::pair<int, int>& e) {
+        const std::size_t at = static_cast<std::size_t>(e.first) * columns + static_cast<std::size_t>(e.second);
+        return at < pinned.size() && pinned[at] != 0;
+    };
+    for (const auto& expert : m_actions->evicted()) {
+        if (!isPinned(expert)) {
+            marks.push_back({{expert.first, expert.second}, HeatMap::Sign::Hollow});
+        }
+    }
+    for (const auto& expert : m_actions->reformatted()) {
+        marks.push_back({{expert.first, expert.second}, HeatMap::Sign::Dot});
+    }
+    m_map->setMarks(std::move(marks));
 }
 
 void ExpertsPanel::refreshRings() {
@@ -224,6 +262,9 @@ QString ExpertsPanel::restText() const {
     if (!hasOwnMemory() && (channel() == ExpertChannel::Residency || channel() == ExpertChannel::HitRate)) {
         lines << tr("The model runs on the CPU: there is no accelerator to bring experts to.");
     }
+    if (!m_map->marks().empty()) {
+        lines << tr("Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.");
+    }
     if (!m_map->highlighted().empty()) {
         lines << tr("Ringed: the experts that the selected token called.");
     } else if (m_selection != nullptr && m_selection->token()) {
@@ -236,6 +277,9 @@ QString ExpertsPanel::restText() const {
 }
 
 void ExpertsPanel::refreshReadout() {
+    const bool isChosen = m_map->area() || m_map->selected();
+    m_change->setToolTip(isChosen ? tr("Pin, evict or change the precision of the selected experts")
+                                  : tr("Click an expert first, or drag to mark several"));
     const auto cell = m_map->current() ? m_map->current() : m_map->selected();
     const bool onMap = m_map->rows() > 0;
     const bool onArea = m_map->area() && !m_map->current();

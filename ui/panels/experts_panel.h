@@ -45,6 +45,7 @@ class ExpertsPanel : public Panel {
     void refreshReadout();
     bool picksToken() const;
     void refreshRings();
+    void refreshMarks();
     void click(HeatMap::Cell cell, Qt::MouseButton button);
     void fillMenu(QMenu& menu, HeatMap::Cell cell);
     void lookAtPlan();

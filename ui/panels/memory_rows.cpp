@@ -45,4 +45,17 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     return row;
 }
 
+void addGhost(StackedBar::Row& row, const engine::MemoryLedger& now, engine::MemoryLedger after, quint64 budget,
+              std::span<const engine::FormatRow> formats) {
+    const bool hair = now.total > 0 && row.total < static_cast<double>(now.total);  // as memoryRow() chose
+    after.total = after.budget = 0;
+    after.others = hair ? 0 : now.others;
+    row.ghost = memoryRow(row.name, after, formats).parts;
+    row.ghostBudget = static_cast<double>(budget);
+    if (hair) {
+        row.total = std::max(row.total, row.ghostBudget);
+        row.budget = static_cast<double>(now.budget);
+    }
+}
+
 }  // namespace offstage::ui

@@ -16,4 +16,8 @@ namespace offstage::ui {
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger,
                           std::span<const engine::FormatRow> formats = engine::format_rows());
 
+// What would hold the memory with another budget, beneath what holds it now.
+void addGhost(StackedBar::Row& row, const engine::MemoryLedger& now, engine::MemoryLedger after, quint64 budget,
+              std::span<const engine::FormatRow> formats = engine::format_rows());
+
 }  // namespace offstage::ui

@@ -1,12 +1,15 @@
 #include "ui/panels/panel.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <QElapsedTimer>
 #include <QEvent>
+#include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
+#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -22,6 +25,8 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kPanelMargin = 12;
+constexpr int kNoticeMargin = 5;
+constexpr int kLeastNoticeLines = 2;
 constexpr int kBodyPage = 0;
 constexpr int kEmptyPage = 1;
 
@@ -46,7 +51,11 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_stack(new QStackedWidget),
       m_empty(mutedLabel()),
       m_body(nullptr),
+      m_actions(new QVBoxLayout),
+      m_actionsPlace(new QWidget),
       m_notice(textLabel(tr("What happened"))),
+      m_noticeArea(nullptr),
+      m_noticePlace(new QStackedWidget),
       m_badge(lineLabel(tr("Emulated device"))),
       m_cost(lineLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
@@ -59,24 +68,41 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_stack->addWidget(new PanelArea(content));
     m_stack->addWidget(new PanelArea(m_empty));
 
-    m_notice->setContentsMargins(kPanelMargin, 5, kPanelMargin, 5);
-    m_notice->hide();
+    m_notice->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
+    m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_noticeArea = new PanelArea(m_notice);
+    m_noticeArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_noticePlace->addWidget(m_noticeArea);
+    m_noticePlace->hide();
+    m_actions->setContentsMargins(kPanelMargin, 8, kPanelMargin, 4);
+    m_actions->setSpacing(6);
+    auto* line = new QFrame;
+    line->setFrameShape(QFrame::HLine);
+    line->setForegroundRole(QPalette::Mid);
+    line->setFrameShadow(QFrame::Plain);
+    auto* place = new QVBoxLayout(m_actionsPlace);
+    place->setContentsMargins(0, 0, 0, 0);
+    place->setSpacing(0);
+    place->addWidget(line);
+    place->addLayout(m_actions);
+    m_actionsPlace->hide();
 
     m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
     m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
     m_cost->setForegroundRole(QPalette::PlaceholderText);
-    auto* footer = new QHBoxLayout;
-    footer->setContentsMargins(kPanelMargin, 2, kPanelMargin, 6);
-    footer->addWidget(m_badge);
-    footer->addStretch(1);
-    footer->addWidget(m_cost);
+    auto* last = new QHBoxLayout;
+    last->setContentsMargins(kPanelMargin, 2, kPanelMargin, 6);
+    last->addWidget(m_badge);
+    last->addStretch(1);
+    last->addWidget(m_cost);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_stack, 1);
-    column->addWidget(m_notice);
-    column->addLayout(footer);
+    column->addWidget(m_actionsPlace);
+    column->addWidget(m_noticePlace);
+    column->addLayout(last);
 
     m_poller = new SnapshotPoller(engine, *this);
     connect(m_poller, &SnapshotPoller::changed, this, &Panel::take);
@@ -109,7 +135,7 @@ QString Panel::cost() const {
 }
 
 QString Panel::notice() const {
-    return m_notice->isHidden() ? QString() : m_notice->text();
+    return m_said;
 }
 
 QSize Panel::sizeHint() const {
@@ -143,10 +169,55 @@ void Panel::fitToPage(QTabWidget& tabs) {
     fit();
 }
 
+void Panel::keepRoom(QWidget& widget) {
+    QSizePolicy policy = widget.sizePolicy();
+    policy.setRetainSizeWhenHidden(true);
+    widget.setSizePolicy(policy);
+}
+
+QVBoxLayout& Panel::footer() {
+    m_actionsPlace->show();
+    return *m_actions;
+}
+
+void Panel::reserveNotice(int lines) {
+    m_noticeLines = lines;
+    refreshNotice();
+}
+
+void Panel::setHint(const QString& text) {
+    if (text != m_hint) {
+        m_hint = text;
+        refreshNotice();
+    }
+}
+
+void Panel::setBusyWidget(QWidget& widget) {
+    m_busy = new QWidget;
+    auto* column = new QVBoxLayout(m_busy);
+    column->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
+    column->addWidget(&widget, 0, Qt::AlignTop);
+    m_noticePlace->addWidget(m_busy);
+}
+
+void Panel::showBusy(bool busy) {
+    m_noticePlace->setCurrentWidget(busy && m_busy != nullptr ? m_busy : static_cast<QWidget*>(m_noticeArea));
+}
+
 void Panel::say(const QString& text, Notice kind) {
-    m_noticeKind = kind;
-    m_notice->setText(text);
-    m_notice->setVisible(!text.isEmpty());
+    if (text != m_said || kind != m_noticeKind) {
+        m_noticeKind = kind;
+        m_said = text;
+        refreshNotice();
+    }
+}
+
+void Panel::refreshNotice() {
+    m_notice->setText(m_said.isEmpty() ? m_hint : m_said);
+    m_noticePlace->setVisible(m_noticeLines > 0 || !m_said.isEmpty());
+    const int lines = std::max(m_noticeLines, kLeastNoticeLines);
+    m_noticePlace->setFixedHeight(lines * QFontMetrics(m_notice->font()).lineSpacing() + 2 * kNoticeMargin);
+    m_noticeArea->verticalScrollBar()->setValue(0);
     restyle();
 }
 
@@ -197,7 +268,9 @@ void Panel::restyle() {
     const QColor stripe = m_noticeKind == Notice::Problem ? colours.problem : colours.accent;
     const QColor ground = m_noticeKind == Notice::Problem ? colours.problemSurface : colours.raised;
     m_notice->setStyleSheet(
-        QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }").arg(ground.name(), stripe.name()));
+        m_said.isEmpty()
+            ? QStringLiteral("QLabel { color: %1; }").arg(colours.muted.name())
+            : QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }").arg(ground.name(), stripe.name()));
     m_badge->setStyleSheet(
         QStringLiteral("QLabel { border: 1px solid %1; border-radius: 3px; padding: 0 4px; color: %1; }")
             .arg(colours.problem.name()));
@@ -210,6 +283,7 @@ void Panel::changeEvent(QEvent* event) {
     } else if (event->type() == QEvent::FontChange) {
         // What has a style sheet keeps the font it was made with.
         m_notice->setFont(font());
+        refreshNotice();
         m_badge->setFont(font());
         m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);
         m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));

@@ -12,11 +12,12 @@ class QVBoxLayout;
 namespace offstage::ui {
 
 class EngineController;
+class PanelArea;
 class SnapshotPoller;
 
 // What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
-// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost or that the device is
-// emulated. Looks at the engine only while it can be seen. GUI thread only.
+// nothing to see, the buttons that act, a line for what went well or wrong, and a footer that says what the panels cost
+// or that the device is emulated. All but the body stays where it is, whatever is said. Looks at the engine only while it can be seen. GUI thread only.
 class Panel : public QWidget {
     Q_OBJECT
 
@@ -43,6 +44,15 @@ class Panel : public QWidget {
 
     // The panel's controls and plots go in here.
     QVBoxLayout& body() const { return *m_body; }
+    // Below the body; neither scrolls nor moves. For the buttons that act.
+    QVBoxLayout& footer();
+    // Room for so many lines of what is said, kept while nothing is. Without it what is said takes room of the body.
+    void reserveNotice(int lines);
+    // Stands in that room while nothing else is said.
+    void setHint(const QString& text);
+    // Progress and a way to cancel: stand in that room while something is under way, and are hidden else.
+    void setBusyWidget(QWidget& widget);
+    void showBusy(bool busy);
     // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
@@ -51,6 +61,8 @@ class Panel : public QWidget {
     static void setMuted(QWidget& label, bool muted);
     // Only the page that shows asks for room: a low dock need not scroll for the highest one.
     static void fitToPage(QTabWidget& tabs);
+    // Keeps its place while it is hidden.
+    static void keepRoom(QWidget& widget);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 
@@ -65,6 +77,7 @@ class Panel : public QWidget {
     void take(const engine::Snapshot& snapshot);
     void refreshBadge();
     void refreshCost();
+    void refreshNotice();
     void restyle();
 
     EngineController& m_engine;
@@ -72,7 +85,14 @@ class Panel : public QWidget {
     QStackedWidget* m_stack;
     QLabel* m_empty;
     QVBoxLayout* m_body;
+    QVBoxLayout* m_actions;
+    QWidget* m_actionsPlace;
     QLabel* m_notice;
+    PanelArea* m_noticeArea;
+    QStackedWidget* m_noticePlace;  // of what is said, or of progress
+    QWidget* m_busy = nullptr;
+    int m_noticeLines = 0;  // reserved
+    QString m_said, m_hint;
     QLabel* m_badge;
     QLabel* m_cost;
     SnapshotPoller* m_poller;

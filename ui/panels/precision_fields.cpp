@@ -10,6 +10,7 @@
 #include <QStandardItemModel>
 
 #include "ui/format.h"
+#include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
 
@@ -38,6 +39,9 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_value->setKeyboardTracking(false);
     m_value->setToolTip(tr("No plan goes below this"));
     m_value->setAlignment(Qt::AlignRight);
+    QSizePolicy kept = m_value->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);  // the choice beside it keeps its width
+    m_value->setSizePolicy(kept);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(8);
@@ -160,6 +164,17 @@ engine::KvType kvOf(const QComboBox& box) {
 
 void setKv(QComboBox& box, engine::KvType kv) {
     box.setCurrentIndex(box.findData(static_cast<int>(kv)));
+}
+
+void alignFields(const QList<ValueSlider*>& sliders, QualityEdit& quality) {
+    int width = 0;
+    for (const ValueSlider* slider : sliders) {
+        width = std::max(width, slider->wantedFieldWidth());
+    }
+    for (ValueSlider* slider : sliders) {
+        slider->setFieldWidth(width);
+    }
+    quality.value().setFixedWidth(width);
 }
 
 }  // namespace offstage::ui

@@ -11,6 +11,8 @@ class QDoubleSpinBox;
 
 namespace offstage::ui {
 
+class ValueSlider;
+
 // The precision of a model's experts: as in the checkpoint, a floor that the planner
 // keeps to, or one format for all. GUI thread only.
 class QualityEdit : public QWidget {
@@ -46,5 +48,8 @@ class QualityEdit : public QWidget {
 QComboBox* newKvBox();
 engine::KvType kvOf(const QComboBox& box);
 void setKv(QComboBox& box, engine::KvType kv);
+
+// One below the other, all sliders get one length, and all numbers one width.
+void alignFields(const QList<ValueSlider*>& sliders, QualityEdit& quality);
 
 }  // namespace offstage::ui

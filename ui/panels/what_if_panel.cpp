@@ -1,6 +1,7 @@
 #include "ui/panels/what_if_panel.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <QComboBox>
 #include <QFileInfo>
@@ -24,12 +25,14 @@
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
+#include "ui/speed_meter.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
 namespace {
 
+constexpr int kWhatIfNoticeLines = 3;
 constexpr int kNarrowestPart = 420, kNarrowestForecast = 560;
 
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
@@ -45,6 +48,18 @@ QTableWidgetItem* item(const QString& text, bool number = true) {
 // "2 × GeForce RTX 3060"
 QString machinesOf(qint64 count, const QString& name) {
     return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
+}
+
+// Places in `rows`; what is not possible comes last, in the order of the profiles.
+std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows) {
+    std::vector<int> places(rows.size());
+    std::iota(places.begin(), places.end(), 0);
+    const auto speed = [&rows](int i) {
+        const engine::WhatIfRow& row = rows[static_cast<std::size_t>(i)];
+        return row.failure.empty() ? row.tokens_per_s : -1;
+    };
+    std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return speed(a) > speed(b); });
+    return places;
 }
 
 // Over all of the row from this column on.
@@ -72,7 +87,8 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
         table->setColumnWidth(
-            column, std::max(metrics.averageCharWidth() * 11, metrics.horizontalAdvance(headers[column]) + 16));
+            column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
+                             metrics.horizontalAdvance(headers[column]) + 16));
     }
     return table;
 }
@@ -106,8 +122,9 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_tabs(new QTabWidget),
       m_bars(new BarPlot),
       m_curve(new LinePlot),
-      m_claim(mutedLabel()),
+      m_here(textLabel(tr("How fast the model is here"))),
       m_machineCurve(new LinePlot),
+      m_meter(new SpeedMeter(engine, this)),
       m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     showClaim(0);
@@ -115,9 +132,16 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_tabs->addTab(buildGpus(), tr("GPUs"));
     m_tabs->addTab(buildVram(), tr("VRAM"));
     m_tabs->addTab(buildMachines(), tr("Machines"));
+    m_here->setMinimumHeight(2 * fontMetrics().lineSpacing());
+    m_here->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     body().addWidget(buildChoice());
-    body().addWidget(buildRunning());
-    body().addWidget(m_claim);
+    body().addWidget(m_here);
+    auto* act = new QHBoxLayout;
+    act->addWidget(m_run);
+    act->addStretch(1);
+    footer().addLayout(act);
+    reserveNotice(kWhatIfNoticeLines);
+    setBusyWidget(*buildRunning());
     fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
@@ -133,6 +157,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     connect(m_run, &QPushButton::clicked, this, &WhatIfPanel::run);
     connect(m_cancel, &QPushButton::clicked, this, &WhatIfPanel::cancel);
     connect(m_edit, &QPushButton::clicked, this, &WhatIfPanel::edit);
+    connect(m_meter, &SpeedMeter::changed, this, &WhatIfPanel::showHere);
     fillProfiles();
     connect(m_profile, &QComboBox::currentIndexChanged, this, &WhatIfPanel::choiceChanged);
     connect(m_machines, &QSpinBox::valueChanged, this, &WhatIfPanel::choiceChanged);
@@ -178,7 +203,7 @@ QWidget* WhatIfPanel::buildChoice() {
         return part;
     };
     auto* rows = new Tiles(kNarrowestPart);
-    rows->add(rowOf({m_profile, m_edit, m_run}, m_profile));
+    rows->add(rowOf({m_profile, m_edit}, m_profile));
     rows->add(rowOf({label, m_machines, m_network}, m_network));
     return rows;
 }
@@ -198,7 +223,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_table =
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
-    new FirstColumn(*m_table, 18 * fontMetrics().averageCharWidth());
+    new FirstColumn(*m_table, 22 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -262,14 +287,14 @@ void WhatIfPanel::fillProfiles() {
     const auto add = [this](const QString& name) {
         try {
             const engine::HardwareProfile profile = engine::find_hardware_profile(name.toStdString());
-            const QString shown = QString::fromStdString(profile.name);
-            // Two profiles of one GPU differ in its host or its bus: their ids tell them apart.
-            const int same = m_profile->findText(shown);
-            if (same >= 0) {
-                m_profile->setItemText(
-                    same, tr("%1 (%2)").arg(shown, QFileInfo(m_profile->itemData(same).toString()).baseName()));
+            // Two profiles of one GPU differ in the computer around it, which tells them apart; where there is more
+            // than that, the file's name does.
+            QString shown = QString::fromStdString(profile.name);
+            if (profile.host) {
+                shown = tr("%1, %2", "GPU, computer around it")
+                            .arg(shown, QString::fromStdString(profile.host->name).section(u',', 0, 0));
             }
-            const bool taken = same >= 0 || m_profile->findText(shown + QStringLiteral(" ("), Qt::MatchStartsWith) >= 0;
+            const bool taken = m_profile->findText(shown) >= 0;
             m_profile->addItem(taken ? tr("%1 (%2)").arg(shown, QFileInfo(name).baseName()) : shown, name);
         } catch (const engine::Error&) {
             // a file that is none: nothing to choose
@@ -297,6 +322,8 @@ void WhatIfPanel::modelChanged() {
     m_machineTable->setRowCount(0);
     m_machineCurve->removeAllSeries();
     m_machinesText->clear();
+    m_forecastHere.reset();
+    showHere();
     say({});
     if (engine().model() && engine().model()->emulated) {
         const QString device = QString::fromStdString(engine().loadRequest().device).section(u':', 1);
@@ -329,11 +356,17 @@ WhatIfChoice WhatIfPanel::choice() const {
     choice.cluster = {m_machines->value(), engine::find_network(m_network->currentData().toString().toStdString())};
     const auto snapshot = engine().snapshot();
     choice.overheadUs = snapshot ? snapshot->decode_overhead_us : 0;
+    const quint64 inForce =
+        snapshot && snapshot->vram.budget > 0 ? snapshot->vram.budget : engine().model()->vram_budget_bytes;
+    static const std::string kEmulated = "emulated:";
+    if (const std::string& device = engine().loadRequest().device; device.starts_with(kEmulated)) {
+        choice.here = QString::fromStdString(device.substr(kEmulated.size()));
+        choice.hereBudget = inForce;
+    }
     // Today's budget, where the chosen GPU is the one that runs.
     if (engine().model()->emulated &&
         "emulated:" + m_profile->currentData().toString().toStdString() == engine().loadRequest().device) {
-        choice.budget =
-            snapshot && snapshot->vram.budget > 0 ? snapshot->vram.budget : engine().model()->vram_budget_bytes;
+        choice.budget = inForce;
     }
     return choice;
 }
@@ -378,13 +411,30 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
         return;
     }
     showClaim(result.choice.overheadUs);
+    m_forecastHere = result.here;
+    showHere();
     showGpus(result);
     showVram(result);
     showMachines(result);
 }
 
-QString WhatIfPanel::claim() const {
-    return m_claim->text();
+QString WhatIfPanel::hereText() const {
+    return m_here->text();
+}
+
+// The speed that is known of what runs now beside its forecast, so that the two can be told apart and compared.
+void WhatIfPanel::showHere() {
+    const auto& model = engine().model();
+    if (!model) {
+        m_here->clear();
+        return;
+    }
+    const QString speed = m_meter->text();
+    QString text = tr("Here, as it runs now: %1").arg(speed.isEmpty() ? tr("not measured yet: ask something") : speed);
+    if (m_forecastHere && m_forecastHere->failure.empty()) {
+        text += QStringLiteral(" · ") + speedText(m_forecastHere->tokens_per_s, SpeedKind::Forecast);
+    }
+    m_here->setText(text + u'.');
 }
 
 void WhatIfPanel::showClaim(double overheadUs) {
@@ -395,7 +445,8 @@ void WhatIfPanel::showClaim(double overheadUs) {
         text += u' ' + tr("Each token includes %1 µs that tokens here were measured to take beyond their forecast.")
                            .arg(QLocale().toString(overheadUs, 'f', 0));
     }
-    m_claim->setText(text);
+    m_claim = text;
+    setHint(text);
 }
 
 void WhatIfPanel::showGpus(const WhatIfResult& result) {
@@ -405,8 +456,9 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
     std::vector<double> speeds;
     int row = 0;
     int emphasised = -1;
-    for (const engine::WhatIfRow& r : result.rows) {
-        const QString name = machinesOf(r.n_machines, result.choice.names[row]);
+    for (const int i : fastestFirst(result.rows)) {
+        const engine::WhatIfRow& r = result.rows[static_cast<std::size_t>(i)];
+        const QString name = machinesOf(r.n_machines, result.choice.names[i]);
         m_table->setItem(row, Name, item(name, false));
         m_table->setItem(row, Vram, item(bytesText(r.vram_bytes)));
         for (int column = Speed; column < Columns; ++column) {
@@ -419,7 +471,7 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
             m_table->setItem(row, Resident, item(tr("%1 of %2").arg(r.resident).arg(r.total)));
             names << name;
             speeds.push_back(r.tokens_per_s);
-            if (row == result.choice.chosen) {
+            if (i == result.choice.chosen) {
                 emphasised = static_cast<int>(speeds.size()) - 1;
             }
         } else {
@@ -531,8 +583,11 @@ void WhatIfPanel::edit() {
 
 void WhatIfPanel::refreshButtons() {
     m_run->setEnabled(!isRunning() && engine().model().has_value());
-    m_progress->setVisible(isRunning());
-    m_cancel->setVisible(isRunning());
+    m_run->setToolTip(m_run->isEnabled()
+                          ? tr("Work it out. Measures this computer's CPU for up to three seconds first")
+                      : isRunning() ? tr("It is being worked out")
+                                    : tr("Open a model first"));
+    showBusy(isRunning());
     m_network->setEnabled(m_machines->value() > 1);
     m_network->setToolTip(m_network->isEnabled() ? tr("What the machines send their results over after every layer")
                                                  : tr("One machine needs no network"));

@@ -16,6 +16,7 @@ namespace offstage::ui {
 
 class BarPlot;
 class LinePlot;
+class SpeedMeter;
 
 // Tokens/s and TTFT of the loaded model on GPUs that are not here, over more VRAM, and on several machines. Always a
 // forecast, and it says so. Worked out on a thread of its own when asked for; from then on whenever the choice changes,
@@ -44,7 +45,8 @@ class WhatIfPanel : public Panel {
     int measurements() const { return m_worker->measurements(); }
     QString gainText() const;      // what 1 GiB more would bring
     QString machinesText() const;  // what more machines would bring
-    QString claim() const;         // what the forecasts rest on
+    QString claim() const { return m_claim; }  // what the forecasts rest on
+    QString hereText() const;                  // how fast the model is here: as measured, and as forecast
 
   protected:
     void modelChanged() override;
@@ -66,6 +68,7 @@ class WhatIfPanel : public Panel {
     void showGpus(const WhatIfResult& result);
     void showVram(const WhatIfResult& result);
     void showMachines(const WhatIfResult& result);
+    void showHere();
     void edit();
     void refreshButtons();
 
@@ -80,11 +83,14 @@ class WhatIfPanel : public Panel {
     QTableWidget* m_table;
     BarPlot* m_bars;
     LinePlot* m_curve;
-    QLabel* m_claim;
+    QString m_claim;
+    QLabel* m_here;
     QLabel* m_gain;
     QTableWidget* m_machineTable;
     LinePlot* m_machineCurve;
     QLabel* m_machinesText;
+    SpeedMeter* m_meter;
+    std::optional<engine::WhatIfRow> m_forecastHere;
     WhatIfWorker* m_worker;
     QTimer m_delay;
     quint64 m_model = 0;   // counts models

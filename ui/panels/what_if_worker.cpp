@@ -14,6 +14,9 @@ using StepDone = std::function<void()>;
 
 void answer(const engine::WhatIf& model, const WhatIfChoice& choice, WhatIfResult& result, const StepDone& stepDone,
             const std::stop_token& stop) {
+    if (!choice.here.isEmpty()) {
+        result.here = model.on(engine::find_hardware_profile(choice.here.toStdString()), choice.hereBudget, {});
+    }
     for (int i = 0; i < choice.profiles.size() && !stop.stop_requested(); ++i) {
         const engine::HardwareProfile profile = engine::find_hardware_profile(choice.profiles[i].toStdString());
         result.rows.push_back(model.on(profile, 0, choice.cluster));

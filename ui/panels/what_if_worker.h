@@ -20,6 +20,8 @@ struct WhatIfChoice {
     QStringList names;     // as they are shown
     int chosen = 0;
     quint64 budget = 0;  // VRAM from which 1 GiB more is counted; 0: all of the chosen profile's
+    QString here;            // the profile of the device that the model runs on; empty: it has none
+    quint64 hereBudget = 0;  // and its budget
     engine::Cluster cluster;
     double overheadUs = 0;  // see engine::WhatIf::set_overhead_us
 };
@@ -32,6 +34,7 @@ struct WhatIfResult {
     std::vector<engine::WhatIfRow> machines;  // over machines, of the chosen profile
     std::optional<engine::WhatIfRow> now;     // the chosen profile with the marked budget,
     std::optional<engine::WhatIfRow> more;    // and with 1 GiB more
+    std::optional<engine::WhatIfRow> here;    // what runs now, as it runs
     QString problem;
     bool cancelled = false;
 };

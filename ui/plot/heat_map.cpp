@@ -74,6 +74,7 @@ void HeatMap::setShape(int rows, int columns) {
     m_zoom.reset();
     m_zoom.setFull({0, static_cast<double>(std::max(1, columns))});
     std::erase_if(m_highlighted, [this](Cell cell) { return !isInside(cell); });
+    std::erase_if(m_marks, [this](const Mark& mark) { return !isInside(mark.cell); });
     setCurrent(std::nullopt);
     setSelected(std::nullopt);
     setArea(std::nullopt);
@@ -132,6 +133,43 @@ void HeatMap::setBrightness(std::vector<double> shares) {
         m_summaryStale = true;
         markStale(Layer::Data);
     }
+}
+
+void HeatMap::setMarks(std::vector<Mark> marks) {
+    std::erase_if(marks, [this](const Mark& mark) { return !isInside(mark.cell); });
+    if (marks != m_marks) {
+        m_marks = std::move(marks);
+        update();
+    }
+}
+
+// Dark upon a light edge: they stand out on every colour.
+void HeatMap::paintMarks(QPainter& painter) const {
+    const Colours colours = Colours::of(palette());
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const Mark& mark : m_marks) {
+        const QRectF cell = rectOf(mark.cell);
+        if (cell.isNull()) {
+            continue;
+        }
+        const double side = std::clamp(std::min(cell.width(), cell.height()) * 0.45, 3.0, 9.0);
+        const QPointF corner = cell.topRight();
+        painter.setPen(QPen(palette().color(QPalette::Window), 1.5));
+        painter.setBrush(mark.sign == Sign::Hollow ? palette().color(QPalette::Window) : colours.text);
+        if (mark.sign == Sign::Dot) {
+            painter.drawEllipse(QRectF(cell.left() + 1, cell.bottom() - side * 0.8 - 1, side * 0.8, side * 0.8));
+            continue;
+        }
+        const QPolygonF triangle{corner, corner - QPointF(side, 0), corner + QPointF(0, side)};
+        painter.drawPolygon(triangle);
+        if (mark.sign == Sign::Hollow) {
+            painter.setPen(QPen(colours.text, 1.2));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawPolygon(triangle);
+        }
+    }
+    painter.restore();
 }
 
 void HeatMap::setHighlighted(std::vector<Cell> cells) {
@@ -798,6 +836,7 @@ void HeatMap::ring(QPainter& painter, Cell cell, const QColor& colour, int width
 
 void HeatMap::paintOver(QPainter& painter) {
     const Colours colours = Colours::of(palette());
+    paintMarks(painter);
     painter.setBrush(Qt::NoBrush);
     if (!m_highlighted.empty()) {
         // The others step back.

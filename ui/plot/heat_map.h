@@ -66,6 +66,15 @@ class HeatMap : public PlotWidget {
     void setBrightness(std::vector<double> shares);
     // Cells with a ring (the experts of a chosen token); those outside the map are left out.
     void setHighlighted(std::vector<Cell> cells);
+    // Signs in the corners of cells, whatever else is shown there; those outside the map are left out.
+    enum class Sign { Filled, Hollow, Dot };
+    struct Mark {
+        Cell cell;
+        Sign sign = Sign::Filled;
+        bool operator==(const Mark&) const = default;
+    };
+    void setMarks(std::vector<Mark> marks);
+    const std::vector<Mark>& marks() const { return m_marks; }
     // Bars beside rows and below columns: of values as it says, of kinds (unless None)
     // their shares.
     void setSummary(HeatMapSummary::Kind kind);
@@ -186,6 +195,8 @@ class HeatMap : public PlotWidget {
     std::vector<QRgb> m_categoryColours;
     QRgb m_ground = 0;
     std::vector<double> m_brightness;
+    std::vector<Mark> m_marks;
+    void paintMarks(QPainter& painter) const;
     std::vector<Cell> m_highlighted;
     std::vector<std::int32_t> m_rowNumbers;
     QString m_rowTitle;

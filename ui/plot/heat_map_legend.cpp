@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <QLocale>
@@ -73,8 +74,9 @@ std::vector<LegendEntry> HeatMapLegend::entries() const {
 }
 
 int HeatMapLegend::heightForWidth(int width) const {
-    return m_categories.empty() ? 2 * fontMetrics().height() + kScaleBar + 14
-                                : legendHeight(fontMetrics(), entries(), width - 2) + 4;
+    // As high whatever it shows, unless there are many kinds: the map above keeps its place when these come and go.
+    const int scale = 2 * fontMetrics().height() + kScaleBar + 14;
+    return m_categories.empty() ? scale : std::max(scale, legendHeight(fontMetrics(), entries(), width - 2) + 4);
 }
 
 QSize HeatMapLegend::sizeHint() const {

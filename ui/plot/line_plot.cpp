@@ -160,8 +160,39 @@ void LinePlot::layOut() {
     const int bottom = height() - kEdge - metrics.height() - 3;
     m_yTicks = leftTicks(m_ySpec, y, top, bottom);
     m_area = areaBeside(m_yTicks, top, bottom);
+    const int least = kEdge + metrics.horizontalAdvance(m_leastLabel) + 7;
+    m_area.setLeft(std::max(m_area.left(), std::min(least, m_area.right() - 10)));
     m_x = Axis(m_xSpec, x.lo, x.hi, m_area.left(), m_area.right());
     m_y = Axis(m_ySpec, y.lo, y.hi, m_area.bottom(), m_area.top());
+}
+
+void LinePlot::setLeastLabel(const QString& label) {
+    m_leastLabel = label;
+    markStale(Layer::Frame);
+}
+
+void LinePlot::setNamesHighest(bool names) {
+    m_namesHighest = names;
+    markStale(Layer::Data);
+}
+
+std::optional<double> LinePlot::highestSeen() const {
+    std::optional<double> highest;
+    const Range view = m_zoom.view();
+    for (const Series& series : m_series) {
+        const PointRing& points = series.points;
+        for (std::size_t i = points.lowerBound(view.lo); i < points.size() && points[i].x() <= view.hi; ++i) {
+            if (std::isfinite(points[i].y())) {
+                highest = std::max(highest.value_or(points[i].y()), points[i].y());
+            }
+        }
+    }
+    return highest;
+}
+
+QString LinePlot::highestText() const {
+    const std::optional<double> highest = m_namesHighest ? highestSeen() : std::nullopt;
+    return highest ? tr("highest %1").arg(valueText(m_ySpec.unit, *highest)) : QString();
 }
 
 // ---------------------------------------------------------------- painting
@@ -196,6 +227,9 @@ void LinePlot::paintData(QPainter& painter) {
     }
     painter.restore();
     painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setPen(colours.muted);
+    painter.drawText(QRect(kEdge, m_area.top() - fontMetrics().height() - 4, width() - 2 * kEdge, fontMetrics().height()),
+                     Qt::AlignRight | Qt::AlignVCenter, highestText());
     QPen pen(colours.text, 1);
     pen.setDashPattern({1, 3});
     int freeFrom = m_area.left();

@@ -37,6 +37,11 @@ class LinePlot : public PlotWidget {
     // Shares on a fixed axis from 0 to 100 %; otherwise the range of y follows what is seen, and includes 0.
     void setPercentMode(const QString& title = {});
     void setEvents(const std::vector<PlotMark>& events);  // values of x
+    // Numbers to the left get at least the room of this one: plots one below the other begin in one line.
+    void setLeastLabel(const QString& label);
+    // The highest value in sight, in words at the right above the plot.
+    void setNamesHighest(bool names);
+    QString highestText() const;
 
     Axis xAxis();
     // The x of the crosshair, always that of a point; set from outside to link plots, nullopt puts it away.
@@ -72,6 +77,7 @@ class LinePlot : public PlotWidget {
     };
 
     void dataChanged();
+    std::optional<double> highestSeen() const;
     Range rangeOfX() const;
     Range rangeOfY() const;
     std::optional<double> nearestX(double x) const;
@@ -94,6 +100,8 @@ class LinePlot : public PlotWidget {
     QRect m_area;
     int m_legendHeight = 0;
     std::optional<double> m_crosshair;
+    QString m_leastLabel;
+    bool m_namesHighest = false;
 };
 
 }  // namespace offstage::ui

@@ -15,8 +15,9 @@ namespace {
 
 constexpr int kBar = 26;
 constexpr int kAfterBar = 12;
-constexpr int kThinBar = 11;  // of compact rows
+constexpr int kThinBar = 12;  // of compact rows: three lanes of four pixels
 constexpr int kAfterThinBar = 4;
+constexpr int kAboveGhost = 2, kGhost = 7;  // within kAfterBar
 constexpr double kSliver = 3;  // the width of what is hardly there
 
 }  // namespace
@@ -29,8 +30,10 @@ StackedBar::StackedBar(QWidget* parent) : PlotWidget(parent) {
 
 void StackedBar::setRows(std::vector<Row> rows) {
     for (Row& row : rows) {
-        for (Part& part : row.parts) {
-            part.size = std::isfinite(part.size) ? std::max(0.0, part.size) : 0;
+        for (auto* parts : {&row.parts, &row.ghost}) {
+            for (Part& part : *parts) {
+                part.size = std::isfinite(part.size) ? std::max(0.0, part.size) : 0;
+            }
         }
     }
     if (rows == m_rows) {
@@ -45,9 +48,20 @@ void StackedBar::setRows(std::vector<Row> rows) {
     }
     setReading(m_current ? textOf(*m_current) : QString());
     if (m_rows.size() != rowsBefore || legendTexts() != namesBefore) {  // the height follows from these alone
+        if (m_reservedRows > 0) {
+            m_keptRows = std::max(m_keptRows, static_cast<int>(m_rows.size()));
+            m_keptLegend = std::max(m_keptLegend, legendHeight(fontMetrics(), legend(), width() - 2 * kEdge));
+        }
         updateGeometry();
     }
     markStale(Layer::Frame);
+}
+
+void StackedBar::setReserve(int rows, int legendLines) {
+    m_reservedRows = m_keptRows = rows;
+    m_reservedLines = legendLines;
+    m_keptLegend = 0;
+    updateGeometry();
 }
 
 void StackedBar::setUnit(Unit unit) {
@@ -71,13 +85,13 @@ void StackedBar::setOwnScales(bool own) {
 double StackedBar::used(const Row& row) const {
     double sum = 0;
     for (const Part& part : row.parts) {
-        sum += part.size;
+        sum = row.sideBySide ? std::max(sum, part.size) : sum + part.size;
     }
     return sum;
 }
 
 double StackedBar::endOf(const Row& row) const {
-    const double end = std::max({row.total, row.budget, used(row)});
+    const double end = std::max({row.total, row.budget, row.ghostBudget, used(row)});
     return end > 0 ? end : 1;
 }
 
@@ -116,8 +130,10 @@ int StackedBar::namesWidth() const {
 }
 
 int StackedBar::contentHeight(int width) const {
-    return kEdge + static_cast<int>(m_rows.size()) * rowHeight() + fontMetrics().height() + 8 +
-           legendHeight(fontMetrics(), legend(), width - 2 * kEdge) + kEdge;
+    const int rows = std::max(static_cast<int>(m_rows.size()), m_keptRows);
+    const int legendRoom = std::max({legendHeight(fontMetrics(), legend(), width - 2 * kEdge),
+                                     m_reservedLines * fontMetrics().lineSpacing(), m_keptLegend});
+    return kEdge + rows * rowHeight() + fontMetrics().height() + 8 + legendRoom + kEdge;
 }
 
 int StackedBar::heightForWidth(int width) const {
@@ -166,6 +182,16 @@ QRectF StackedBar::rectOf(PartIndex index) {
     ensureLaidOut();
     if (index.row < 0 || index.row >= static_cast<int>(m_rows.size())) {
         return {};
+    }
+    if (const Row& row = rowAt(index.row); row.sideBySide) {
+        if (index.part < 0 || index.part >= static_cast<int>(row.parts.size()) ||
+            row.parts[static_cast<size_t>(index.part)].size <= 0) {
+            return {};
+        }
+        const double lane = static_cast<double>(barHeight()) / static_cast<double>(row.parts.size());
+        const double left = pixelOf(index.row, 0);
+        return {left, m_area.top() + index.row * rowHeight() + index.part * lane,
+                pixelOf(index.row, row.parts[static_cast<size_t>(index.part)].size) - left, lane};
     }
     const std::vector<double> widths = widthsOf(index.row);
     const std::size_t place = index.part == kFree ? widths.size() - 1 : static_cast<std::size_t>(index.part);
@@ -309,20 +335,24 @@ void StackedBar::paintData(QPainter& painter) {
             }
             const QColor colour = seriesColour(held.category, palette());
             // A hairline of the ground between parts; never so that a thin part vanishes.
-            const QRectF inner = rect.width() > 3 ? rect.adjusted(0, 0, -1, 0) : rect;
+            const QRectF inner = row.sideBySide     ? rect.adjusted(0, 0, 0, -1)
+                                 : rect.width() > 3 ? rect.adjusted(0, 0, -1, 0)
+                                                    : rect;
             if (row.predicted) {
                 painter.setPen(QPen(colour, 1));
                 painter.setBrush(Qt::NoBrush);
                 painter.drawRect(inner.adjusted(0.5, 0.5, -0.5, -0.5));
                 continue;
             }
-            painter.fillRect(inner, patternBrush(colour, patternOf(held.category)));
+            // Hatching has no room in a lane.
+            painter.fillRect(inner, row.sideBySide ? QBrush(colour) : patternBrush(colour, patternOf(held.category)));
             if (m_compact) {
                 continue;
             }
             writeUpon(painter, labelRectOf({i, part}).intersected(inner), held.name, valueText(m_unit, held.size),
                       inkOn(colour), colour);
         }
+        paintGhost(painter, i);
         if (row.budget > 0) {
             const double x = std::floor(pixelOf(i, row.budget));
             const double top = m_area.top() + i * rowHeight();
@@ -338,6 +368,46 @@ void StackedBar::paintData(QPainter& painter) {
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(beyond.adjusted(0, -2, -1, 2));
         }
+    }
+}
+
+QRectF StackedBar::ghostRectOf(PartIndex index) {
+    ensureLaidOut();
+    if (index.row < 0 || index.row >= static_cast<int>(m_rows.size()) || index.part < 0 ||
+        index.part >= static_cast<int>(rowAt(index.row).ghost.size())) {
+        return {};
+    }
+    double from = 0;
+    for (int i = 0; i < index.part; ++i) {
+        from += rowAt(index.row).ghost[static_cast<size_t>(i)].size;
+    }
+    const double left = pixelOf(index.row, from);
+    const double right = pixelOf(index.row, from + rowAt(index.row).ghost[static_cast<size_t>(index.part)].size);
+    const double top = m_area.top() + index.row * rowHeight() + barHeight() + kAboveGhost;
+    return {left, top, std::min(right, m_area.right() + 1.0) - left, kGhost};
+}
+
+// Thinner and paler than what is, and framed: nobody takes it for that.
+void StackedBar::paintGhost(QPainter& painter, int row) {
+    const Row& of = rowAt(row);
+    for (int part = 0; part < static_cast<int>(of.ghost.size()); ++part) {
+        const QRectF rect = ghostRectOf({row, part});
+        if (rect.width() < 1) {
+            continue;
+        }
+        const QColor colour = seriesColour(of.ghost[static_cast<size_t>(part)].category, palette());
+        QColor pale = colour;
+        pale.setAlphaF(0.35f);
+        painter.fillRect(rect, pale);
+        painter.setPen(QPen(colour, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+    if (of.ghostBudget > 0 && !m_compact) {
+        const double x = std::floor(pixelOf(row, of.ghostBudget));
+        const double top = m_area.top() + row * rowHeight();
+        painter.setPen(QPen(Colours::of(palette()).text, 2, Qt::DotLine));
+        painter.drawLine(QPointF(x, top - 4), QPointF(x, top + barHeight() + kAboveGhost + kGhost + 1));
     }
 }
 

@@ -24,6 +24,11 @@ class StackedBar : public PlotWidget {
         double total = 0;        // of the memory; what the parts leave is shown as free. 0: not known
         double budget = 0;       // a marker line; 0: none
         bool predicted = false;  // drawn as outlines
+        // The parts are amounts of the same time, not parts of a sum: each has a lane of its own, from 0 on.
+        bool sideBySide = false;
+        // What the row would be after a change, drawn as a ghost beneath the bar; empty: nothing is planned.
+        std::vector<Part> ghost;
+        double ghostBudget = 0;
         bool operator==(const Row&) const = default;
     };
     struct PartIndex {
@@ -42,12 +47,17 @@ class StackedBar : public PlotWidget {
     void setCompact(bool compact);
     // Every row fills the width, whatever its size: for memories of very different sizes. There is no axis then.
     void setOwnScales(bool own);
+    // Room for at least so many rows and lines of the legend; what it once took it keeps, as long as it is not told
+    // anew: what stands below does not move.
+    void setReserve(int rows, int legendLines);
 
     std::optional<PartIndex> partAt(QPoint at);
     // Empty where the part has no size.
     QRectF rectOf(PartIndex part);
     // Where its name may be written: what the mark of the budget leaves of it.
     QRectF labelRectOf(PartIndex part);
+    // Of a part of Row::ghost.
+    QRectF ghostRectOf(PartIndex part);
     std::optional<PartIndex> current() const { return m_current; }
 
     QString csv() const override;
@@ -84,6 +94,7 @@ class StackedBar : public PlotWidget {
     void setCurrent(std::optional<PartIndex> part);
     QString textOf(PartIndex part) const;
     int contentHeight(int width) const;
+    void paintGhost(QPainter& painter, int row);
     int rowHeight() const;
     int barHeight() const;
     int aboveBar() const;
@@ -93,6 +104,8 @@ class StackedBar : public PlotWidget {
     Unit m_unit = Unit::Bytes;
     bool m_compact = false;
     bool m_ownScales = false;
+    int m_reservedRows = 0, m_reservedLines = 0;
+    int m_keptRows = 0, m_keptLegend = 0;  // the most that there was
     Axis m_x;
     QRect m_area;  // of all bars
     std::optional<PartIndex> m_current;

@@ -1,6 +1,7 @@
 #include "ui/widgets/command_palette.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QApplication>
 #include <QKeyEvent>
@@ -8,6 +9,9 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPainter>
+#include <QSettings>
+#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 namespace offstage::ui {
@@ -15,6 +19,41 @@ namespace {
 
 constexpr int kWidest = 560;
 constexpr int kRows = 9;
+constexpr int kCommandMarginX = 10, kCommandMarginY = 6;
+constexpr int kShortcutRole = Qt::UserRole + 1;
+constexpr char kRecentKey[] = "palette/recent";
+
+// The command at the left, its shortcut at the right.
+class CommandDelegate : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyleOptionViewItem item = option;
+        initStyleOption(&item, index);
+        const QString text = std::exchange(item.text, QString());
+        const QWidget* widget = option.widget;
+        (widget ? widget->style() : QApplication::style())->drawControl(QStyle::CE_ItemViewItem, &item, painter, widget);
+        const bool selected = option.state & QStyle::State_Selected;
+        const auto group = option.state & QStyle::State_Enabled ? QPalette::Active : QPalette::Disabled;
+        const QString keys = index.data(kShortcutRole).toString();
+        QRect room = option.rect.adjusted(kCommandMarginX, 0, -kCommandMarginX, 0);
+        painter->save();
+        painter->setFont(option.font);
+        painter->setPen(option.palette.color(group, selected ? QPalette::HighlightedText : QPalette::PlaceholderText));
+        painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, keys);
+        if (!keys.isEmpty()) {
+            room.setRight(room.right() - option.fontMetrics.horizontalAdvance(keys) - 2 * kCommandMarginX);
+        }
+        painter->setPen(option.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text));
+        painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                          option.fontMetrics.elidedText(text, Qt::ElideMiddle, room.width()));
+        painter->restore();
+    }
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override {
+        return {120, option.fontMetrics.height() + 2 * kCommandMarginY};
+    }
+};
 
 }  // namespace
 
@@ -55,6 +94,7 @@ CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setUniformItemSizes(true);
+    m_list->setItemDelegate(new CommandDelegate(m_list));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(8, 8, 8, 8);
     layout->addWidget(m_input);
@@ -69,6 +109,7 @@ CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
 void CommandPalette::open() {
     m_focusBefore = QApplication::focusWidget();
     m_commands.clear();
+    m_recent = QSettings().value(QLatin1String(kRecentKey)).toStringList();
     for (QAction* action : m_menus.actions()) {
         if (QMenu* menu = action->menu()) {
             Q_EMIT menu->aboutToShow();  // as it would show now
@@ -112,7 +153,10 @@ void CommandPalette::filter() {
             found.append({score, i});
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(found.begin(), found.end(), [this](const auto& a, const auto& b) {
+        return std::pair(a.first, commonness(m_commands[a.second])) >
+               std::pair(b.first, commonness(m_commands[b.second]));
+    });
     m_list->clear();
     m_shown.clear();
     for (const auto& [score, i] : found) {
@@ -121,10 +165,8 @@ void CommandPalette::filter() {
         if (action->isCheckable() && action->isChecked()) {
             text += QStringLiteral("  ✓");
         }
-        if (!action->shortcut().isEmpty()) {
-            text += QStringLiteral("    ") + action->shortcut().toString(QKeySequence::NativeText);
-        }
-        m_list->addItem(text);
+        auto* item = new QListWidgetItem(text, m_list);
+        item->setData(kShortcutRole, action->shortcut().toString(QKeySequence::NativeText));
         m_shown.append(i);
     }
     if (m_list->count() > 0) {
@@ -135,12 +177,22 @@ void CommandPalette::filter() {
     }
 }
 
+int CommandPalette::commonness(const Command& command) const {
+    const auto place = m_recent.indexOf(command.path);
+    return place >= 0 ? kMostRecent + 1 - static_cast<int>(place)
+                      : (command.action && !command.action->shortcut().isEmpty() ? 1 : 0);
+}
+
 void CommandPalette::choose() {
     const int row = m_list->currentRow();
     if (row < 0 || row >= m_shown.size()) {
         return;
     }
     const QPointer<QAction> action = m_commands[m_shown[row]].action;
+    m_recent.removeAll(m_commands[m_shown[row]].path);
+    m_recent.prepend(m_commands[m_shown[row]].path);
+    m_recent = m_recent.first(std::min<qsizetype>(m_recent.size(), kMostRecent));
+    QSettings().setValue(QLatin1String(kRecentKey), m_recent);
     hide();  // first: a command may move the focus
     if (action) {
         action->trigger();

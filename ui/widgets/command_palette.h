@@ -16,7 +16,8 @@ namespace offstage::ui {
 // better: letters side by side and at the beginnings of words count more. Case does not matter; nothing typed: 0.
 int matchScore(const QString& typed, const QString& text);
 
-// Every action of the menus in one list, found by typing a part of its name. Return chooses, Escape leaves.
+// Every action of the menus in one list, found by typing a part of its name: what was chosen lately first, then what has
+// a shortcut. Return chooses, Escape leaves.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
@@ -38,16 +39,19 @@ class CommandPalette : public QFrame {
         QString path;
         QPointer<QAction> action;
     };
+    static constexpr int kMostRecent = 6;
 
     void collect(const QMenu& menu, const QString& path);
     void filter();
     void choose();
     void place();
+    int commonness(const Command& command) const;  // the larger, the more common
 
     QMenuBar& m_menus;
     QLineEdit* m_input;
     QListWidget* m_list;
     QList<Command> m_commands;
+    QStringList m_recent;  // paths, the last on top; kept in the settings
     QList<int> m_shown;  // of m_commands, by row
     QPointer<QWidget> m_focusBefore;
 };

@@ -11,12 +11,24 @@ namespace {
 constexpr int kLeastLines = 5;
 constexpr int kLeastCharacters = 24;  // of the width of an x
 
+// Takes its room always, and shows itself where there is something to scroll.
+class QuietBar : public QScrollBar {
+  protected:
+    void paintEvent(QPaintEvent* event) override {
+        if (maximum() > minimum()) {
+            QScrollBar::paintEvent(event);
+        }
+    }
+};
+
 }  // namespace
 
 PanelArea::PanelArea(QWidget* content) {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::NoFocus);
+    setVerticalScrollBar(new QuietBar);
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
     viewport()->setAutoFillBackground(false);
     setWidget(content);
     content->setAutoFillBackground(false);  // setWidget() has turned it on

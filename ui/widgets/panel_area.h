@@ -5,7 +5,8 @@
 namespace offstage::ui {
 
 // The scrolled part of a panel. Its content takes the width there is and scrolls where that is too little, in both
-// directions: a dock can be made smaller than what is in it, and nothing is cut.
+// directions: a dock can be made smaller than what is in it, and nothing is cut. The room of the vertical bar is kept
+// while there is none, so that the content keeps its width.
 class PanelArea : public QScrollArea {
     Q_OBJECT
 

@@ -14,6 +14,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kPositions = 1000;
+constexpr int kBesideText = 32;  // a spin box's frame and buttons
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kGiB = 1024.0 * kMiB;
 
@@ -24,7 +25,7 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
     m_slider->setRange(0, kPositions);
     m_slider->setPageStep(kPositions / 20);
     m_slider->setSingleStep(kPositions / 100);
-    m_slider->setMinimumWidth(60);
+    m_slider->setMinimumWidth(48);
     m_slider->setAccessibleName(tr("%1, slider").arg(name));
     m_spin->setAccessibleName(name);
     auto* row = new QHBoxLayout(this);
@@ -104,6 +105,17 @@ void ValueSlider::setBytes(quint64 bytes) {
 
 double ValueSlider::highest() const {
     return std::max(m_limits.lo, m_limits.hi);
+}
+
+int ValueSlider::wantedFieldWidth() const {
+    // Of the longest number that is shown, not of the range: that changes while a person looks for a button.
+    const int text = std::max(fontMetrics().horizontalAdvance(QStringLiteral("00,000.0 MiB")),
+                              fontMetrics().horizontalAdvance(m_spin->specialValueText()));
+    return text + kBesideText;
+}
+
+void ValueSlider::setFieldWidth(int width) {
+    m_spin->setFixedWidth(width);
 }
 
 void ValueSlider::spinToSlider() {

@@ -30,6 +30,10 @@ class ValueSlider : public QWidget {
     void setBytes(quint64 bytes);
     double highest() const;
 
+    // What the spin box would like to be, and what it is: sliders one below the other are of one length.
+    int wantedFieldWidth() const;
+    void setFieldWidth(int width);
+
     QSlider& slider() const { return *m_slider; }
     SizeSpinBox& spin() const { return *m_spin; }
 

@@ -1,0 +1,87 @@
+// A conversation goes on with what it was answered with, or the window says that it does not.
+#include <QPushButton>
+#include <QTest>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/conversation_setup.h"
+#include "ui/history/conversation_list.h"
+
+using namespace offstage;
+using namespace offstage::test;
+using namespace offstage::ui;
+
+class TestConversationSetup : public QObject {
+    Q_OBJECT
+
+    static void askAndWait(WindowFixture& f, const QString& text) {
+        f.ask(text);
+        QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().state == Message::State::Done);
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+    }
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void setup_isKeptAsItIs() {
+        ConversationSetup setup{QStringLiteral("/a/model"), QStringLiteral("model"), QStringLiteral("cuda:0"), {},
+                                QStringLiteral("VRAM 6.0 GiB")};
+        setup.budget.vramBytes = quint64{6} << 30;
+        setup.budget.ramBytes = quint64{20} << 30;
+        setup.budget.context = 4096;
+        setup.budget.kv = engine::KvType::kInt8;
+        setup.budget.quality.min_mean_bits = 4.5;
+        ConversationSetups::keep(7, setup);
+        QVERIFY(ConversationSetups::of(7) == setup);
+        QVERIFY(!ConversationSetups::of(8));
+        for (ConversationId id = 100; id < 100 + ConversationSetups::kMostKept; ++id) {
+            ConversationSetups::keep(id, setup);
+        }
+        QVERIFY(!ConversationSetups::of(7));  // the oldest goes
+        QVERIFY(ConversationSetups::of(101) == setup);
+    }
+
+    void conversation_ofAnotherModel_saysSo_andOpensItAtAClick() {
+        const QTemporaryDir models;
+        QVERIFY(QDir(models.path()).mkdir(QStringLiteral("first")) && QDir(models.path()).mkdir(QStringLiteral("second")));
+        const QString one = models.filePath(QStringLiteral("first")), two = models.filePath(QStringLiteral("second"));
+        WindowFixture f;
+        f.openAndWait(one);
+        askAndWait(f, QStringLiteral("to the first"));
+        const ConversationId conversation = f.window->chat().current();
+        QCOMPARE(f.window->setupBar().sentence(), QString());
+        f.openAndWait(two);
+        QTRY_VERIFY(f.window->setupBar().isVisible());
+        QVERIFY2(f.window->setupBar().sentence().startsWith(QStringLiteral("This conversation used ")),
+                 qPrintable(f.window->setupBar().sentence()));
+        f.window->newConversation();
+        QCOMPARE(f.window->setupBar().sentence(), QString());
+        f.window->chat().openConversation(conversation);
+        QTRY_VERIFY(f.window->setupBar().isVisible());
+        // It stands right above the input box.
+        QCOMPARE(f.window->setupBar().geometry().bottom() + 1, f.window->page().input().geometry().top());
+        QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
+        QTRY_VERIFY(f.window->engine().loadRequest().model == one.toStdString() &&
+                    f.state() == EngineController::State::Ready);
+        QTRY_COMPARE(f.window->setupBar().sentence(), QString());
+        QCOMPARE(f.window->chat().current(), conversation);
+    }
+
+    void conversation_whoseModelIsGone_saysThatItCannot() {
+        WindowFixture f;
+        {
+            const QTemporaryDir models;
+            f.openAndWait(models.path());
+            askAndWait(f, QStringLiteral("hello"));
+        }
+        f.openAndWait(QStringLiteral("/models/fake-moe"));
+        QTRY_VERIFY(f.window->setupBar().sentence().contains(QStringLiteral("no longer at")));
+        QVERIFY(!f.window->setupBar().openButton().isVisible());
+        // What is asked now is answered by the model that is open, and that is its own from then on.
+        askAndWait(f, QStringLiteral("again"));
+        QTRY_COMPARE(f.window->setupBar().sentence(), QString());
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestConversationSetup)
+#include "tst_conversation_setup.moc"

@@ -1,0 +1,292 @@
+// The inspector at the window's right side: its tabs, the height its panels get, and what gives way where the window is
+// small.
+#include <QAction>
+#include <QDockWidget>
+#include <QFile>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSlider>
+#include <QTest>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "tests/ui/geometry.h"
+#include "tests/ui/replan_session.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/history/conversation_list.h"
+#include "ui/language.h"
+#include "ui/panels/budget_panel.h"
+#include "ui/panels/what_if_panel.h"
+#include "ui/side_columns.h"
+#include "ui/theme.h"
+#include "ui/widgets/command_palette.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_rail.h"
+#include "ui/widgets/size_spin_box.h"
+#include "ui/widgets/value_slider.h"
+
+using namespace offstage;
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+constexpr quint64 kMiB = quint64{1} << 20;
+const char* const kTabs[] = {"experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log", "sampling"};
+
+// A window on an engine whose budgets can be moved.
+struct Fixture {
+    std::shared_ptr<Stage> stage = std::make_shared<Stage>();
+    std::shared_ptr<ReplanStage> replans = std::make_shared<ReplanStage>();
+    std::unique_ptr<MainWindow> window;
+
+    explicit Fixture(QSize size) {
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        window = std::make_unique<MainWindow>([s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); },
+                                              options);
+        window->resize(size);
+        window->show();
+        QApplication::setActiveWindow(window.get());
+        window->openModel(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
+    }
+    QDockWidget& dock(const char* name) const { return *window->dock(QString::fromLatin1(name)); }
+    // The tab of a panel, by what a person reads on it.
+    QToolButton* tab(const char* name) const {
+        for (QToolButton* each : window->rail().findChildren<QToolButton*>()) {
+            if (each->isVisible() && each->text() == dock(name).windowTitle()) {
+                return each;
+            }
+        }
+        return nullptr;
+    }
+    void click(const char* name) const {
+        QToolButton* button = tab(name);
+        QVERIFY2(button != nullptr, name);
+        QTest::mouseClick(button, Qt::LeftButton);
+    }
+};
+
+bool isSeenWhole(const QWidget& widget) {
+    return widget.isVisible() && QRegion(widget.rect()).subtracted(widget.visibleRegion()).isEmpty();
+}
+
+}  // namespace
+
+class TestInspector : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    // "?" was read as Help, and was What if.
+    void everyPanel_hasATabWithIconAndName() {
+        Fixture f({1280, 800});
+        for (const char* name : kTabs) {
+            const QToolButton* tab = f.tab(name);
+            QVERIFY2(tab != nullptr, name);
+            QVERIFY2(isSeenWhole(*tab), name);
+            QVERIFY2(!tab->icon().isNull(), name);
+            QVERIFY2(!tab->accessibleName().isEmpty() && !tab->toolTip().isEmpty(), name);
+            QVERIFY2(tab->fontMetrics().horizontalAdvance(tab->text()) * 9 / 10 <= tab->width(), name);
+        }
+        // In the tool bar is no panel without a name.
+        const auto* bar = f.window->findChild<QToolBar*>(QStringLiteral("mainToolBar"));
+        for (const char* name : kTabs) {
+            QVERIFY2(!bar->actions().contains(&PanelAction::of(f.dock(name))), name);
+        }
+    }
+
+    void tab_clicked_showsItsPanelAlone_inTheSamePlace() {
+        Fixture f({1280, 800});
+        QTRY_VERIFY(f.dock("experts").isVisible());
+        const int width = f.dock("experts").width();
+        for (const char* name : {"budget", "whatIf", "cache", "log", "sampling", "benchmark", "experts"}) {
+            f.click(name);
+            QTRY_VERIFY2(f.dock(name).isVisible(), name);
+            QCoreApplication::processEvents();
+            QTRY_VERIFY2(f.tab(name)->isChecked(), name);
+            int shown = 0;
+            for (const char* other : kTabs) {
+                shown += f.dock(other).isVisible() ? 1 : 0;
+            }
+            QCOMPARE(shown, 1);
+            QVERIFY2(f.dock(name).width() >= width, name);
+            // The whole height beside the conversation.
+            QVERIFY2(f.dock(name).height() >= f.window->page().height(), name);
+            QCOMPARE(f.window->size(), QSize(1280, 800));
+        }
+        f.click("experts");  // it is in front
+        QVERIFY(f.dock("experts").isHidden());
+    }
+
+    void wideOne_standsBelow_besideTheInspector() {
+        Fixture f({1280, 800});
+        f.click("dispatch");
+        QTRY_VERIFY(f.dock("dispatch").isVisible());
+        QVERIFY(f.dock("experts").isVisible());
+        QVERIFY(f.dock("dispatch").mapToGlobal(QPoint()).y() > f.window->page().mapToGlobal(QPoint()).y());
+    }
+
+    void budget_showsAllThatItHas_data() {
+        QTest::addColumn<QSize>("size");
+        QTest::newRow("1280x800") << QSize(1280, 800);
+        QTest::newRow("1920x1080") << QSize(1920, 1080);
+    }
+
+    void budget_showsAllThatItHas() {
+        QFETCH(QSize, size);
+        Fixture f(size);
+        f.click("budget");
+        BudgetPanel& panel = f.window->budgetPanel();
+        QTRY_VERIFY(panel.isVisible());
+        for (ValueSlider* row : {&panel.form().vram(), &panel.form().ram(), &panel.form().context()}) {
+            QTRY_VERIFY(isSeenWhole(row->slider()));
+        }
+        for (QPushButton* button : {&panel.applyButton(), &panel.resetButton(), &panel.undoButton()}) {
+            QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
+        }
+        const int length = panel.form().vram().slider().width();
+        QCOMPARE(panel.form().ram().slider().width(), length);
+        QCOMPARE(panel.form().context().slider().width(), length);
+    }
+
+    // The footer neither scrolls nor leaves the window.
+    void budget_inASmallWindow_hasItsButtons() {
+        Fixture f({560, 420});
+        f.window->showPanel(QStringLiteral("budget"));
+        BudgetPanel& panel = f.window->budgetPanel();
+        for (QPushButton* button : {&panel.applyButton(), &panel.resetButton(), &panel.undoButton()}) {
+            QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
+        }
+    }
+
+    void smallWindow_leavesItsWidthToTheConversation() {
+        Fixture f({560, 420});
+        QTRY_COMPARE(f.window->page().width(), 560);
+        QVERIFY(!f.dock("conversations").isVisible());
+        QVERIFY(!f.dock("experts").isVisible());
+        QVERIFY(!f.window->rail().isVisible());
+        // A panel takes the conversation's place, and gives it back.
+        QVERIFY(isSeenWhole(f.window->panelsButton()));
+        QVERIFY(f.window->panelsButton().menu()->actions().contains(&PanelAction::of(f.dock("budget"))));
+        PanelAction::of(f.dock("budget")).trigger();
+        QTRY_VERIFY(f.dock("budget").isVisible());
+        QTRY_COMPARE(f.dock("budget").width(), 560);
+        QVERIFY(!f.window->page().isVisible());
+        PanelAction::of(f.dock("budget")).trigger();
+        QTRY_VERIFY(f.window->page().isVisible());
+        QTRY_COMPARE(f.window->page().width(), 560);
+        // With room everything is there again.
+        f.window->resize(1280, 800);
+        QTRY_VERIFY(f.dock("conversations").isVisible());
+        QTRY_VERIFY(f.dock("experts").isVisible());
+        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
+        QVERIFY(f.window->rail().isVisible());
+    }
+
+    void mediumWindow_hasTwoColumns() {
+        Fixture f({860, 640});
+        QTRY_VERIFY(f.dock("experts").isVisible());
+        QVERIFY(!f.dock("conversations").isVisible());
+        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
+        PanelAction::of(f.dock("conversations")).trigger();
+        QTRY_VERIFY(f.dock("conversations").isVisible());
+        QVERIFY(!f.dock("experts").isVisible());
+        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
+    }
+
+    void newConversation_inASmallWindow_showsTheConversation() {
+        Fixture f({560, 420});
+        f.window->showPanel(QStringLiteral("log"));
+        QTRY_VERIFY(!f.window->page().isVisible());
+        QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
+        QTRY_VERIFY(f.window->page().isVisible());
+        QVERIFY(f.window->page().input().edit().hasFocus());
+    }
+
+    void palette_opensAPanel() {
+        Fixture f({1280, 800});
+        f.window->commandPalette().open();
+        QTest::keyClicks(&f.window->commandPalette().input(), QStringLiteral("budget"));
+        QTest::keyClick(&f.window->commandPalette().input(), Qt::Key_Return);
+        QTRY_VERIFY(f.dock("budget").isVisible());
+        QVERIFY(!f.dock("experts").isVisible());
+    }
+
+    void layout_comesBack_alsoFromASmallWindow() {
+        {
+            Fixture f({1280, 800});
+            f.click("whatIf");
+            f.click("dispatch");
+            QTRY_VERIFY(f.dock("dispatch").isVisible());
+            f.window->resize(560, 420);
+            QTRY_VERIFY(!f.dock("whatIf").isVisible());
+            f.window->close();
+        }
+        Fixture f({1280, 800});
+        QTRY_VERIFY(f.dock("whatIf").isVisible());
+        QVERIFY(f.dock("conversations").isVisible());
+        QVERIFY(f.dock("dispatch").isVisible());
+        QVERIFY(f.dock("experts").isHidden());
+    }
+
+    // For a person's eyes, where OFFSTAGE_PICTURES names a folder: each panel in each size, theme and language. Last: a
+    // language stays for the rest of the program.
+    void pictures() {
+        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+        if (folder.isEmpty() || !QFile::exists(demoModel())) {
+            return;
+        }
+        const QString language = qEnvironmentVariable("OFFSTAGE_PICTURES_LANGUAGE", QStringLiteral("en"));
+        speak(*qApp, language);
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        options.device = QStringLiteral("emulated:rtx-3060-desktop");
+        options.vramBytes = demoVram(24 * kMiB, 0);
+        MainWindow window([] { return engine::Session::create(); }, options);
+        window.resize(1280, 800);
+        window.show();
+        window.openModel(demoModel());
+        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
+        window.sendPrompt(QStringLiteral("What is a cache hit?"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.conversation().messages().isEmpty() &&
+                                     window.conversation().messages().last().state == Message::State::Done,
+                                 60'000);
+        auto& whatIf = *window.dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
+        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 60'000);
+        window.budgetPanel().form().vram().spin().setValue(60);
+        const QList<QSize> sizes{{1280, 800}, {1920, 1080}, {560, 420}};
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            for (const QSize size : sizes) {
+                window.resize(size);
+                for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log",
+                                         "sampling"}) {
+                    window.columns().showMiddle();
+                    if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
+                        window.showPanel(QString::fromLatin1(name));
+                        QTRY_VERIFY(dock->isVisible());
+                    }
+                    for (int pass = 0; pass < 6; ++pass) {
+                        QTest::qWait(30);
+                    }
+                    window.grab().save(QStringLiteral("%1/%2-%3-%4-%5.png")
+                                           .arg(folder, QString::fromLatin1(name), nameOf(theme), language)
+                                           .arg(size.width()));
+                    if (qstrcmp(name, "dispatch") == 0) {
+                        window.dock(QStringLiteral("dispatch"))->hide();
+                    }
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestInspector)
+#include "tst_inspector.moc"

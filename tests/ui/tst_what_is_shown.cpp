@@ -1,0 +1,305 @@
+// What panels say: whether a speed is measured, simulated or forecast; differences; what was changed; why a control is
+// grey; the palette and the list of conversations.
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QListWidget>
+#include <QMenu>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSpinBox>
+#include <QTableWidget>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/replan_session.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/engine_text.h"
+#include "ui/format.h"
+#include "ui/history/conversation_list_model.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_panel.h"
+#include "ui/panels/cache_panel.h"
+#include "ui/panels/dispatch_panel.h"
+#include "ui/panels/expert_actions.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/what_if_panel.h"
+#include "ui/plot/bar_plot.h"
+#include "ui/status_line.h"
+#include "ui/theme.h"
+#include "ui/widgets/command_palette.h"
+#include "ui/widgets/size_spin_box.h"
+#include "ui/widgets/value_slider.h"
+
+using namespace offstage;
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+constexpr quint64 kMiB = quint64{1} << 20;
+
+struct Bench {
+    std::shared_ptr<Stage> stage = std::make_shared<Stage>();
+    std::shared_ptr<ReplanStage> replans = std::make_shared<ReplanStage>();
+    EngineController engine{[s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }};
+
+    void open() {
+        engine::LoadRequest request;
+        request.model = "/models/fake-moe";
+        engine.openModel(request);
+        QTRY_COMPARE(engine.state(), EngineController::State::Ready);
+    }
+    ~Bench() { engine.shutdown(); }
+};
+
+// How every number of tokens/s on the screen says what it is.
+QStringList bareSpeeds(const QWidget& root) {
+    static const QRegularExpression speed(QStringLiteral("\\d tokens/s(?! \\((measured|simulated|forecast)\\))"));
+    QStringList bare;
+    for (const QLabel* label : root.findChildren<QLabel*>()) {
+        if (label->isVisible() && label->text().contains(speed) &&
+            !label->text().contains(QStringLiteral("forecast"))) {
+            bare << label->text();
+        }
+    }
+    return bare;
+}
+
+}  // namespace
+
+class TestWhatIsShown : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void speed_ofARealDevice_isMeasured() {
+        WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QVERIFY2(f.window->statusLine().speedText().endsWith(QStringLiteral("tokens/s (measured)")),
+                 qPrintable(f.window->statusLine().speedText()));
+        QVERIFY(figuresText(*f.last().figures).contains(QStringLiteral("tokens/s (measured)")));
+        QCOMPARE(bareSpeeds(*f.window), QStringList());
+    }
+
+    void speed_ofAnEmulatedDevice_isSimulated_besideHowFastTextCame() {
+        Script script;
+        script.residents = 3;
+        script.emulated = true;
+        script.answer = longAnswer(40);
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const QString text = f.window->statusLine().speedText();
+        QVERIFY2(text.contains(QStringLiteral("tokens/s (simulated)")), qPrintable(text));
+        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("text came at [\\d.,]+"))), qPrintable(text));
+        QCOMPARE(bareSpeeds(*f.window), QStringList());
+    }
+
+    // The status line and What if named two speeds of one model, and nobody could tell why.
+    void whatIf_namesBothSpeedsOfWhatRunsHere_andSortsTheOthers() {
+        if (!QFileInfo::exists(demoModel())) {
+            QSKIP("the demo model is not in this tree");
+        }
+        EngineController engine([] { return engine::Session::create(); });
+        WhatIfPanel panel(engine);
+        panel.resize(420, 700);
+        panel.show();
+        engine::LoadRequest request;
+        request.model = demoModel().toStdString();
+        request.device = "emulated:rtx-3060-desktop";
+        request.vram_bytes = demoVram(24 * kMiB, 512);
+        request.context = 512;
+        request.n_threads = 1;
+        engine.openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), EngineController::State::Ready, 20'000);
+        QVERIFY2(panel.hereText().contains(QStringLiteral("not measured yet")), qPrintable(panel.hereText()));
+        engine::GenerationRequest ask;
+        ask.messages = {{engine::Role::kUser, "Tell me a story about a fox."}};
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 24;
+        ask.ignore_end = true;
+        engine.generate(ask);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.hereText().contains(QStringLiteral("(simulated)")), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), EngineController::State::Ready, 20'000);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning() && panel.table().rowCount() > 0, 20'000);
+        QVERIFY2(panel.hereText().contains(QStringLiteral("(simulated)")) &&
+                     panel.hereText().contains(QStringLiteral("(forecast)")),
+                 qPrintable(panel.hereText()));
+        // The fastest first; what does not run comes last.
+        double last = 1e18;
+        const QLocale locale;
+        for (int row = 0; row < panel.table().rowCount(); ++row) {
+            bool ok = false;
+            const double speed = locale.toDouble(panel.table().item(row, 2)->text(), &ok);
+            QVERIFY2(!ok || speed <= last, qPrintable(panel.table().item(row, 0)->text()));
+            last = ok ? speed : -1;
+        }
+        // Names of hardware, not of files.
+        for (int row = 0; row < panel.table().rowCount(); ++row) {
+            const QString name = panel.table().item(row, 0)->text();
+            QVERIFY2(!name.contains(QStringLiteral("fiddler")) && !name.contains(QStringLiteral("-desktop")),
+                     qPrintable(name));
+        }
+        panel.close();
+        engine.shutdown();
+    }
+
+    void twoPlans_sayTheDifference() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        panel.showPage(BenchmarkPanel::Compare);
+        QTRY_COMPARE(panel.planB().vram().bytes(), 6144 * kMiB);
+        QVERIFY(panel.compareButton().toolTip().contains(QStringLiteral("change one of its budgets")));
+        panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
+        panel.planB().vram().spin().setValue(9);
+        QTRY_VERIFY(panel.compareButton().isEnabled());
+        QTest::mouseClick(&panel.compareButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.comparisons().size(), std::size_t{1});
+        static const QRegularExpression headline(
+            QStringLiteral("^Plan B against plan A: ([+\u2212]\\d+ %|the same) tokens/s, same text\\.$"));
+        QVERIFY2(panel.headline().contains(headline), qPrintable(panel.headline()));
+        QTRY_VERIFY(!panel.runner().isRunning());
+    }
+
+    void scenario_hasAMedian() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        panel.showPage(BenchmarkPanel::Scenario);
+        panel.promptTokens().setValue(8);
+        panel.answerTokens().setValue(6);
+        panel.repeats().setValue(3);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.scenarios().rowCount(), 3);
+        QVERIFY2(panel.medianText().startsWith(QStringLiteral("Median of 3 runs")), qPrintable(panel.medianText()));
+    }
+
+    // Pinned, taken off, in other bits: seen whatever the map shows.
+    void experts_thatWereChanged_areMarkedInEveryChannel() {
+        Script script;
+        script.residents = 3;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        ExpertsPanel& panel = f.window->expertsPanel();
+        QTRY_COMPARE(panel.map().rows(), 8);
+        using Kind = engine::ExpertChange::Kind;
+        const auto change = [&](Kind kind, ExpertId expert) {
+            panel.actions().change(kind, {expert}, kernels::WeightType::kHqq4);
+            QTRY_VERIFY(!panel.actions().isWatching());
+        };
+        change(Kind::kPin, {1, 2});
+        change(Kind::kEvict, {2, 1});
+        change(Kind::kFormat, {3, 4});
+        const auto has = [&](HeatMap::Cell cell, HeatMap::Sign sign) {
+            const auto& marks = panel.map().marks();
+            return std::find(marks.begin(), marks.end(), HeatMap::Mark{cell, sign}) != marks.end();
+        };
+        for (int i = 0; i < kExpertChannels; ++i) {
+            panel.setChannel(static_cast<ExpertChannel>(i));
+            if (panel.map().rows() == 0) {
+                continue;  // nothing is planned here
+            }
+            QTRY_VERIFY(has({1, 2}, HeatMap::Sign::Filled));
+            QVERIFY(has({2, 1}, HeatMap::Sign::Hollow));
+            QVERIFY(has({3, 4}, HeatMap::Sign::Dot));
+        }
+        // And it is painted: the corner differs from the same cell without a mark.
+        panel.setChannel(ExpertChannel::Recency);
+        QTRY_COMPARE(panel.map().rows(), 8);
+        const QImage with = panel.map().grab().toImage();
+        const QRect cell = panel.map().rectOf({1, 2});
+        panel.map().setMarks({});
+        const QImage without = panel.map().grab().toImage();
+        QVERIFY(with.copy(cell) != without.copy(cell));
+    }
+
+    void greyControls_sayWhy() {
+        WindowFixture f;  // on the CPU
+        f.openAndWait();
+        QMenu menu;
+        f.window->expertsPanel().actions().fill(menu, {{0, 0}}, {});
+        int grey = 0;
+        for (const QAction* action : menu.actions()) {
+            if (!action->isEnabled() && !action->isSeparator()) {
+                ++grey;
+                QVERIFY2(action->toolTip().contains(QStringLiteral("CPU")), qPrintable(action->toolTip()));
+            }
+        }
+        QVERIFY(grey >= 2);
+        QVERIFY(f.window->expertsPanel().changeButton().toolTip().contains(QStringLiteral("first")));
+        Bench bench;
+        BudgetPanel budget(bench.engine);
+        bench.open();
+        budget.show();
+        QTRY_COMPARE(budget.form().vram().bytes(), 6144 * kMiB);
+        QVERIFY(!budget.applyButton().isEnabled());
+        QVERIFY(budget.applyButton().toolTip().contains(QStringLiteral("move a slider")));
+        QVERIFY(budget.resetButton().toolTip() != QStringLiteral("Put the sliders back to what is in force"));
+    }
+
+    void sentences_giveASizeOnce() {
+        const QString text = engineText(
+            QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
+        QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
+        QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
+    }
+
+    void palette_hasShortcutsAtTheRight_andWhatWasChosenFirst() {
+        WindowFixture f;
+        CommandPalette& palette = f.window->commandPalette();
+        palette.open();
+        auto* list = palette.findChild<QListWidget*>();
+        QVERIFY(list->sizeHintForRow(0) >= list->fontMetrics().height() + 10);
+        // What has a shortcut comes before what has none, and the text has none of it.
+        QVERIFY(!palette.listed().first().isEmpty());
+        const QString first = list->item(0)->text();
+        QVERIFY2(!first.contains(QStringLiteral("Ctrl")), qPrintable(first));
+        QVERIFY(!list->item(0)->data(Qt::UserRole + 1).toString().isEmpty());
+        QTest::keyClicks(&palette.input(), QStringLiteral("theme dark"));
+        QTest::keyClick(&palette.input(), Qt::Key_Return);
+        applyTheme(*qApp, Theme::Light);
+        palette.open();
+        QVERIFY2(palette.listed().first().contains(QStringLiteral("Dark")), qPrintable(palette.listed().first()));
+        QTest::keyClick(&palette.input(), Qt::Key_Escape);
+    }
+
+    void conversations_areGroupedByTheirDay() {
+        History history;
+        const qint64 now = QDateTime::currentMSecsSinceEpoch();
+        constexpr qint64 kDay = 24 * 3600 * 1000;
+        for (const auto& [title, days] : {std::pair{"old", 30}, {"week", 3}, {"yesterday", 1}, {"now", 0}, {"also", 0}}) {
+            StoredConversation conversation;
+            conversation.info.title = QString::fromLatin1(title);
+            conversation.info.createdMs = conversation.info.changedMs = now - days * kDay;
+            conversation.messages.append(prompt(QStringLiteral("hello")));
+            history.insert(conversation);
+        }
+        ConversationListModel model(history);
+        QStringList sections;
+        for (int row = 0; row < model.rowCount(); ++row) {
+            sections << model.index(row).data(ConversationListModel::SectionRole).toString();
+        }
+        QCOMPARE(sections.size(), 5);
+        QCOMPARE(sections.count(QString()), 1);  // one heading for two of the same day
+        sections.removeAll(QString());
+        QCOMPARE(sections, (QStringList{QStringLiteral("Today"), QStringLiteral("Yesterday"),
+                                        QStringLiteral("This week"), QStringLiteral("Older")}));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestWhatIsShown)
+#include "tst_what_is_shown.moc"
