@@ -15,6 +15,12 @@ class CutAnswer {
     CutAnswer(std::size_t choice, const std::vector<std::string>& stops) : choice_(choice), stops_(stops) {}
 
     AnswerPiece push(const TextDelta& delta) {
+        if (delta.is_thinking) {  // no stop text ends a thought
+            AnswerPiece piece;
+            piece.choice = choice_;
+            piece.thought = delta.text;
+            return piece;
+        }
         if (delta.choice.has_value()) waiting_.push_back({n_text_, *delta.choice});
         n_text_ += delta.text.size();
         return piece(stops_.push(delta.text));
@@ -86,7 +92,7 @@ class OneAnswer {
 
   private:
     void deliver(AnswerPiece piece) {
-        if (piece.text.empty() && piece.tokens.empty()) return;
+        if (piece.text.empty() && piece.thought.empty() && piece.tokens.empty()) return;
         if (request_.echo && prompt_.score_prompt) {  // the scores of the prompt come first
             kept_.push_back(std::move(piece));
             return;

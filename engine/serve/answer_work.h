@@ -18,8 +18,10 @@ namespace offstage::engine {
 struct AnswerPiece {
     std::size_t choice = 0;  // which of ApiRequest::prompts it answers
     std::string text;        // whole characters; may be empty
+    std::string thought;     // the same of what the model thinks before it answers
     // Where log probabilities are wanted: the tokens whose text begins in what came up to
-    // here and not in earlier pieces. The text that a stop text cut off has none.
+    // here and not in earlier pieces. The text that a stop text cut off has none, nor has
+    // a thought.
     std::vector<TokenChoice> tokens;
     // The text begins without the space that the first token's bytes begin with.
     bool dropped_space = false;

@@ -160,6 +160,7 @@ std::string ApiReply::events(const AnswerPiece& piece) {
     std::string events;
     if (is_chat() && !choice.begun) events += chunk({{"role", "assistant"}, {"content", ""}}, Json(), Json());
     choice.begun = true;
+    if (!piece.thought.empty()) events += chunk({{"reasoning_content", piece.thought}}, Json(), Json());
     if (!piece.text.empty() || !piece.tokens.empty()) {
         Json delta = is_chat() ? Json{{"content", piece.text}} : Json(piece.text);
         events += chunk(std::move(delta), log_probabilities(piece, choice), Json());
@@ -177,6 +178,7 @@ std::string ApiReply::last_events(const AnswerTotals& totals) {
 void ApiReply::add(const AnswerPiece& piece) {
     Choice& choice = choices_[piece.choice];
     choice.text += piece.text;
+    choice.thought += piece.thought;
     append_lists(choice.log_probabilities, log_probabilities(piece, choice));
     if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
 }
@@ -188,6 +190,8 @@ std::string ApiReply::whole(const AnswerTotals& totals) const {
         Json one = {{"index", i}};
         if (is_chat()) {
             one["message"] = {{"role", "assistant"}, {"content", choices_[i].text}};
+            // As other servers of open models name it; OpenAI's own shows no thoughts.
+            if (!choices_[i].thought.empty()) one["message"]["reasoning_content"] = choices_[i].thought;
         } else {
             one["text"] = choices_[i].text;
         }

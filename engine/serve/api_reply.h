@@ -29,7 +29,7 @@ class ApiReply {
   private:
     using Json = nlohmann::ordered_json;
     struct Choice {
-        std::string text;
+        std::string text, thought;
         Json log_probabilities;  // null: none yet
         std::string finish_reason;
         bool begun = false;

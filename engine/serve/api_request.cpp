@@ -191,6 +191,7 @@ std::vector<ChatMessage> messages_of(const Fields& fields) {
             refuse_field(at + ".role", *role, "system, developer, user or assistant");
         }
         turn.content = content_of(message, at);
+        if (turn.role == Role::kAssistant) turn.thought = Fields(message).text("reasoning_content");
         messages.push_back(std::move(turn));
     }
     return messages;
@@ -237,6 +238,26 @@ std::vector<GenerationRequest> prompts_of(const Fields& fields) {
     return prompts;
 }
 
+// One of ModelSummary::thinking_choices, which the engine checks.
+std::string thinking_of(const Fields& fields) {
+    const std::string effort = fields.text("reasoning_effort");
+    const json* variables = fields.find("chat_template_kwargs");
+    if (variables == nullptr) return effort;
+    constexpr const char* kName = "chat_template_kwargs";
+    if (!variables->is_object()) refuse_field(kName, *variables, "an object");
+    for (const auto& [name, value] : variables->items()) {
+        if (name != "enable_thinking" && name != "reasoning_effort") {
+            throw ApiError(400,
+                           "\"chat_template_kwargs\" has \"" + name +
+                               "\"; this server takes \"enable_thinking\" and \"reasoning_effort\".",
+                           kName);
+        }
+    }
+    const Fields given(*variables);
+    if (given.find("enable_thinking") != nullptr) return given.boolean("enable_thinking", true) ? "on" : "off";
+    return effort.empty() ? given.text("reasoning_effort") : effort;
+}
+
 constexpr std::int64_t kMostAnswerTokens = 100'000'000;
 
 }  // namespace
@@ -255,6 +276,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     GenerationRequest answer;
     answer.messages = messages_of(fields);
     answer.sampler = sampler_of(fields);
+    answer.thinking = thinking_of(fields);
     const char* limit = fields.find("max_completion_tokens") != nullptr ? "max_completion_tokens" : "max_tokens";
     answer.max_tokens = static_cast<int>(fields.integer(limit, 1, kMostAnswerTokens, 0));
     const bool wanted = fields.boolean("logprobs", false);

@@ -9,7 +9,7 @@
 
 namespace offstage::test {
 
-class GateSession final : public engine::Session {
+class GateSession : public engine::Session {
   public:
     // ---- the test's side
     void allow(int words) {

@@ -15,6 +15,7 @@
 #include "engine/error.h"
 #include "engine/serve/access.h"
 #include "engine/serve/answer_queue.h"
+#include "engine/serve/answer_work.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
 #include "engine/serve/api_request.h"
@@ -54,6 +55,27 @@ QByteArray header_of(const HttpReply& reply, const std::string& name) {
 }
 
 const std::string kToken = "0123456789abcdef0123456789abcdef";
+
+// Thinks in two pieces and answers in two, the second of which has a stop text.
+class Thinker : public GateSession {
+  public:
+    GenerationResult generate(const GenerationRequest& /*request*/, const TextDeltaFn& on_delta,
+                              std::stop_token /*stop*/) override {
+        const auto say = [&](const char* text, bool thinking) {
+            TextDelta delta;
+            delta.text = text;
+            delta.token = 1;
+            delta.is_thinking = thinking;
+            delta.choice = TokenChoice{{1, -1.0, text, false}, {}};
+            on_delta(delta);
+        };
+        say("So ", true);
+        say("so.", true);
+        say("Yes", false);
+        say("no", false);
+        return {};
+    }
+};
 
 }  // namespace
 
@@ -95,6 +117,44 @@ class TestServeParts : public QObject {
         QCOMPARE(answer.max_tokens, 0);
         QCOMPARE(answer.n_alternatives, -1);
         QVERIFY(!request.stream && request.stop.empty() && !request.wants_log_probabilities());
+    }
+
+    void thinking_isReadFromEffortOrTemplatesVariables() {
+        const auto read = [](const char* more) {
+            return parse_chat_request(std::string(R"({"messages": [{"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "Yes", "reasoning_content": "So"}])") +
+                                      more + "}")
+                .prompts[0];
+        };
+        QCOMPARE(read("").thinking, std::string());
+        QCOMPARE(read("").messages[1].thought, std::string("So"));
+        QCOMPARE(read(R"(, "reasoning_effort": "low")").thinking, std::string("low"));
+        QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": false})").thinking, std::string("off"));
+        QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": true})").thinking, std::string("on"));
+        QCOMPARE(read(R"(, "chat_template_kwargs": {"reasoning_effort": "high"})").thinking, std::string("high"));
+    }
+
+    // Pieces as the engine sends them: a thought, and the answer behind it.
+    void thoughts_areApartFromTheAnswer() {
+        Thinker session;
+        ApiRequest request = parse_chat_request(
+            R"({"messages": [{"role": "user", "content": "Hi"}], "stop": ["o"], "logprobs": true, "stream": true})");
+        ApiReply whole(request, "m", "1", 2);
+        ApiReply streamed(request, "m", "1", 2);
+        std::string events;
+        answer_request(request, session, {}, [&](const AnswerPiece& piece) {
+            whole.add(piece);
+            events += streamed.events(piece);
+        });
+        const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(whole.whole({}))).object();
+        const QJsonObject choice = object[QStringLiteral("choices")].toArray().at(0).toObject();
+        const QJsonObject message = choice[QStringLiteral("message")].toObject();
+        QCOMPARE(message[QStringLiteral("reasoning_content")].toString(), QStringLiteral("So so."));
+        QCOMPARE(message[QStringLiteral("content")].toString(), QStringLiteral("Yes"));
+        const QJsonArray tokens = choice[QStringLiteral("logprobs")].toObject()[QStringLiteral("content")].toArray();
+        QCOMPARE(tokens.size(), 1);
+        QVERIFY(events.find(R"("delta":{"reasoning_content":"So "})") != std::string::npos);
+        QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
     }
 
     void seedZero_isASeed() {
@@ -156,6 +216,7 @@ class TestServeParts : public QObject {
         chat("alternatives alone", R"(, "top_logprobs": 2)", R"("top_logprobs" is given without "logprobs": true.)");
         chat("too many alternatives", R"(, "logprobs": true, "top_logprobs": 21)",
              R"("top_logprobs" is 21; expected an integer from 0 to 20.)");
+        chat("another variable", R"(, "chat_template_kwargs": {"x": 1})", R"("chat_template_kwargs" has "x"; this)");
         chat("empty stop", R"(, "stop": [""])", R"("stop" is ""; expected texts of 1 to 1024 bytes.)");
         chat("key twice", R"(, "n": 1, "n": 1)", "The request's body: ");
         other("no JSON", true, "{", "The request's body: ");
