@@ -113,7 +113,8 @@ struct CpuKernels {
     // As matvec_multi for a weight in a file's blocks or our own formats and any number of tokens, whose inputs
     // lie at inputs[token], from round_inputs() of this set. Codes and rounded inputs are multiplied as whole
     // numbers, exactly; a token's result depends neither on the others nor on their
-    // number, bit by bit. scratch: byte_product_scratch(n_cols).
+    // number, nor on whether rows are interleaved, bit by bit; of interleaved ones
+    // row_begin and row_end are multiples of 16. scratch: byte_product_scratch(n_cols).
     void (*matvec_bytes)(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                          std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch);
 

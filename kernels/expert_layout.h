@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "kernels/expert_spec.h"
+#include "kernels/interleaved.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
@@ -30,6 +31,16 @@ struct ExpertLayout {
     WeightType down = WeightType::kBf16;  // w2
     ExpertSpec spec = {};
     bool down_rows_are_outputs = false;
+    // Rows lie as kernels/interleaved.h has them, where they can: those of w1 and w3, in
+    // the order in which they lie, as those of one matrix, and w2's.
+    bool interleaved = false;
+
+    constexpr bool interleaves_gate_and_up() const {
+        return interleaved && down_rows_are_outputs && gate == up && can_interleave(gate, 2 * ffn_dim);
+    }
+    constexpr bool interleaves_down() const {
+        return interleaved && down_rows_are_outputs && can_interleave(down, hidden_dim);
+    }
 
     constexpr std::size_t up_offset() const { return beside_blocks(row_bytes(gate, hidden_dim)); }
     constexpr std::size_t down_offset() const {
@@ -61,7 +72,8 @@ struct ExpertLayout {
 
     bool operator==(const ExpertLayout& other) const {
         return hidden_dim == other.hidden_dim && ffn_dim == other.ffn_dim && gate == other.gate && up == other.up &&
-               down == other.down && spec == other.spec && down_rows_are_outputs == other.down_rows_are_outputs;
+               down == other.down && spec == other.spec && down_rows_are_outputs == other.down_rows_are_outputs &&
+               interleaved == other.interleaved;
     }
 
   private:
@@ -96,18 +108,29 @@ struct ExpertView {
     const void* data = nullptr;
     ExpertLayout layout = {};
 
+    // w1 and w3 one by one: not where they are interleaved.
     WeightView gate() const {  // (ffn_dim, hidden_dim)
         return {data, layout.gate, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
     }
     WeightView up() const {  // (ffn_dim, hidden_dim)
         return {at(layout.up_offset()), layout.up, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
     }
+    // w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in
+    // order: w1's first, w3's first, w1's second, ... Precondition: w2's rows are outputs.
+    WeightView gate_and_up() const {  // (2 * ffn_dim, hidden_dim)
+        return {data, layout.gate, 2 * layout.ffn_dim, layout.hidden_dim, row_bytes(layout.gate, layout.hidden_dim),
+                layout.interleaves_gate_and_up()};
+    }
     // (ffn_dim, hidden_dim): transposed; (hidden_dim, ffn_dim) where its rows are
     // outputs.
     WeightView down() const {
         const bool outputs = layout.down_rows_are_outputs;
-        return {at(layout.down_offset()), layout.down, outputs ? layout.hidden_dim : layout.ffn_dim,
-                outputs ? layout.ffn_dim : layout.hidden_dim, layout.down_stride()};
+        return {at(layout.down_offset()),
+                layout.down,
+                outputs ? layout.hidden_dim : layout.ffn_dim,
+                outputs ? layout.ffn_dim : layout.hidden_dim,
+                layout.down_stride(),
+                layout.interleaves_down()};
     }
     ExpertBiases biases() const {
         if (!layout.spec.biases) return {};

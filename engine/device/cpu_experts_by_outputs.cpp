@@ -11,15 +11,6 @@ namespace {
 constexpr std::int64_t kPieceRows = 48;       // of a weight: a piece of a job of several, both grains divide it
 constexpr std::int64_t kJobFloats = 1 << 20;  // of gates, and of ups: experts that go together stay in a cache
 
-// w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in order:
-// w1's first, w3's first, w1's second, ...
-kernels::WeightView gate_and_up(const kernels::ExpertView& expert) {
-    kernels::WeightView view = expert.gate();
-    view.n_rows *= 2;
-    view.stride = kernels::row_bytes(view.type, view.n_cols);
-    return view;
-}
-
 // n pairs (gate, up) apart: the second ones into the first half of their place.
 void take_apart(std::int64_t n, float* pairs, float* gate) {
     for (std::int64_t i = 0; i < n; ++i) {
@@ -148,7 +139,7 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
         float* gate = gates + expert->first_value;
         float* up = ups + (together ? 2 : 1) * expert->first_value;
         if (together) {
-            multiply_rows(gate_and_up(weights), expert->gate_inputs, 2 * begin, 2 * end, up, 2 * ffn, thread);
+            multiply_rows(weights.gate_and_up(), expert->gate_inputs, 2 * begin, 2 * end, up, 2 * ffn, thread);
         } else {
             multiply_rows(weights.gate(), expert->gate_inputs, begin, end, gate, ffn, thread);
             multiply_rows(weights.up(), expert->up_inputs, begin, end, up, ffn, thread);

@@ -22,6 +22,9 @@ class CpuOperations {
 
     kernels::ThreadPool& pool();
     kernels::ProductForm form() const;
+    // Whether experts in files' blocks go through products of bytes always, for which
+    // rows lie better side by side (kernels/interleaved.h).
+    bool wants_interleaved() const { return form().byte_inputs && form().byte_prompts; }
 
     // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass
     // kernel. Its neurons are summed in pieces that depend on its shape and number of

@@ -3,6 +3,7 @@
 // of rows. For them alone.
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -125,6 +126,7 @@ struct CpuOperations::State {
     // Rows [begin, end) of the weight.
     void multiply_rows(const kernels::WeightView& weight, const Inputs& x, std::int64_t begin, std::int64_t end,
                        float* y, std::int64_t y_stride, int thread) {
+        assert(x.rounded != nullptr || !weight.interleaved);
         if (x.rounded != nullptr) {
             kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
                                  product_scratch[as_size(thread)].data());

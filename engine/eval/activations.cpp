@@ -6,6 +6,7 @@
 
 #include "engine/as_size.h"
 #include "engine/eval/text_sequences.h"
+#include "engine/experts/interleave_expert.h"
 #include "engine/print.h"
 #include "kernels/cpu_kernels.h"
 
@@ -48,7 +49,7 @@ class ActivationProbe final : public StepProbe {
             std::memcpy(gathered_.data() + as_size(grid_.hidden_dim) * r, inputs_.data() + rows[r] * grid_.hidden_dim,
                         as_size(grid_.hidden_dim) * sizeof(float));
         }
-        const kernels::ExpertView view = model_.experts().on_host(layer, expert);
+        const kernels::ExpertView view = with_rows_apart(model_.experts().on_host(layer, expert));
         model_.host().multiply(view.gate(), gathered_.data(), n, values_.data());
         if (view.biases().gate != nullptr) model_.host().add_bias(view.biases().gate, n, grid_.ffn_dim, values_.data());
         const std::size_t n_bounds = report_.bounds.size();
@@ -64,9 +65,20 @@ class ActivationProbe final : public StepProbe {
         report_.n_values[as_size(layer)] += static_cast<std::uint64_t>(n * grid_.ffn_dim);
     }
 
+    kernels::ExpertView with_rows_apart(const kernels::ExpertView& expert) {
+        if (!expert.layout.interleaves_gate_and_up()) return expert;
+        block_.resize(expert.layout.bytes());
+        std::memcpy(block_.data(), expert.data, block_.size());
+        interleave_expert(expert.layout, block_.data(), model_.pool(), true);
+        kernels::ExpertLayout layout = expert.layout;
+        layout.interleaved = false;
+        return {block_.data(), layout};
+    }
+
     LoadedModel& model_;
     const ExpertGrid& grid_;
     ActivationReport& report_;
+    std::vector<std::byte> block_;  // of an expert whose rows are interleaved
     std::int64_t n_tokens_ = 0;
     std::vector<float> inputs_;                       // (n_tokens, hidden_dim)
     std::vector<std::vector<std::int64_t>> rows_of_;  // of each expert: the tokens that chose it

@@ -8,6 +8,7 @@
 #include <sched.h>
 #endif
 
+#include "engine/experts/interleave_expert.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -30,14 +31,15 @@ ExpertPacker::~ExpertPacker() {
     changed_.notify_all();
 }
 
-void ExpertPacker::start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block) {
+void ExpertPacker::start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
+                         const kernels::ExpertLayout& layout) {
     assert(!started_);
     started_ = true;
     {
         const std::lock_guard lock(mutex_);
         give_up_ = std::stop_source();
         result_.reset();
-        job_ = Job{layer, expert, format, block};
+        job_ = Job{layer, expert, format, block, layout};
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& ends) { work(ends); });
     changed_.notify_all();
@@ -78,6 +80,7 @@ void ExpertPacker::work(const std::stop_token& ends) {
             if (!dry_) {
                 result.from_cache =
                     source_.pack(job.layer, job.expert, job.format, job.block, pool, give_up).from_cache;
+                interleave_expert(job.layout, job.block, pool);
             }
             result.ok = true;
         } catch (const std::exception& error) {

@@ -10,7 +10,7 @@
 
 #include "engine/indices.h"
 #include "engine/quant/expert_source.h"
-#include "kernels/types.h"
+#include "kernels/expert_layout.h"
 
 namespace offstage::engine {
 
@@ -24,8 +24,10 @@ class ExpertPacker {
     ExpertPacker(const ExpertPacker&) = delete;
     ExpertPacker& operator=(const ExpertPacker&) = delete;
 
-    // Precondition: !busy(). `block` must stay until the job is done.
-    void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block);
+    // Precondition: !busy(). `block` must stay until the job is done. Its rows are
+    // interleaved where the layout says so.
+    void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
+               const kernels::ExpertLayout& layout);
     bool busy() const { return started_; }
 
     struct Result {
@@ -45,6 +47,7 @@ class ExpertPacker {
         ExpertIndex expert{0};
         kernels::WeightType format = kernels::WeightType::kBf16;
         std::byte* block = nullptr;
+        kernels::ExpertLayout layout;
     };
     void work(const std::stop_token& ends);
 

@@ -8,6 +8,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/experts/interleave_expert.h"
 
 namespace offstage::engine {
 
@@ -21,6 +22,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       reader_(options.dry || !options.reads ? nullptr : ExpertReader::open(grid, source.master(), *options.reads)),
       disk_slots_(device, ram) {
     assert(plan.places.size() == entries_.size());
+    interleaves_ = options.interleaves && device.shares_host_memory() && !options.dry;
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (!plan.formats.empty()) entries_[i].format = plan.formats[i];
@@ -109,7 +111,8 @@ void ExpertStore::expect(std::span<const std::size_t> needed, std::span<const st
 
 std::optional<kernels::ExpertView> ExpertStore::on_host_now(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
-    const std::byte* const block = entries_[i].ram ? entries_[i].ram.data : disk_slots_.find(i);
+    if (entries_[i].ram) return kernels::ExpertView{entries_[i].ram.data, ram_layout(entries_[i].format)};
+    const std::byte* const block = disk_slots_.find(i);
     if (block == nullptr) return std::nullopt;
     return view(block, entries_[i].format);
 }
@@ -136,10 +139,15 @@ void ExpertStore::fill(const Plan& plan) {
     // Where experts stay on disk, the model is larger than RAM: those that come into RAM are read past the system's
     // cache, some at a time.
     constexpr std::size_t kReadAtOnce = 4;
-    std::deque<ExpertReader::Handle> reads;
+    std::deque<std::pair<ExpertReader::Handle, std::size_t>> reads;
+    const auto interleave = [&](std::size_t i) {
+        interleave_expert(ram_layout(entries_[i].format), entries_[i].ram.data, pool_);
+    };
     const auto wait_until = [&](std::size_t n_left) {
         for (; reads.size() > n_left; reads.pop_front()) {
-            reader_->wait(reads.front());
+            const auto& [read, expert] = reads.front();
+            reader_->wait(read);
+            interleave(expert);
             source_.master().advance();
         }
     };
@@ -150,12 +158,13 @@ void ExpertStore::fill(const Plan& plan) {
             set_ram(entry, ram_.allocate(expert_bytes(entry.format)));
             if (reader_ != nullptr && disk_slots_.size() > 0 && !to_device) {
                 if (auto read = begin_read(i, entry.ram.data, ExpertReader::Urgency::kNeeded)) {
-                    reads.push_back(std::move(read));
+                    reads.emplace_back(std::move(read), i);
                     wait_until(kReadAtOnce);
                     continue;
                 }
             }
             pack(i, entry.ram.data);
+            interleave(i);
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
             if (passing.size() == 0)
@@ -209,7 +218,7 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
 kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
     const Entry& entry = entries_[i];
-    if (entry.ram) return view(entry.ram.data, entry.format);
+    if (entry.ram) return {entry.ram.data, ram_layout(entry.format)};
     return view(disk_slots_.find_or_pack(i, bytes(i), [&](std::byte* block) { pack(i, block); }), entry.format);
 }
 

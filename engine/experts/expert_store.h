@@ -34,6 +34,7 @@ class ExpertStore : public ExpertTable {
         bool dry = false;                             // blocks are never filled
         std::int64_t n_speculative = 0;               // of the staging slots, for copies that nobody has asked for yet
         std::optional<DirectReads::Kind> reads = {};  // of experts on disk, beside everything else; unset: none
+        bool interleaves = false;                     // rows of RAM copies: CpuOperations::wants_interleaved()
     };
 
     // Makes the copies that the plan asks for. Where the device has less room than planned, or refuses a copy, experts

@@ -76,6 +76,13 @@ class ExpertTable {
     // there was nothing.
     bool settle() { return free_retired(true); }
 
+    // That of a RAM copy: rows may be interleaved; nowhere else are they.
+    kernels::ExpertLayout ram_layout(kernels::WeightType format) const {
+        kernels::ExpertLayout layout = grid_.layout(format);
+        layout.interleaved = interleaves_;
+        return layout;
+    }
+
   protected:
     friend class PlaceExchange;
     friend class PreparedCopies;
@@ -110,6 +117,7 @@ class ExpertTable {
     Backend& device_;
     SlotHeap ram_, slots_;
     std::vector<Entry> entries_;  // (n_layers, n_experts)
+    bool interleaves_ = false;    // rows of RAM copies (kernels/interleaved.h): nothing but products of bytes reads them
 
   private:
     struct Retired {

@@ -148,7 +148,8 @@ void Migrator::pack_next() {
         try {
             std::byte* block = store_.copies().prepare_ram(task.expert, task.format);
             const ExpertKey key = store_.key(task.expert);
-            packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block);
+            packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block,
+                          store_.ram_layout(task.format));
             packing_ = task;
         } catch (const Error& error) {
             const bool waits = uploading_.has_value() || !ready_.empty() || !to_upload_.empty();

@@ -31,13 +31,16 @@ class Locked {
     bool pinned_ = false;
 };
 
+// Interleaved rows of random bytes are random bytes.
 std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, std::size_t bytes, std::int64_t n,
-                                              std::byte* memory) {
+                                              bool interleaved, std::byte* memory) {
     std::vector<kernels::ExpertView> samples;
+    kernels::ExpertLayout layout = wanted.grid.layout(wanted.format);
+    layout.interleaved = interleaved;
     for (std::int64_t i = 0; i < n; ++i) {
         std::byte* const block = memory + static_cast<std::size_t>(i) * bytes;
         wanted.pack(i, block);
-        samples.push_back({block, wanted.grid.layout(wanted.format)});
+        samples.push_back({block, layout});
     }
     return samples;
 }
@@ -76,7 +79,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
                                   std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
     Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
-    const std::vector<kernels::ExpertView> samples = fill_samples(wanted, bytes, n_samples, memory.data());
+    const std::vector<kernels::ExpertView> samples = fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory.data());
     CalibrationRequest request;
     request.experts = samples;
     request.format = wanted.format;

@@ -8,6 +8,7 @@
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/experts/interleave_expert.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
@@ -133,6 +134,7 @@ void ExpertHost::fill(const Plan& plan) {
     if (expert_reads(request_, spec_.experts, source_->expert_type(), memory_).directly) {
         options.reads = DirectReads::Kind::kBest;
     }
+    options.interleaves = host_->wants_interleaved();
     options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request_.dispatch);
@@ -187,6 +189,7 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
             const ExpertKey key = experts_->key(i);
             std::byte* block = experts_->copies().prepare_ram(i, experts_->format(i));
             expert_source_->pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts_->format(i), block, *pool_);
+            interleave_expert(experts_->ram_layout(experts_->format(i)), block, *pool_);
             experts_->copies().commit(i, true, false);
         }
         throw;

@@ -5,6 +5,7 @@
 #include "kernels/block_parts.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/scalar_math.h"
+#include "kernels/interleaved.h"
 #include "kernels/packed.h"
 
 namespace offstage::kernels::scalar {
@@ -140,8 +141,16 @@ void round_inputs(WeightType /*type*/, const float* x, std::int64_t x_stride, in
 }
 
 void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
-                  std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* /*scratch*/) {
+                  std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
     const std::int64_t n = weight.n_cols;
+    if (weight.interleaved) {
+        for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
+            interleave_rows(weight.type, n, weight.row(row), scratch, true);
+            const WeightView rows{scratch, weight.type, kInterleavedRows, n};
+            matvec_bytes(rows, inputs, n_tokens, 0, kInterleavedRows, y + row, y_stride, nullptr);
+        }
+        return;
+    }
     for (int t = 0; t < n_tokens; ++t) {
         const RoundedInputs rounded(inputs[t], n);
         for (std::int64_t r = row_begin; r < row_end; ++r) {

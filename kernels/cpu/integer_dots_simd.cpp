@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/integer_panels_simd.h"
 #include "kernels/cpu/integer_rows_simd.h"
+#include "kernels/cpu/interleaved_rows_simd.h"
 #include "kernels/cpu/operations.h"
 
 namespace offstage::kernels {
@@ -99,7 +100,13 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
                   std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
     with_coded_type(weight.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        if (n_tokens > kFewByteTokens) {
+        if constexpr (can_interleave(kType)) {
+            if (weight.interleaved && n_tokens <= kPanelTokens) {
+                multiply_interleaved<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
+                return;
+            }
+        }
+        if (n_tokens > kFewByteTokens || weight.interleaved) {
             multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
             return;
         }

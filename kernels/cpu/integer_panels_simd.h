@@ -118,6 +118,66 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     transpose_groups<kNumbers>(unpacked, g, panel);
 }
 
+// sums[t] += 32 weights of kLanes rows times the tokens' inputs, the 32 `k` of group g.
+// codes(half, four): four of each row, of the first 16 or of the last ones; numbers(i): of
+// each row, its scales, then its biases.
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens, typename Numbers, typename Codes>
+__attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)[kTokens], std::int64_t g, int k,
+                                                     const std::array<std::int8_t, kParts>& places,
+                                                     const Numbers& numbers, const Codes& codes,
+                                                     Vector (&sums)[kTokens]) {
+    Bytes dots[kTokens];
+    Vector products[kTokens];
+    unrolled<2>([&](auto index) __attribute__((always_inline)) {
+        constexpr int kHalf = decltype(index)::value;
+        if constexpr (kHalf == 0 || kHalves) {
+            for (int t = 0; t < kTokens; ++t) {
+                dots[t] =
+                    kWords == InputWords::kCorrections ? all_words(x[t][g].words[kScales * kHalf + k]) : no_sums();
+            }
+        }
+        const int place = places[static_cast<std::size_t>(2 * k + kHalf)];
+        Bytes vectors[kPartVectors];
+        for (int i = 0; i < kPartVectors; ++i) vectors[i] = codes(kHalf, i);
+        for (int t = 0; t < kTokens; ++t) {
+            const std::int8_t* const four = x[t][g].codes + place * kPartWeights;
+            dots[t] = add_dots<kRange>(
+                dots[t], vectors, [&](int i) __attribute__((always_inline)) {
+                    std::int32_t word = 0;
+                    std::memcpy(&word, four + 4 * i, sizeof word);
+                    return all_words(word);
+                });
+        }
+        if constexpr (kHalves) {
+            const Vector scales = numbers(kHalf);
+            for (int t = 0; t < kTokens; ++t) {
+                products[t] = kHalf == 0 ? multiply(as_numbers(dots[t]), scales)
+                                         : fma(as_numbers(dots[t]), scales, products[t]);
+            }
+        } else if constexpr (kHalf == 1) {
+            const Vector scales = numbers(0);
+            for (int t = 0; t < kTokens; ++t) products[t] = multiply(as_numbers(dots[t]), scales);
+        }
+    });
+    for (int t = 0; t < kTokens; ++t) sums[t] = fma(products[t], broadcast(x[t][g].scales[k]), sums[t]);
+    if constexpr (kWords == InputWords::kSums) {
+        for (int half = 0; half < (kHalves ? 2 : 1); ++half) {
+            const Vector biases = numbers((kHalves ? 2 : 1) + half);
+            for (int t = 0; t < kTokens; ++t) {
+                const float sum = float_from_bits(static_cast<std::uint32_t>(x[t][g].words[kScales * half + k]));
+                sums[t] = fma(biases, broadcast(sum), sums[t]);
+            }
+        }
+    }
+}
+
+// Of kLanes rows: as sum_of_eighths() of one.
+template <typename Eighth>
+__attribute__((always_inline)) inline Vector sums_of_eighths(const Eighth& eighth) {
+    const auto both = [&](int k) __attribute__((always_inline)) { return add(eighth(k), eighth(k + 4)); };
+    return add(add(both(0), both(2)), add(both(1), both(3)));
+}
+
 // y[t] of n_rows rows, of kTokens tokens.
 template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens>
 void multiply_panel(const CodePanel& panel, const std::array<std::int8_t, kParts>& places,
@@ -129,101 +189,26 @@ void multiply_panel(const CodePanel& panel, const std::array<std::int8_t, kParts
     for (int k = 0; k < kScales; ++k) {
         Vector sums[kTokens];
         for (Vector& sum : sums) sum = zero();
-        const int part_places[2] = {places[static_cast<std::size_t>(2 * k)],
-                                    places[static_cast<std::size_t>(2 * k + 1)]};
         for (std::int64_t g = 0; g * kScales + k < panel.n_scales; ++g) {
             const float* const numbers = panel.numbers + (g * kScales + k) * kNumbers * kLanes;
-            Bytes dots[kTokens];
-            Vector products[kTokens];
-            unrolled<2>([&](auto index) __attribute__((always_inline)) {
-                constexpr int kHalf = decltype(index)::value;
-                if constexpr (kHalf == 0 || kHalves) {
-                    for (int t = 0; t < kTokens; ++t) {
-                        dots[t] = kWords == InputWords::kCorrections ? all_words(x[t][g].words[kScales * kHalf + k])
-                                                                     : no_sums();
-                    }
-                }
-                const int place = part_places[kHalf];
-                const std::uint8_t* const codes =
-                    panel.codes + (g * kParts + place) * (kPartVectors * static_cast<int>(sizeof(Bytes)));
-                Bytes vectors[kPartVectors];
-                for (int i = 0; i < kPartVectors; ++i) vectors[i] = load_unit(codes + i * sizeof(Bytes));
-                for (int t = 0; t < kTokens; ++t) {
-                    const std::int8_t* const four = x[t][g].codes + place * kPartWeights;
-                    dots[t] = add_dots<kRange>(
-                        dots[t], vectors, [&](int i) __attribute__((always_inline)) {
-                            std::int32_t word = 0;
-                            std::memcpy(&word, four + 4 * i, sizeof word);
-                            return all_words(word);
-                        });
-                }
-                if constexpr (kHalves) {
-                    const Vector scales = load(numbers + kHalf * kLanes);
-                    for (int t = 0; t < kTokens; ++t) {
-                        products[t] = kHalf == 0 ? multiply(as_numbers(dots[t]), scales)
-                                                 : fma(as_numbers(dots[t]), scales, products[t]);
-                    }
-                } else if constexpr (kHalf == 1) {
-                    const Vector scales = load(numbers);
-                    for (int t = 0; t < kTokens; ++t) products[t] = multiply(as_numbers(dots[t]), scales);
-                }
-            });
-            for (int t = 0; t < kTokens; ++t) sums[t] = fma(products[t], broadcast(x[t][g].scales[k]), sums[t]);
-            if constexpr (kWords == InputWords::kSums) {
-                for (int half = 0; half < (kHalves ? 2 : 1); ++half) {
-                    const Vector biases = load(numbers + ((kHalves ? 2 : 1) + half) * kLanes);
-                    for (int t = 0; t < kTokens; ++t) {
-                        const float sum =
-                            float_from_bits(static_cast<std::uint32_t>(x[t][g].words[kScales * half + k]));
-                        sums[t] = fma(biases, broadcast(sum), sums[t]);
-                    }
-                }
-            }
+            add_scale<kHalves, kWords, kRange>(
+                x, g, k, places, [&](int i) __attribute__((always_inline)) { return load(numbers + i * kLanes); },
+                [&](int half, int four) __attribute__((always_inline)) {
+                    const int place = places[static_cast<std::size_t>(2 * k + half)];
+                    return load_unit(panel.codes +
+                                     ((g * kParts + place) * kPartVectors + four) * static_cast<int>(sizeof(Bytes)));
+                },
+                sums);
         }
         for (int t = 0; t < kTokens; ++t) eighths[k][t] = sums[t];
     }
     for (int t = 0; t < kTokens; ++t) {
-        const auto both = [&](int k) { return add(eighths[k][t], eighths[k + 4][t]); };
-        const Vector sum = add(add(both(0), both(2)), add(both(1), both(3)));
+        const Vector sum = sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; });
         float* const to = y + t * y_stride;
         if (n_rows >= kLanes) {
             store(to, sum);
         } else {
             store_first(to, static_cast<int>(n_rows), sum);
-        }
-    }
-}
-
-template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
-constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
-    return std::array{multiply_panel<kHalves, kWords, kRange, kTokens + 1>...};
-}
-
-template <WeightType kType>
-void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
-                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
-    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
-        std::make_integer_sequence<int, kPanelTokens>{});
-    static constexpr auto kPlaces = places_of_parts(kType);
-    const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
-    const std::int64_t n_panels = byte_panels(weight.n_cols);
-    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
-    const auto panel_at = [&](std::int64_t i) {
-        return CodePanel(scratch + i * byte_panel_bytes(weight.n_cols), weight.n_cols);
-    };
-    for (std::int64_t begin = row_begin; begin < row_end; begin += n_panels * kLanes) {
-        const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
-        for (std::int64_t row = begin; row < end; row += kLanes) {
-            unpack_rows<kType>(weight, &layout, row, end - row, panel_at((row - begin) / kLanes));
-        }
-        for (int tile = 0; tile < n_tiles; ++tile) {
-            const int first = n_tokens * tile / n_tiles;
-            const int count = n_tokens * (tile + 1) / n_tiles - first;
-            for (std::int64_t row = begin; row < end; row += kLanes) {
-                kByTokens[static_cast<std::size_t>(count - 1)](panel_at((row - begin) / kLanes), kPlaces,
-                                                               inputs + first, end - row, y + first * y_stride + row,
-                                                               y_stride);
-            }
         }
     }
 }

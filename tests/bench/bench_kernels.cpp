@@ -16,6 +16,7 @@
 
 #include "kernels/byte_experts.h"
 #include "kernels/gemm.h"
+#include "kernels/interleaved.h"
 #include "kernels/machine_limits.h"
 #include "kernels/thread_pool.h"
 
@@ -84,12 +85,12 @@ void count_gflops(benchmark::State& state, double operations, double peak_gflops
 }
 
 void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs, WeightType type, int n_threads,
-            int n_tokens) {
+            int n_tokens, bool interleaved) {
     ThreadPool pool(n_threads);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
     // Of many tokens the products are what costs, and their outputs take memory.
-    const std::int64_t n_rows = (n_tokens > 8 ? kWeightBytes / 64 : kWeightBytes) / bytes_of_row;
-    const WeightView view{weights(), type, n_rows, kHiddenDim};
+    const std::int64_t n_rows = (n_tokens > 8 ? kWeightBytes / 64 : kWeightBytes) / bytes_of_row / 16 * 16;
+    const WeightView view{weights(), type, n_rows, kHiddenDim, 0, interleaved};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
     std::vector<std::byte> rounded(static_cast<std::size_t>(n_tokens * rounded_input_bytes(kHiddenDim)));
@@ -249,9 +250,14 @@ void register_all() {
                 const auto where_of = [&](WeightType type) {
                     return joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
                 };
-                const auto add_matvec = [&](bool byte_inputs, WeightType type) {
-                    const std::string full_name = joined({byte_inputs ? "matvec_bytes" : "matvec", where_of(type)});
-                    benchmark::RegisterBenchmark(full_name.c_str(), matvec, kernels, byte_inputs, type, threads, tokens)
+                const auto add_matvec = [&](bool byte_inputs, WeightType type, bool interleaved = false) {
+                    const std::string full_name =
+                        joined({interleaved   ? "matvec_interleaved"
+                                : byte_inputs ? "matvec_bytes"
+                                              : "matvec",
+                                where_of(type)});
+                    benchmark::RegisterBenchmark(full_name.c_str(), matvec, kernels, byte_inputs, type, threads, tokens,
+                                                 interleaved)
                         ->UseManualTime()
                         ->Iterations(3)
                         ->Unit(benchmark::kMillisecond);
@@ -259,6 +265,7 @@ void register_all() {
                 for (const WeightType type : kBlockTypes) {
                     if (tokens <= 8) add_matvec(false, type);
                     add_matvec(true, type);
+                    if (can_interleave(type)) add_matvec(true, type, true);
                 }
                 for (const WeightType type : kBenchTypes) {
                     if (is_coded(type)) add_matvec(true, type);

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include "engine/device/emulated_accelerator.h"
+#include "engine/experts/interleave_expert.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/test_models.h"
@@ -113,6 +114,7 @@ struct ReplanSetup {
             std::byte* block = experts.copies().prepare_ram(i, formats[i]);
             model.source().pack(engine::LayerIndex{key.layer}, engine::ExpertIndex{key.expert}, formats[i], block,
                                 model.pool());
+            engine::interleave_expert(experts.ram_layout(formats[i]), block, model.pool());
             experts.copies().commit(i, true, false);
         }
     }

@@ -682,7 +682,7 @@ class TestCalibration : public QObject {
         QTest::addColumn<QString>("to");
         QTest::newRow("cut") << "\"version\""
                              << "";
-        QTest::newRow("another version") << "\"version\": 2"
+        QTest::newRow("another version") << "\"version\": 3"
                                          << "\"version\": 1";
         QTest::newRow("another format") << "offstage-calibration"
                                         << "offstage";

@@ -12,6 +12,7 @@
 
 #include "byte_inputs_reference.h"
 #include "kernels/byte_experts.h"
+#include "kernels/interleaved.h"
 #include "packed_data.h"
 #include "test_buffer.h"
 #include "test_data.h"
@@ -271,6 +272,55 @@ class TestByteInputs : public QObject {
             QCOMPARE(
                 std::memcmp(alone.data(), together.data(), sizeof(float) * static_cast<std::size_t>(n_tokens) * kRows),
                 0);
+        }
+    }
+
+    void rows_side_by_side_are_multiplied_alike_data() {
+        QTest::addColumn<int>("set");
+        QTest::addColumn<int>("type");
+        for (const InstructionSet set : available_instruction_sets()) {
+            for (const WeightType type : kDecodedTypes) {
+                if (!can_interleave(type)) continue;
+                QTest::addRow("%s %s", name_of(set).data(), name_of(type))
+                    << static_cast<int>(set) << static_cast<int>(type);
+            }
+        }
+    }
+
+    // Bit by bit, any number of tokens, and columns that are no whole group of 256 where
+    // the type has such rows.
+    void rows_side_by_side_are_multiplied_alike() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+        const auto weight_type = static_cast<WeightType>(type);
+        for (const std::int64_t some : {64, 256, 1088}) {
+            const std::int64_t n_cols = length_for(weight_type, some);
+            constexpr std::int64_t kRows = 4 * kInterleavedRows;
+            const RandomPackedRows rows(weight_type, kRows, n_cols, 13);
+            const std::size_t strip_bytes = kInterleavedRows * row_bytes(weight_type, n_cols);
+            TestBuffer<std::byte> strips(static_cast<std::int64_t>(4 * strip_bytes), 1);
+            TestBuffer<std::byte> back(static_cast<std::int64_t>(4 * strip_bytes), 1);
+            for (int i = 0; i < 4; ++i) {
+                const std::byte* const from = rows.view().row(i * kInterleavedRows);
+                interleave_rows(weight_type, n_cols, from, strips.data() + i * strip_bytes);
+                interleave_rows(weight_type, n_cols, strips.data() + i * strip_bytes, back.data() + i * strip_bytes,
+                                true);
+            }
+            QVERIFY(strips.guards_intact() && back.guards_intact());
+            QCOMPARE(std::memcmp(back.data(), rows.view().data, 4 * strip_bytes), 0);
+            QVERIFY(std::memcmp(strips.data(), rows.view().data, 4 * strip_bytes) != 0);
+            WeightView interleaved = rows.view();
+            interleaved.data = strips.data();
+            interleaved.interleaved = true;
+            const std::vector<float> x = inputs(n_cols);
+            for (int n_tokens = 1; n_tokens <= kMostTokens; ++n_tokens) {
+                std::vector<float> expected(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
+                std::vector<float> got = expected;
+                multiply(kernels, rows.view(), x.data(), n_tokens, 16, 48, expected.data());
+                multiply(kernels, interleaved, x.data(), n_tokens, 16, 48, got.data());
+                QCOMPARE(std::memcmp(expected.data(), got.data(), sizeof(float) * got.size()), 0);
+            }
         }
     }
 };

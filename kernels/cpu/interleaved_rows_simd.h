@@ -1,0 +1,408 @@
+#pragma once
+// Interleaved rows (kernels/interleaved.h) times inputs of 8 bits: four codes of each of
+// as many rows as a vector has lanes are multiplied by four inputs in all lanes. Of a few
+// tokens codes are taken from the strip as they are met; of more they are unpacked into
+// panels, as are those of rows that lie one by one. The sums are those of
+// integer_rows_simd.h, in the same order.
+
+#include <cstring>
+
+#include "kernels/cpu/integer_panels_simd.h"
+#include "kernels/interleaved.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr int kStripHalves = static_cast<int>(kInterleavedRows) / kLanes;  // 2 where a vector has eight lanes
+
+// So many numbers of 16 bits, of a strip's lanes, as float32.
+__attribute__((always_inline)) inline Vector halves_as_numbers(const std::uint8_t* halves) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_cvtph_ps(load_32(halves));
+#else
+    return _mm256_cvtph_ps(load_16(halves));
+#endif
+}
+
+__attribute__((always_inline)) inline Bytes shifted_down(Bytes words, int bits) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_srl_epi32(words, _mm_cvtsi32_si128(bits));
+#else
+    return _mm256_srl_epi32(words, _mm_cvtsi32_si128(bits));
+#endif
+}
+template <int kBits>
+__attribute__((always_inline)) inline Bytes shifted_down(Bytes words) {
+    if constexpr (kBits == 0) return words;
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_srli_epi32(words, kBits);
+#else
+    return _mm256_srli_epi32(words, kBits);
+#endif
+}
+template <int kBits>
+__attribute__((always_inline)) inline Bytes shifted_up(Bytes words) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_slli_epi32(words, kBits);
+#else
+    return _mm256_slli_epi32(words, kBits);
+#endif
+}
+__attribute__((always_inline)) inline Bytes masked(Bytes words, std::int32_t mask) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_and_si512(words, all_words(mask));
+#else
+    return _mm256_and_si256(words, all_words(mask));
+#endif
+}
+
+// Lower 16 bits of each word, as float32.
+__attribute__((always_inline)) inline Vector lower_halves_as_numbers(Bytes words) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words));
+#else
+    const __m256i lower = _mm256_and_si256(words, _mm256_set1_epi32(0xffff));
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(lower, lower), 0x08);
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+#endif
+}
+
+__attribute__((always_inline)) inline Bytes signed_bytes_moved(Bytes codes, int offset) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return offset > 0 ? _mm512_xor_si512(codes, all_bytes(-128)) : codes;
+#else
+    return offset > 0 ? _mm256_xor_si256(codes, all_bytes(-128)) : codes;
+#endif
+}
+
+// 256 weights of kLanes rows of a strip: the first lanes, or (`half` 1) the last ones.
+template <WeightType kType>
+struct StripGroup {
+    static constexpr int kRows = static_cast<int>(kInterleavedRows);
+    static constexpr int kWord = 4 * kRows;  // bytes from one word to the next
+    static constexpr int kBlockBytes = traits_of(kType).block_bytes;
+    static constexpr bool kLarge = traits_of(kType).group == kGroup;
+    static constexpr int kBytes = kRows * kBlockBytes * (kLarge ? 1 : kGroup / traits_of(kType).group);
+    static constexpr int kHalfScales = has_half_scales(kType) ? 2 : 1;
+    static constexpr int kNumbers = numbers_of_scale<kType>();
+
+    const std::uint8_t* words;  // of the first lane
+    const std::uint8_t* group;
+    int half;
+    Vector scale, bias;  // of large blocks: what theirs are multiples of
+    Bytes numbers[3];    // where these lie in words
+
+    __attribute__((always_inline)) StripGroup(const std::uint8_t* strip, std::int64_t index, int lanes)
+        : words(strip + index * kBytes + 4 * kLanes * lanes), group(strip + index * kBytes), half(lanes) {}
+
+    __attribute__((always_inline)) Bytes word(int index) const { return load_unit(words + index * kWord); }
+
+    // Brings the same place `ahead` bytes further on into cache.
+    __attribute__((always_inline)) void fetch(std::int64_t ahead) const {
+        for (int line = 0; line < kBytes; line += 64) {
+            _mm_prefetch(reinterpret_cast<const char*>(group + ahead + line), _MM_HINT_T0);
+        }
+    }
+
+    // A quarter of that.
+    __attribute__((always_inline)) void fetch_quarter(std::int64_t ahead, int quarter) const {
+        constexpr int kQuarter = (kBytes / 4 + 63) / 64 * 64;
+        for (int line = 0; line < kQuarter; line += 64) {
+            _mm_prefetch(reinterpret_cast<const char*>(group + ahead + quarter * kQuarter + line), _MM_HINT_T0);
+        }
+    }
+
+    // Before read_numbers().
+    __attribute__((always_inline)) void open() {
+        if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+            const Bytes factors = word(0);
+            scale = lower_halves_as_numbers(factors);
+            bias = subtract(zero(), lower_halves_as_numbers(shifted_down<16>(factors)));
+            for (int i = 0; i < 3; ++i) numbers[i] = word(1 + i);
+        } else if constexpr (kType == WeightType::kQ6K) {
+            scale = halves_as_numbers(group + 52 * kWord + 2 * kLanes * half);
+        }
+    }
+
+    // Scales, then biases, of 32 weights.
+    template <int k>
+    __attribute__((always_inline)) void read_numbers(Vector (&to)[kNumbers]) const {
+        if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+            constexpr int kByte = k % 4 * 8;
+            Bytes six;
+            Bytes bias_six;
+            if constexpr (k < 4) {
+                six = masked(shifted_down<kByte>(numbers[0]), 63);
+                bias_six = masked(shifted_down<kByte>(numbers[1]), 63);
+            } else {
+                const auto upper = [](Bytes bytes) __attribute__((always_inline)) {
+                    return shifted_up<4>(masked(shifted_down<kByte + 6>(bytes), 3));
+                };
+                six = either(masked(shifted_down<kByte>(numbers[2]), 15), upper(numbers[0]));
+                bias_six = either(masked(shifted_down<kByte + 4>(numbers[2]), 15), upper(numbers[1]));
+            }
+            to[0] = multiply(as_numbers(six), scale);
+            to[1] = multiply(as_numbers(bias_six), bias);
+        } else if constexpr (kType == WeightType::kQ6K) {
+            const Bytes bytes = word(48 + k / 2);
+            for (int part = 0; part < 2; ++part) {
+                const int shift = 24 - 8 * (k % 2 * 2 + part);
+#if OFFSTAGE_VECTOR_BITS == 512
+                const Bytes number = _mm512_srai_epi32(_mm512_sll_epi32(bytes, _mm_cvtsi32_si128(shift)), 24);
+#else
+                const Bytes number = _mm256_srai_epi32(_mm256_sll_epi32(bytes, _mm_cvtsi32_si128(shift)), 24);
+#endif
+                to[part] = multiply(as_numbers(number), scale);
+            }
+        } else if constexpr (kType == WeightType::kMxfp4) {
+#if OFFSTAGE_VECTOR_BITS == 512
+            const Bytes exponents = _mm512_cvtepu8_epi32(load_16(group + k * kRows * kBlockBytes));
+            // half_of_e8m0(): 2^-128 and 2^-127 are subnormal.
+            const Bytes large = _mm512_slli_epi32(_mm512_sub_epi32(exponents, all_words(1)), 23);
+            const Bytes small = _mm512_sllv_epi32(all_words(0x200000), exponents);
+            to[0] = _mm512_castsi512_ps(
+                _mm512_mask_blend_epi32(_mm512_cmpgt_epi32_mask(all_words(2), exponents), large, small));
+#else
+            const Bytes exponents =
+                _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(word64_at(group + k * kRows * kBlockBytes + kLanes * half))));
+            const Bytes large = _mm256_slli_epi32(_mm256_sub_epi32(exponents, all_words(1)), 23);
+            const Bytes small = _mm256_sllv_epi32(all_words(0x200000), exponents);
+            to[0] = _mm256_castsi256_ps(_mm256_blendv_epi8(large, small, _mm256_cmpgt_epi32(all_words(2), exponents)));
+#endif
+        } else {
+            to[0] = halves_as_numbers(group + k * kRows * kBlockBytes + 2 * kLanes * half);
+        }
+    }
+
+    // Four codes of each row: of the half `part` of the 32 weights step_scale(step, kOdd),
+    // the fours `four`.
+    template <int kOdd>
+    __attribute__((always_inline)) Bytes codes(int step, int part, int four) const {
+        if constexpr (kType == WeightType::kQ4K) {
+            return bits_of_bytes(word(4 + 8 * step + 4 * part + four), 4 * kOdd, 15);
+        } else if constexpr (kType == WeightType::kQ5K) {
+            const Bytes high = shifted_down(word(4 + 4 * part + four), 2 * step + kOdd);
+            return either(bits_of_bytes(word(12 + 8 * step + 4 * part + four), 4 * kOdd, 15),
+                          shifted_up<4>(masked(high, 0x01010101)));
+        } else if constexpr (kType == WeightType::kQ6K) {
+            const int n = step / 2;
+            const Bytes low = bits_of_bytes(word(16 * n + 8 * (step % 2) + 4 * part + four), 4 * kOdd, 15);
+            const Bytes high = shifted_down(word(32 + 8 * n + 4 * part + four), 2 * (step % 2) + 4 * kOdd);
+            return either(low, shifted_up<4>(masked(high, 0x03030303)));
+        } else {
+            constexpr int kScale = kType == WeightType::kMxfp4 ? kRows : 2 * kRows;  // bytes of a block's scales
+            const std::uint8_t* const block = words + (2 * step + kOdd) * kRows * kBlockBytes + kScale;
+            if constexpr (kType == WeightType::kQ8_0) {
+                return signed_bytes_moved(load_unit(block + (4 * part + four) * kWord), offset_of(kType));
+            } else {
+                const Bytes nibbles = part == 0 ? bits_of_bytes(load_unit(block + four * kWord), 0, 15)
+                                                : bits_of_bytes(load_unit(block + four * kWord), 4, 15);
+                if constexpr (kType == WeightType::kMxfp4) return places_in(kMxfp4Values, offset_of(kType), nibbles);
+                if constexpr (kType == WeightType::kIq4Nl) return places_in(kIq4Values, offset_of(kType), nibbles);
+                return nibbles;
+            }
+        }
+    }
+
+    // Which 32 weights of the group two steps with a word's lower and upper bits have.
+    static constexpr int step_scale(int step, int odd) {
+        return kType == WeightType::kQ6K ? step / 2 * 4 + step % 2 + 2 * odd : 2 * step + odd;
+    }
+};
+
+constexpr int kSteps = kScales / 2;
+constexpr std::int64_t kFetchAhead = 4096;  // bytes: products end before memory comes, and fetching it is left to us
+
+template <WeightType kType>
+constexpr auto kPlacesOf = places_of_parts(kType);
+
+// y[t] of kLanes rows of a strip. numbers: (n_groups, kScales, kNumbers) vectors.
+template <WeightType kType, int kTokens>
+void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, std::int64_t n_cols,
+                    const std::byte* const* inputs, float* y, std::int64_t y_stride) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    const ByteGroup* x[kTokens];
+    for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    const std::int64_t strip_bytes = n_cols / traits_of(kType).group * Group::kRows * Group::kBlockBytes;
+    Vector eighths[kScales][kTokens];
+    for (int step = 0; step < kSteps; ++step) {
+        Vector sums[2][kTokens];
+        for (auto& of_scale : sums) {
+            for (Vector& sum : of_scale) sum = zero();
+        }
+        for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+            const Group group(strip, g, half);
+            group.fetch_quarter(strip_bytes, step);
+            unrolled<2>([&](auto index) __attribute__((always_inline)) {
+                constexpr int kOdd = decltype(index)::value;
+                const int k = Group::step_scale(step, kOdd);
+                if (g * kScales + k >= n_scales) return;
+                const float* const from = numbers + (g * kScales + k) * Group::kNumbers * kLanes;
+                add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
+                    x, g, k, kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return load(from + i * kLanes); },
+                    [&](int part, int four)
+                        __attribute__((always_inline)) { return group.template codes<kOdd>(step, part, four); },
+                    sums[kOdd]);
+            });
+        }
+        for (int odd = 0; odd < 2; ++odd) {
+            for (int t = 0; t < kTokens; ++t) eighths[Group::step_scale(step, odd)][t] = sums[odd][t];
+        }
+    }
+    for (int t = 0; t < kTokens; ++t) {
+        store(y + t * y_stride, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; }));
+    }
+}
+
+// The same of one token, in the order in which the strip lies.
+template <WeightType kType>
+void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* input, float* y) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    const ByteGroup* const x[1] = {reinterpret_cast<const ByteGroup*>(input)};
+    Vector eighths[kScales][1];
+    for (auto& sum : eighths) sum[0] = zero();
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        Group group(strip, g, half);
+        group.fetch(kFetchAhead);
+        group.open();
+        const bool whole = (g + 1) * kScales <= n_scales;
+        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kStep = decltype(index)::value / 2;
+            constexpr int kOdd = decltype(index)::value % 2;
+            constexpr int k = Group::step_scale(kStep, kOdd);
+            if (!whole && g * kScales + k >= n_scales) return;
+            Vector numbers[Group::kNumbers];
+            group.template read_numbers<k>(numbers);
+            add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
+                x, g, k, kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return numbers[i]; },
+                [&](int part, int four)
+                    __attribute__((always_inline)) { return group.template codes<kOdd>(kStep, part, four); },
+                eighths[k]);
+        });
+    }
+    store(y, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][0]; }));
+}
+
+template <WeightType kType>
+void read_strip_numbers(const std::uint8_t* strip, int half, std::int64_t n_cols, float* numbers) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        Group group(strip, g, half);
+        group.open();
+        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
+            constexpr int k = decltype(index)::value;
+            if (g * kScales + k >= n_scales) return;
+            Vector values[Group::kNumbers];
+            group.template read_numbers<k>(values);
+            float* const to = numbers + (g * kScales + k) * Group::kNumbers * kLanes;
+            for (int i = 0; i < Group::kNumbers; ++i) store(to + i * kLanes, values[i]);
+        });
+    }
+}
+
+// As unpack_rows() of rows that lie one by one.
+template <WeightType kType>
+void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, const CodePanel& panel) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        Group group(strip, g, half);
+        group.fetch(kFetchAhead);
+        group.open();
+        std::uint8_t* const codes = panel.codes + g * kGroup * kLanes;
+        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kStep = decltype(index)::value / 2;
+            constexpr int kOdd = decltype(index)::value % 2;
+            constexpr int k = Group::step_scale(kStep, kOdd);
+            if (g * kScales + k >= n_scales) return;
+            Vector values[Group::kNumbers];
+            group.template read_numbers<k>(values);
+            float* const to = panel.numbers + (g * kScales + k) * Group::kNumbers * kLanes;
+            for (int i = 0; i < Group::kNumbers; ++i) store(to + i * kLanes, values[i]);
+            for (int part = 0; part < 2; ++part) {
+                const int place = kPlacesOf<kType>[static_cast<std::size_t>(2 * k + part)];
+                for (int four = 0; four < kPartVectors; ++four) {
+                    const Bytes vector = group.template codes<kOdd>(kStep, part, four);
+                    std::memcpy(codes + (place * kPartVectors + four) * static_cast<int>(sizeof(Bytes)), &vector,
+                                sizeof vector);
+                }
+            }
+        });
+    }
+}
+
+template <WeightType kType, int... kTokens>
+constexpr auto strip_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
+    return std::array{multiply_strip<kType, kTokens + 1>...};
+}
+
+// Of at most kPanelTokens tokens: more are multiplied by panels.
+template <WeightType kType>
+void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
+                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
+                          std::byte* scratch) {
+    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens>{});
+    float* const numbers = CodePanel(scratch, weight.n_cols).numbers;
+    for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
+        const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
+        for (int half = 0; half < kStripHalves; ++half) {
+            float* const to = y + row + half * kLanes;
+            if (n_tokens == 1) {
+                multiply_strip_once<kType>(strip, half, weight.n_cols, inputs[0], to);
+            } else {
+                read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
+                kByTokens[static_cast<std::size_t>(n_tokens - 1)](strip, half, numbers, weight.n_cols, inputs, to,
+                                                                  y_stride);
+            }
+        }
+    }
+}
+
+template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
+constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
+    return std::array{multiply_panel<kHalves, kWords, kRange, kTokens + 1>...};
+}
+
+template <WeightType kType>
+void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
+                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
+    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
+        std::make_integer_sequence<int, kPanelTokens>{});
+    static constexpr auto kPlaces = places_of_parts(kType);
+    const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
+    const std::int64_t n_panels = byte_panels(weight.n_cols);
+    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
+    const auto panel_at = [&](std::int64_t i) {
+        return CodePanel(scratch + i * byte_panel_bytes(weight.n_cols), weight.n_cols);
+    };
+    for (std::int64_t begin = row_begin; begin < row_end; begin += n_panels * kLanes) {
+        const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
+        for (std::int64_t row = begin; row < end; row += kLanes) {
+            const CodePanel panel = panel_at((row - begin) / kLanes);
+            if constexpr (can_interleave(kType)) {
+                if (weight.interleaved) {
+                    const std::int64_t lane = row % kInterleavedRows;
+                    const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row - lane));
+                    unpack_strip<kType>(strip, static_cast<int>(lane) / kLanes, weight.n_cols, panel);
+                    continue;
+                }
+            }
+            unpack_rows<kType>(weight, &layout, row, end - row, panel);
+        }
+        for (int tile = 0; tile < n_tiles; ++tile) {
+            const int first = n_tokens * tile / n_tiles;
+            const int count = n_tokens * (tile + 1) / n_tiles - first;
+            for (std::int64_t row = begin; row < end; row += kLanes) {
+                kByTokens[static_cast<std::size_t>(count - 1)](panel_at((row - begin) / kLanes), kPlaces,
+                                                               inputs + first, end - row, y + first * y_stride + row,
+                                                               y_stride);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace offstage::kernels
