@@ -57,7 +57,7 @@ QString SpeedMeter::text() const {
     }
     const QString speed = tokenSpeedText(m_byDevice, isSimulated());
     return isSimulated() && m_here > 0
-               ? speed + QStringLiteral(" · ") + tr("text came at %1").arg(QLocale().toString(m_here, 'f', 1))
+               ? speed + QStringLiteral(" · ") + tr("text came at %1 a second").arg(QLocale().toString(m_here, 'f', 1))
                : speed;
 }
 

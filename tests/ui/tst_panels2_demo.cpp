@@ -382,7 +382,15 @@ class TestPanels2Demo : public QObject {
         panel.show();
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
         const int chosen = panel.profile().currentIndex();
-        const auto name = [&] { return panel.table().item(chosen, 0)->text(); };
+        const QString chosenName = panel.profile().itemText(chosen);
+        const auto row = [&] {  // of the chosen one: the fastest stands first
+            int found = 0;
+            while (!panel.table().item(found, 0)->text().endsWith(chosenName)) {
+                ++found;
+            }
+            return found;
+        };
+        const auto name = [&] { return panel.table().item(row(), 0)->text(); };
         const auto speedOfTwo = [&] { return QLocale().toDouble(panel.machineTable().item(1, 1)->text()); };
         // Nobody asked yet.
         QVERIFY(!panel.network().isEnabled());
@@ -394,7 +402,7 @@ class TestPanels2Demo : public QObject {
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
         finish(panel);
         const QString alone = name();
-        const QString speedAlone = panel.table().item(chosen, 2)->text();
+        const QString speedAlone = panel.table().item(row(), 2)->text();
         QCOMPARE(panel.machineTable().item(0, 1)->text(), speedAlone);
         const double overTcp = speedOfTwo();
 
@@ -403,7 +411,7 @@ class TestPanels2Demo : public QObject {
         QVERIFY(!panel.runButton().isEnabled());
         finish(panel);
         QCOMPARE(name(), QStringLiteral("2 × ") + alone);
-        QCOMPARE(panel.table().item(chosen, 2)->text(), panel.machineTable().item(1, 1)->text());
+        QCOMPARE(panel.table().item(row(), 2)->text(), panel.machineTable().item(1, 1)->text());
         QVERIFY(panel.gainText().startsWith(QStringLiteral("2 × ")));
         QCOMPARE(panel.machineTable().currentRow(), 1);
         QCOMPARE(speedOfTwo(), overTcp);
@@ -417,7 +425,7 @@ class TestPanels2Demo : public QObject {
         QTest::keyClick(&panel.machines(), Qt::Key_Down);
         finish(panel);
         QCOMPARE(name(), alone);
-        QCOMPARE(panel.table().item(chosen, 2)->text(), speedAlone);
+        QCOMPARE(panel.table().item(row(), 2)->text(), speedAlone);
         QCOMPARE(panel.measurements(), 1);
         panel.profile().setCurrentIndex(chosen == 0 ? 1 : 0);
         QVERIFY(panel.isRunning());
@@ -451,7 +459,8 @@ class TestPanels2Demo : public QObject {
         panel.network().setCurrentIndex(2);
         panel.machines().setValue(4);
         finish(panel);
-        QCOMPARE(shown, QStringList(QStringLiteral("4 × ") + panel.profile().itemText(0)));
+        QCOMPARE(shown.size(), 1);
+        QVERIFY2(shown.first().startsWith(QStringLiteral("4 × ")), qPrintable(shown.first()));
         QCOMPARE(panel.machineTable().currentRow(), 3);
         QVERIFY(panel.machinesText().contains(panel.network().currentText()));
     }

@@ -1,6 +1,7 @@
 // What panels say: whether a speed is measured, simulated or forecast; differences; what was changed; why a control is
 // grey; the palette and the list of conversations.
 #include <QComboBox>
+#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -28,6 +29,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/plot/stacked_bar.h"
 #include "ui/status_line.h"
 #include "ui/theme.h"
 #include "ui/widgets/command_palette.h"
@@ -99,7 +101,7 @@ class TestWhatIsShown : public QObject {
         QTRY_COMPARE(f.last().state, Message::State::Done);
         const QString text = f.window->statusLine().speedText();
         QVERIFY2(text.contains(QStringLiteral("tokens/s (simulated)")), qPrintable(text));
-        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("text came at [\\d.,]+"))), qPrintable(text));
+        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("text came at [\\d.,]+ a second"))), qPrintable(text));
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
@@ -256,6 +258,62 @@ class TestWhatIsShown : public QObject {
             QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
         QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
+    }
+
+    // The sides of a layer work at the same time: their lanes begin together, and who waited is said.
+    void dispatch_namesIdleTime_andDrawsSidesSideBySide() {
+        Script script;
+        script.residents = 3;
+        script.answer = longAnswer(20);
+        WindowFixture f(script);
+        f.openAndWait();
+        f.window->showPanel(QStringLiteral("dispatch"));
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        auto& panel = *f.window->dock(QStringLiteral("dispatch"))->findChild<DispatchPanel*>();
+        QTRY_VERIFY2(panel.idle().startsWith(QStringLiteral("Idle: GPU ")), qPrintable(panel.idle()));
+        QVERIFY(panel.idle().contains(QStringLiteral("CPU ")));
+        panel.setMeanOf(16);
+        StackedBar& bars = panel.bars();
+        QTRY_VERIFY(!bars.rows().empty() && bars.rows().front().sideBySide);
+        int compared = 0;
+        for (int row = 0; row < static_cast<int>(bars.rows().size()); ++row) {
+            std::optional<QRectF> first;
+            for (int part = 0; part < static_cast<int>(bars.rows()[static_cast<size_t>(row)].parts.size()); ++part) {
+                const QRectF lane = bars.rectOf({row, part});
+                if (lane.isEmpty()) {
+                    continue;
+                }
+                if (first) {
+                    QCOMPARE(lane.left(), first->left());
+                    QVERIFY(lane.top() >= first->bottom());
+                    ++compared;
+                } else {
+                    first = lane;
+                }
+            }
+        }
+        QVERIFY(compared > 0);
+    }
+
+    void cache_plotsBeginInOneLine_andNameTheirHighest() {
+        Script script;
+        script.residents = 3;
+        script.answer = longAnswer(30);
+        WindowFixture f(script);
+        f.openAndWait();
+        f.window->showPanel(QStringLiteral("cache"));
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        auto& panel = *f.window->dock(QStringLiteral("cache"))->findChild<CachePanel*>();
+        QTRY_VERIFY(panel.hits().highestText().startsWith(QStringLiteral("highest ")));
+        const auto begin = [](LinePlot& plot) {
+            const Axis axis = plot.xAxis();
+            return axis.pixelOf(axis.lo());
+        };
+        for (LinePlot* plot : {&panel.prefetch(), &panel.bytes(), &panel.exchanges()}) {
+            QCOMPARE(begin(*plot), begin(panel.hits()));
+        }
     }
 
     void palette_hasShortcutsAtTheRight_andWhatWasChosenFirst() {

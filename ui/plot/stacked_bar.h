@@ -27,7 +27,7 @@ class StackedBar : public PlotWidget {
         // The parts are amounts of the same time, not parts of a sum: each has a lane of its own, from 0 on.
         bool sideBySide = false;
         // What the row would be after a change, drawn as a ghost beneath the bar; empty: nothing is planned.
-        std::vector<Part> ghost;
+        std::vector<Part> ghost = {};
         double ghostBudget = 0;
         bool operator==(const Row&) const = default;
     };
