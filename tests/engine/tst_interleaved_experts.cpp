@@ -1,0 +1,191 @@
+// Experts whose rows lie side by side: the same bits as those whose rows follow each other, alone and in a model
+// that keeps some so in RAM and reads the others from its file.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/device/cpu_operations.h"
+#include "engine/eval/logits.h"
+#include "engine/experts/interleave_expert.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/replanner.h"
+#include "kernels/thread_pool.h"
+#include "tests/engine/mixed_gguf.h"
+#include "tests/kernels/test_data.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using kernels::WeightType;
+
+namespace {
+
+kernels::ExpertLayout layout_of(WeightType gate, WeightType up, WeightType down, std::int64_t hidden,
+                                std::int64_t ffn) {
+    kernels::ExpertLayout layout;
+    layout.hidden_dim = hidden;
+    layout.ffn_dim = ffn;
+    layout.gate = gate;
+    layout.up = up;
+    layout.down = down;
+    layout.down_rows_are_outputs = true;
+    return layout;
+}
+
+// A block of random weights, row by row.
+std::vector<std::byte> random_block(const kernels::ExpertLayout& layout) {
+    std::vector<std::byte> block(layout.bytes());
+    std::mt19937 generator(5);
+    const kernels::ExpertView expert{block.data(), layout};
+    for (const kernels::WeightView& weight : {expert.gate(), expert.up(), expert.down()}) {
+        for (std::int64_t row = 0; row < weight.n_rows; ++row) {
+            kernels::test::fill_block_row(weight.type, weight.n_cols, generator, 0.25f,
+                                          block.data() + (weight.row(row) - block.data()));
+        }
+    }
+    return block;
+}
+
+}  // namespace
+
+class TestInterleavedExperts : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() { tests::write_mixed_gguf(path()); }
+
+    void experts_giveTheSameBits_data() {
+        QTest::addColumn<int>("gate");
+        QTest::addColumn<int>("up");
+        QTest::addColumn<int>("down");
+        QTest::addColumn<int>("hidden");
+        QTest::addColumn<int>("ffn");
+        QTest::addColumn<bool>("together");  // w1 and w3 are interleaved
+        QTest::addColumn<bool>("down_too");
+        const auto row = [](const char* name, WeightType gate, WeightType up, WeightType down, int hidden, int ffn,
+                            bool together, bool down_too) {
+            QTest::newRow(name) << static_cast<int>(gate) << static_cast<int>(up) << static_cast<int>(down) << hidden
+                                << ffn << together << down_too;
+        };
+        using enum WeightType;
+        row("Q4_K and Q6_K", kQ4K, kQ4K, kQ6K, 512, 256, true, true);
+        row("Q8_0", kQ8_0, kQ8_0, kQ8_0, 96, 160, true, true);
+        row("Q4_0, IQ4_NL", kQ4_0, kQ4_0, kIq4Nl, 64, 32, true, true);
+        row("MXFP4", kMxfp4, kMxfp4, kMxfp4, 96, 32, true, true);
+        row("w3 apart", kQ4_0, kQ8_0, kQ8_0, 64, 32, false, true);
+        row("w2 of another type", kQ5K, kQ5K, kIq4Xs, 256, 256, true, false);
+    }
+    void experts_giveTheSameBits() {
+        QFETCH(int, gate);
+        QFETCH(int, up);
+        QFETCH(int, down);
+        QFETCH(int, hidden);
+        QFETCH(int, ffn);
+        QFETCH(bool, together);
+        QFETCH(bool, down_too);
+        const kernels::ExpertLayout layout = layout_of(static_cast<WeightType>(gate), static_cast<WeightType>(up),
+                                                       static_cast<WeightType>(down), hidden, ffn);
+        const std::vector<std::byte> plain = random_block(layout);
+        std::vector<std::byte> block = plain;
+        kernels::ThreadPool pool(2);
+        interleave_expert(layout, block.data(), pool);
+        QVERIFY(block == plain);  // the layout has none
+        kernels::ExpertLayout interleaved = layout;
+        interleaved.interleaved = true;
+        QCOMPARE(interleaved.interleaves_gate_and_up(), together);
+        QCOMPARE(interleaved.interleaves_down(), down_too);
+        interleave_expert(interleaved, block.data(), pool);
+        QVERIFY(block != plain);
+        CpuOperations operations(pool, kernels::ProductForm(kernels::GemmMode::kF32, true));
+        QVERIFY(operations.wants_interleaved());
+        for (const std::int64_t n_rows : {1, 3, 9, 40}) {
+            std::vector<float> inputs(static_cast<std::size_t>(n_rows * layout.hidden_dim));
+            kernels::test::fill_random(inputs, 7);
+            std::vector<std::int32_t> tokens(static_cast<std::size_t>(n_rows));
+            for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(i);
+            std::vector<float> expected(inputs.size(), -1.0f);
+            std::vector<float> got(inputs.size(), -2.0f);
+            const ExpertCall apart[] = {{{plain.data(), layout}, 0, n_rows}};
+            const ExpertCall beside[] = {{{block.data(), interleaved}, 0, n_rows}};
+            operations.experts(apart, inputs.data(), tokens.data(), expected.data());
+            operations.experts(beside, inputs.data(), tokens.data(), got.data());
+            QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
+            QVERIFY(*std::max_element(got.begin(), got.end()) > 0);
+        }
+        interleave_expert(interleaved, block.data(), pool, true);
+        QVERIFY(block == plain);
+    }
+
+    // RAM copies have their rows side by side, slots for experts on disk as the file has them; budgets that move make
+    // one of the other.
+    void model_answersTheSameBits_whereverExpertsAre() {
+        const std::vector<TokenId> tokens = {3, 10, 17, 24, 31, 38, 5, 12, 19, 26, 33};
+        auto all = open(0);
+        QVERIFY(all->experts().on_host(0, 0).layout.interleaved);
+        QVERIFY(all->experts().on_host(0, 0).layout.interleaves_down());
+        const auto expected = compute_logits(*all, tokens, true);
+        const std::uint64_t whole = all->device().memory().usage().used_bytes;
+        const std::uint64_t half = whole - all->plan().expert_bytes / 2;
+        all.reset();
+
+        auto model = open(half);
+        std::int64_t n_interleaved = 0;
+        std::int64_t n_apart = 0;
+        for (std::int64_t layer = 0; layer < model->experts().n_layers(); ++layer) {
+            for (std::int64_t expert = 0; expert < model->experts().n_experts(); ++expert) {
+                const bool is = model->experts().on_host(layer, expert).layout.interleaved;
+                QCOMPARE(is, model->experts().has_ram_copy(layer, expert));
+                ++(is ? n_interleaved : n_apart);
+            }
+        }
+        QVERIFY(n_interleaved > 0 && n_apart > 0);
+        QVERIFY(compute_logits(*model, tokens, true) == expected);
+
+        Replanner replanner(*model);
+        replanner.set_tokens_in_use([] { return 0; });
+        ReplanRequest replan;
+        replan.ram_bytes = whole + (std::uint64_t{8} << 20);
+        replanner.begin(1, replan, 0);
+        replanner.finish({});
+        replanner.between_steps(0);
+        QCOMPARE(model->experts().n_in_ram(), static_cast<std::int64_t>(model->experts().size()));
+        QVERIFY(model->experts().on_host(2, 5).layout.interleaved);
+        QVERIFY(compute_logits(*model, tokens, true) == expected);
+    }
+
+    void floatProducts_wantRowsApart() {
+        LoadRequest request = wanted();
+        request.compute = ComputeMode::kF32;
+        const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+        QVERIFY(!const_cast<LoadedModel&>(model).experts().on_host(0, 0).layout.interleaved);
+    }
+
+  private:
+    std::string path() const { return folder_.filePath("mixed.gguf").toStdString(); }
+    LoadRequest wanted() const {
+        LoadRequest request;
+        request.model = path();
+        request.kv = KvType::kF32;
+        request.context = 128;
+        request.compute = ComputeMode::kInt8;
+        request.cache_directory = folder_.path().toStdString();
+        request.quant_cache_directory = folder_.filePath("quantized").toStdString();
+        return request;
+    }
+    std::unique_ptr<LoadedModel> open(std::uint64_t ram) const {
+        LoadRequest request = wanted();
+        request.ram_bytes = ram;
+        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                             std::stop_token{});
+    }
+
+    QTemporaryDir folder_;
+};
+
+QTEST_GUILESS_MAIN(TestInterleavedExperts)
+#include "tst_interleaved_experts.moc"
