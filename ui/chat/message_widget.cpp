@@ -31,6 +31,7 @@ constexpr double kBubbleShare = 0.84;  // of the width, at most
 constexpr int kButton = 26;
 constexpr int kAuthorGap = 6;
 constexpr int kThoughtGap = 8;
+constexpr int kThoughtOutdent = 5;
 constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
 
 // Drawing an icon is dearer than all else of a message's buttons.
@@ -347,8 +348,9 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
         y = m_author->height() + kAuthorGap;
         if (m_thought) {
-            const int height = m_thought->layoutFor(width, window.below(y));
-            m_thought->setGeometry(0, y, width, height);
+            // Its arrow stands where the answer's text begins.
+            const int height = m_thought->layoutFor(width + kThoughtOutdent, window.below(y));
+            m_thought->setGeometry(-kThoughtOutdent, y, width + kThoughtOutdent, height);
             y += height + (m_body->source().isEmpty() ? 0 : kThoughtGap);
         }
         const int height = m_body->layoutFor(width, window.below(y));

@@ -15,9 +15,9 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kThoughtShowMs = 50;
-constexpr int kThoughtIndent = 18;  // of the text, behind a line
+constexpr int kThoughtIndent = 23;  // of the text, behind a line
 constexpr int kThoughtTextGap = 6;
-constexpr int kThoughtLineAt = 6;
+constexpr int kThoughtLineAt = 11;
 
 }  // namespace
 
