@@ -13,6 +13,7 @@
 #include <QStringList>
 
 #include "ui/engine_sentences.h"
+#include "ui/format.h"
 
 namespace offstage::ui {
 
@@ -214,8 +215,13 @@ class EngineTranslator {
 QString engineText(const QString& english) {
     static EngineTranslator translator;
     // The engine is exact for its logs; a person reads "145.0 MiB", not "152060224 bytes (145.0 MiB)".
-    static const QRegularExpression exact(QStringLiteral("\\b\\d+ bytes \\(([\\d.,]+ [KMGT]i?B)\\)"));
-    return translator.text(QString(english).replace(exact, QStringLiteral("\\1")));
+    static const QRegularExpression twice(QStringLiteral("\\b\\d+ bytes \\(([\\d.,]+ [KMGT]i?B)\\)"));
+    static const QRegularExpression many(QStringLiteral("\\b(\\d{7,}) [Bb]ytes?\\b"));
+    QString said = translator.text(QString(english).replace(twice, QStringLiteral("\\1")));
+    for (auto match = many.match(said); match.hasMatch(); match = many.match(said)) {
+        said.replace(match.capturedStart(), match.capturedLength(), bytesText(match.captured(1).toULongLong()));
+    }
+    return said;
 }
 
 QString engineText(const std::string& english) {

@@ -16,6 +16,13 @@
 
 namespace offstage::ui {
 
+namespace {
+
+constexpr int kWideBar = 560;
+constexpr int kSentenceLines = 4, kNarrowSentenceLines = 6;
+
+}  // namespace
+
 UnsavedBar::UnsavedBar(QWidget* parent)
     : QFrame(parent),
       m_icon(new QLabel),
@@ -130,6 +137,10 @@ void UnsavedBar::arrangeButtons() {
             widest = std::max(widest, needed);
         }
     }
+    // Room for what is added to the sentence while the bar is shown: the buttons stay where they are.
+    const int lines = width() >= kWideBar ? kSentenceLines : kNarrowSentenceLines;
+    m_sentence->setMinimumHeight(m_asking ? 0 : lines * m_sentence->fontMetrics().lineSpacing());
+    m_sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     const int around = layout()->totalSizeHint().width() - m_texts->sizeHint().width();
     setMinimumWidth(widest + around);
     m_buttons->setDirection(sideBySide + around <= width() ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);

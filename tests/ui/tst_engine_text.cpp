@@ -345,7 +345,7 @@ class TestEngineText : public QObject {
         request.vram_bytes = 1 << 20;
         estimate("VRAM on the CPU", {QStringLiteral("VRAM"), QStringLiteral("CPU")});
         request.device = "emulated:t4";
-        estimate("VRAM too small", {QStringLiteral("1048576"), QStringLiteral("VRAM")});
+        estimate("VRAM too small", {QStringLiteral("MiB"), QStringLiteral("VRAM")});
         request.vram_bytes = std::uint64_t{1} << 40;
         estimate("VRAM too large", {QStringLiteral("TiB")});
         request.device = "emulated:none-such";
@@ -357,7 +357,7 @@ class TestEngineText : public QObject {
         request.ram_bytes = std::uint64_t{1} << 50;
         estimate("RAM too large", {QStringLiteral("1024")});
         request.ram_bytes = 1 << 20;
-        estimate("RAM too small", {QStringLiteral("1048576"), QStringLiteral("RAM")});
+        estimate("RAM too small", {QStringLiteral("MiB"), QStringLiteral("RAM")});
         request.ram_bytes = 0;
         request.model = "synthetic:mixtral-mini?colour=blue";
         estimate("an unknown option", {QStringLiteral("\"colour\"")});

@@ -20,6 +20,7 @@
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/unsaved_bar.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 
@@ -215,6 +216,26 @@ class TestSteadyControls : public QObject {
         f.settle();
         COMPARE_PLACES(ofList, list);
         COMPARE_PLACES(before, f.window->page());
+    }
+
+    // "Saved as ..." comes below what is said already.
+    void unsavedBar_whatIsAdded_movesNothing() {
+        UnsavedBar bar;
+        const QString trouble = QStringLiteral(
+            "The disk that conversations are kept on is full. What is written is kept in memory; saving is tried again "
+            "every second.");
+        bar.resize(600, 400);
+        bar.tell(trouble, true);
+        bar.resize(600, bar.heightForWidth(600));
+        QCoreApplication::processEvents();
+        const auto before = placesOf(bar);
+        QVERIFY(before.size() >= 2);
+        bar.tell(trouble + QStringLiteral(" Saved as /home/person/Documents/conversations-that-were-not-saved.json: what "
+                                          "is written from now on is not in it."),
+                 true);
+        bar.resize(600, bar.heightForWidth(600));
+        QCoreApplication::processEvents();
+        COMPARE_PLACES(before, bar);
     }
 
     void openDialog_verdicts_moveNothing() {

@@ -258,6 +258,8 @@ class TestWhatIsShown : public QObject {
             QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
         QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
+        const QString more = engineText(QStringLiteral("It needs 145.0 MiB, 152060224 bytes more."));
+        QCOMPARE(more, QStringLiteral("It needs 145.0 MiB, 145.0 MiB more."));
     }
 
     // The sides of a layer work at the same time: their lanes begin together, and who waited is said.

@@ -107,7 +107,7 @@ class TestWheel : public QObject {
 
     void samplingPanel_turnedOver_keepsItsValues() {
         WindowFixture f;
-        f.window->resize(1000, 600);
+        f.window->resize(1000, 440);
         QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
         f.window->showPanel(QStringLiteral("sampling"));
         SamplingPanel& panel = f.window->samplingPanel();
