@@ -60,12 +60,15 @@ ApiError api_error_of(const Error& error) {
     }
 }
 
+constexpr const char* kServerStopped = "The server stopped before the request was answered.";
+constexpr int kClientLeft = 499;  // for the metrics alone: nobody reads it
+
 // The engine's end of a channel: says that the request was dropped where nothing else was
 // said, as when the queue is closed.
 class ChannelEnd {
   public:
     explicit ChannelEnd(std::shared_ptr<AnswerChannel> channel) : channel_(std::move(channel)) {}
-    ~ChannelEnd() { channel_->put(ApiError(503, "The server stopped before the request was answered.")); }
+    ~ChannelEnd() { channel_->put(ApiError(503, kServerStopped)); }
     ChannelEnd(const ChannelEnd&) = delete;
     ChannelEnd& operator=(const ChannelEnd&) = delete;
     AnswerChannel& channel() { return *channel_; }
@@ -90,6 +93,11 @@ class PendingAnswer {
             if (std::optional<AnswerEvent> event = channel_->take()) return event;
             if (!client_.wait()) return std::nullopt;
         }
+    }
+    // Why next() gave nothing.
+    ApiError unanswered() const {
+        if (client_.server_stops()) return {503, kServerStopped};
+        return {kClientLeft, "The client left before its answer was whole."};
     }
 
   private:
@@ -120,7 +128,7 @@ HttpReply whole_reply(AnswerEvent event, PendingAnswer& pending, ApiReply& reply
     while (std::holds_alternative<AnswerPiece>(event)) {
         reply.add(std::get<AnswerPiece>(event));
         std::optional<AnswerEvent> next = pending.next();
-        if (!next) throw ApiError(503, "The server stopped before the request was answered.");
+        if (!next) throw pending.unanswered();
         event = std::move(*next);
     }
     if (const auto* error = std::get_if<ApiError>(&event)) throw *error;
@@ -308,7 +316,7 @@ HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, 
     }
     const auto pending = std::make_shared<PendingAnswer>(channel, std::move(ticket), client);
     std::optional<AnswerEvent> first = pending->next();
-    if (!first) throw ApiError(503, "The server stopped before the request was answered.");
+    if (!first) throw pending->unanswered();
     const auto reply = std::make_shared<ApiReply>(*request, loaded.name, make_token().substr(0, 24), seconds_now());
     if (!request->stream) return whole_reply(std::move(*first), *pending, *reply);
     if (const auto* error = std::get_if<ApiError>(&*first)) throw *error;

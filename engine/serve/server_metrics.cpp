@@ -54,7 +54,8 @@ double ServerMetrics::mean_answer_s() const {
 std::string ServerMetrics::text(std::size_t n_waiting, bool is_running, std::size_t most_waiting) const {
     const std::lock_guard lock(mutex_);
     std::string text =
-        "# HELP offstage_http_replies_total Replies, by path and status; status 0: the client left before.\n"
+        "# HELP offstage_http_replies_total Replies, by path and status; 499: the client left before its answer was "
+        "whole.\n"
         "# TYPE offstage_http_replies_total counter\n";
     for (const auto& [key, count] : replies_) {
         text += "offstage_http_replies_total{path=\"" + key.first + "\",status=\"" + std::to_string(key.second) +

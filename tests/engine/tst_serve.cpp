@@ -25,6 +25,7 @@ using namespace offstage::test;
 namespace {
 
 const std::string kToken = "0123456789abcdef0123456789abcdef";
+constexpr int kPatienceMs = 60'000;  // until a test gives up
 const std::string kChat = "/v1/chat/completions";
 const std::string kCompletions = "/v1/completions";
 
@@ -534,7 +535,7 @@ class TestServe : public QObject {
             client.send("POST " + kChat + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + kToken +
                         "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"mess");
         }
-        QTRY_COMPARE(m_demo->server().metrics().n_replies(), before + 1);
+        QTRY_COMPARE_WITH_TIMEOUT(m_demo->server().metrics().n_replies(), before + 1, kPatienceMs);
         QCOMPARE(m_demo->get("/health").status, 200);
     }
 
@@ -560,7 +561,7 @@ class TestServe : public QObject {
         session.wait_for_begun(1);
         LoopbackClient second(running.port());
         second.send(text);
-        QTRY_COMPARE(running.server().queue().n_waiting(), std::size_t{1});
+        QTRY_COMPARE_WITH_TIMEOUT(running.server().queue().n_waiting(), std::size_t{1}, kPatienceMs);
         const HttpResponse refused = running.ask(text);
         QCOMPARE(refused.status, 503);
         QVERIFY(std::stoi(refused.headers.at("retry-after")) >= 1);
@@ -582,7 +583,7 @@ class TestServe : public QObject {
         first.send(text);
         second.send(text);
         session.wait_for_begun(1);
-        QTRY_COMPARE(running.server().queue().n_waiting(), std::size_t{1});
+        QTRY_COMPARE_WITH_TIMEOUT(running.server().queue().n_waiting(), std::size_t{1}, kPatienceMs);
         const HttpResponse refused = running.get("/health");
         QCOMPARE(refused.status, 503);
         QCOMPARE(message_of(refused), QStringLiteral("Too many connections are open; try again."));
@@ -616,6 +617,8 @@ class TestServe : public QObject {
         session.allow(12);
         QCOMPARE(running.post(kChat, chat_body()).status, 200);
         QVERIFY(running.get("/metrics").body.find("offstage_answers_cancelled_total 1\n") != std::string::npos);
+        const std::string status = stream && words > 0 ? "200" : "499";
+        QVERIFY(running.get("/metrics").body.find("completions\",status=\"" + status + "\"}") != std::string::npos);
     }
 
     void clientThatLeavesTheQueue_isNeverAnswered() {
@@ -628,9 +631,9 @@ class TestServe : public QObject {
         {
             LoopbackClient second(running.port());
             second.send(text);
-            QTRY_COMPARE(running.server().queue().n_waiting(), std::size_t{1});
+            QTRY_COMPARE_WITH_TIMEOUT(running.server().queue().n_waiting(), std::size_t{1}, kPatienceMs);
         }
-        QTRY_COMPARE(running.server().queue().n_waiting(), std::size_t{0});
+        QTRY_COMPARE_WITH_TIMEOUT(running.server().queue().n_waiting(), std::size_t{0}, kPatienceMs);
         session.allow(24);
         QCOMPARE(first.read_response().status, 200);
         QCOMPARE(running.post(kChat, chat_body()).status, 200);
@@ -667,7 +670,7 @@ class TestServe : public QObject {
                 .toJson()
                 .toStdString()));
         session.allow(40'000);
-        QTRY_VERIFY(running.server().metrics().n_replies() == 1);
+        QTRY_VERIFY_WITH_TIMEOUT(running.server().metrics().n_replies() == 1, kPatienceMs);
         QVERIFY(!client.read_response().whole);
     }
 
@@ -704,7 +707,8 @@ class TestServe : public QObject {
         }
         threads.clear();  // joined
         QCOMPARE(whole.load(), 25);
-        QTRY_VERIFY(!m_demo->server().queue().is_running() && m_demo->server().queue().n_waiting() == 0);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_demo->server().queue().is_running() && m_demo->server().queue().n_waiting() == 0,
+                                 kPatienceMs);
         const QJsonObject choice = choice_of_reply(m_demo->post(kChat, chat_body({{QStringLiteral("max_tokens"), 3}})));
         QCOMPARE(choice[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString(), expected);
     }
@@ -753,7 +757,7 @@ class TestServe : public QObject {
         answered.send(text);
         session.wait_for_begun(1);
         waiting.send(text);
-        QTRY_COMPARE(running->server().queue().n_waiting(), std::size_t{1});
+        QTRY_COMPARE_WITH_TIMEOUT(running->server().queue().n_waiting(), std::size_t{1}, kPatienceMs);
         running.reset();
         QVERIFY(answered.read_response().status != 200);
         QVERIFY(waiting.read_response().status != 200);
