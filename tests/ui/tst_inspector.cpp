@@ -284,6 +284,14 @@ class TestInspector : public QObject {
                 }
             }
         }
+        window.resize(1280, 800);
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            window.commandPalette().open();
+            QTest::qWait(50);
+            window.grab().save(QStringLiteral("%1/palette-%2-%3.png").arg(folder, nameOf(theme), language));
+            QTest::keyClick(&window.commandPalette().input(), Qt::Key_Escape);
+        }
         applyTheme(*qApp, Theme::Light);
     }
 };
