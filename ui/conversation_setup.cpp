@@ -102,9 +102,10 @@ SetupBar::SetupBar(QWidget* parent)
 
 void SetupBar::tell(const ConversationSetup& setup, bool missing) {
     const QString used = tr("This conversation used %1 at %2.", "model, budgets").arg(setup.name, setup.text);
-    m_sentence->setText(missing ? used + u' ' + tr("It is no longer at %1: answers will come from the model that is open.")
-                                                    .arg(setup.model)
-                                : used);
+    m_sentence->setText(
+        missing
+            ? used + u' ' + tr("It is no longer at %1: answers will come from the model that is open.").arg(setup.model)
+            : used);
     m_open->setVisible(!missing);
     show();
 }

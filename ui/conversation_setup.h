@@ -14,9 +14,9 @@ namespace offstage::ui {
 
 // What a conversation was answered with: model, device and budgets.
 struct ConversationSetup {
-    QString model;   // engine::LoadRequest::model
-    QString name;    // as it is shown
-    QString device;  // engine::LoadRequest::device
+    QString model;         // engine::LoadRequest::model
+    QString name;          // as it is shown
+    QString device;        // engine::LoadRequest::device
     BudgetSetting budget;  // as asked for: 0 where it was left to the program
     QString text;          // the budgets as they were in force, for the person
 

@@ -15,10 +15,10 @@ QString bytesText(quint64 bytes);                     // "1.3 GiB": as budgets a
 QString formatText(const engine::FormatRow& format);  // "4 bit (HQQ)", "16 bit (BF16)"
 // The same of rows[id]; a row that is not there is nothing.
 QString formatText(std::span<const engine::FormatRow> rows, std::size_t id);
-QString secondsText(double seconds);                            // "120 ms", "1.4 s"
-QString countText(qint64 count);                                // "46.7 B", "12 M", "1,234"
-QString hardwareText(const engine::ModelSummary& model);        // "CPU · 2 threads · AVX-512 bf16"
-QString modelText(const engine::ModelSummary& model);           // "8 layers × 8 experts, 2 active"
+QString secondsText(double seconds);                      // "120 ms", "1.4 s"
+QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
+QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"
+QString modelText(const engine::ModelSummary& model);     // "8 layers × 8 experts, 2 active"
 // How a speed is known. The three never look alike.
 enum class SpeedKind {
     Measured,   // by a real device's clock

@@ -98,9 +98,9 @@ class MainWindow : public QMainWindow {
     // Shown above the input box where the conversation was answered with something else than what is open.
     SetupBar& setupBar() const { return *m_setup; }
     SideColumns& columns() const { return *m_columns; }
-    PanelRail& rail() const { return *m_rail; }  // the inspector's tabs; hidden where the window is narrow
+    PanelRail& rail() const { return *m_rail; }              // the inspector's tabs; hidden where the window is narrow
     QToolButton& panelsButton() const { return *m_panels; }  // in the rail's place then
-    QString hardwareText() const;  // of the tool bar
+    QString hardwareText() const;                            // of the tool bar
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
     // The model that was open last, where it still is; else the demo model. Not one whose opening ended the program.
@@ -223,8 +223,8 @@ class MainWindow : public QMainWindow {
     QToolButton* m_panels = nullptr;
     QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
     QToolButton* m_listButton = nullptr;
-    QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
-    bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
+    QSet<QDockWidget*> m_roomy;  // that have been seen, at a size of ours or of the person's
+    bool m_hasLayout = false;    // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;

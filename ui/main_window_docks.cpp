@@ -29,7 +29,8 @@ namespace {
 constexpr char kIcon[] = "icon";
 constexpr QSize kLeastWindow{560, 420};
 // The inspector's panels, in the order of its tabs; dispatch, which is wide, stands below.
-constexpr const char16_t* kInspector[] = {u"experts", u"cache", u"budget", u"whatIf", u"benchmark", u"sampling", u"log"};
+constexpr const char16_t* kInspector[] = {u"experts",   u"cache",    u"budget", u"whatIf",
+                                          u"benchmark", u"sampling", u"log"};
 
 }  // namespace
 
@@ -95,7 +96,8 @@ void MainWindow::createDocks() {
     addDock(QStringLiteral("sampling"), tr("Sampling"), tr("Show or hide system prompt and sampling"),
             new PanelArea(m_sampling), QStringLiteral("sampling"));
     m_columns = new SideColumns(*this, m_docks, this);
-    connect(m_columns, &SideColumns::cameBack, this, [this] { QTimer::singleShot(0, this, &MainWindow::resizePanels); });
+    connect(m_columns, &SideColumns::cameBack, this,
+            [this] { QTimer::singleShot(0, this, &MainWindow::resizePanels); });
     resetLayout();
 }
 

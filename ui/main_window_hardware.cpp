@@ -260,8 +260,11 @@ void MainWindow::createSetupBar() {
 ConversationSetup MainWindow::setupNow() const {
     const engine::LoadRequest& load = m_engine.loadRequest();
     const engine::ModelSummary& model = *m_engine.model();
-    ConversationSetup setup{QString::fromStdString(load.model), QString::fromStdString(model.name),
-                            QString::fromStdString(load.device), settingInForce(m_engine), {}};
+    ConversationSetup setup{QString::fromStdString(load.model),
+                            QString::fromStdString(model.name),
+                            QString::fromStdString(load.device),
+                            settingInForce(m_engine),
+                            {}};
     setup.text = settingText(setup.budget);
     // What was left to the program differs from start to start, as memory is free.
     if (load.vram_bytes == 0 && setup.budget.vramBytes == model.vram_budget_bytes) {
@@ -290,9 +293,8 @@ void MainWindow::refreshSetup() {
     const engine::LoadRequest& load = m_engine.loadRequest();
     const bool isReady = m_engine.state() == EngineController::State::Ready;
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
-    const bool isAnother = setup && now &&
-                           (setup->model != now->model || setup->device != now->device ||
-                            !(setup->budget == now->budget));
+    const bool isAnother =
+        setup && now && (setup->model != now->model || setup->device != now->device || !(setup->budget == now->budget));
     if (!isAnother || m_goesOnAnyway == m_chat.current()) {
         m_setup->setVisible(false);
         return;

@@ -11,14 +11,15 @@ namespace offstage::ui {
 // What stands beside the conversation - the list of conversations at the left, the inspector at the right - as the
 // window's width allows: the conversation keeps the width that it needs to be read, and the columns give way. Where no
 // column has room beside it, one that is opened all the same takes the conversation's place until it is closed. What
-// gave way comes back when the window grows. Docks that float or stand below are none of these columns. GUI thread only.
+// gave way comes back when the window grows. Docks that float or stand below are none of these columns. GUI thread
+// only.
 class SideColumns : public QObject {
     Q_OBJECT
 
   public:
     enum class Room { One, Two, Three };  // columns that fit side by side
 
-    static constexpr int kConversationWidth = 380;  // is left to it
+    static constexpr int kConversationWidth = 380;                 // is left to it
     static constexpr int kInspectorWidth = 320, kListWidth = 200;  // the narrowest that are of use
 
     // The docks must be the window's.

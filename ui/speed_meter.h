@@ -20,7 +20,8 @@ class SpeedMeter : public QObject {
     double byDevice() const { return m_byDevice; }
     double here() const { return m_here; }
     bool isSimulated() const;
-    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second". Empty: nothing is known.
+    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second". Empty: nothing is
+    // known.
     QString text() const;
 
   Q_SIGNALS:

@@ -32,13 +32,14 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_speed->setAccessibleName(tr("Speed"));
     m_model->setAccessibleName(tr("Model"));
     m_state->setContentsMargins(10, 3, 10, 3);
-    m_speed->setContentsMargins(10, 0, 10, 0);
+    m_speed->setContentsMargins(2, 0, 6, 0);
     m_model->setContentsMargins(10, 0, 10, 0);
     connect(m_meter, &SpeedMeter::changed, this, [this] {
         m_speed->setText(m_meter->text());
         m_speed->setToolTip(
             m_meter->isSimulated()
-                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is simulated, "
+                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is "
+                     "simulated, "
                      "that is worked out from its datasheet; beside it, how fast the text really came here.")
                 : tr("Tokens written per second, after the first token, as measured."));
     });

@@ -16,12 +16,10 @@ namespace offstage::test {
 inline QMap<const QWidget*, QRect> placesOf(const QWidget& root) {
     QMap<const QWidget*, QRect> places;
     for (const QWidget* w : root.findChildren<QWidget*>()) {
-        const bool isControl = qobject_cast<const QAbstractButton*>(w) != nullptr ||
-                               qobject_cast<const QAbstractSpinBox*>(w) != nullptr ||
-                               qobject_cast<const QComboBox*>(w) != nullptr ||
-                               qobject_cast<const QLineEdit*>(w) != nullptr ||
-                               (qobject_cast<const QAbstractSlider*>(w) != nullptr &&
-                                qobject_cast<const QScrollBar*>(w) == nullptr);
+        const bool isControl =
+            qobject_cast<const QAbstractButton*>(w) != nullptr || qobject_cast<const QAbstractSpinBox*>(w) != nullptr ||
+            qobject_cast<const QComboBox*>(w) != nullptr || qobject_cast<const QLineEdit*>(w) != nullptr ||
+            (qobject_cast<const QAbstractSlider*>(w) != nullptr && qobject_cast<const QScrollBar*>(w) == nullptr);
         if (isControl && w->isVisible()) {
             places.insert(w, QRect(w->mapToGlobal(QPoint()), w->size()));
         }

@@ -24,7 +24,10 @@ class TestConversationSetup : public QObject {
     void init() { QSettings().clear(); }
 
     void setup_isKeptAsItIs() {
-        ConversationSetup setup{QStringLiteral("/a/model"), QStringLiteral("model"), QStringLiteral("cuda:0"), {},
+        ConversationSetup setup{QStringLiteral("/a/model"),
+                                QStringLiteral("model"),
+                                QStringLiteral("cuda:0"),
+                                {},
                                 QStringLiteral("VRAM 6.0 GiB")};
         setup.budget.vramBytes = quint64{6} << 30;
         setup.budget.ramBytes = quint64{20} << 30;
@@ -43,7 +46,8 @@ class TestConversationSetup : public QObject {
 
     void conversation_ofAnotherModel_saysSo_andOpensItAtAClick() {
         const QTemporaryDir models;
-        QVERIFY(QDir(models.path()).mkdir(QStringLiteral("first")) && QDir(models.path()).mkdir(QStringLiteral("second")));
+        QVERIFY(QDir(models.path()).mkdir(QStringLiteral("first")) &&
+                QDir(models.path()).mkdir(QStringLiteral("second")));
         const QString one = models.filePath(QStringLiteral("first")), two = models.filePath(QStringLiteral("second"));
         WindowFixture f;
         f.openAndWait(one);

@@ -45,8 +45,8 @@ struct Fixture {
     explicit Fixture(QSize size) {
         MainWindow::Options options;
         options.theme = Theme::Light;
-        window = std::make_unique<MainWindow>([s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); },
-                                              options);
+        window = std::make_unique<MainWindow>(
+            [s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }, options);
         window->resize(size);
         window->show();
         QApplication::setActiveWindow(window.get());
@@ -265,8 +265,8 @@ class TestInspector : public QObject {
             applyTheme(*qApp, theme);
             for (const QSize size : sizes) {
                 window.resize(size);
-                for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log",
-                                         "sampling"}) {
+                for (const char* name :
+                     {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log", "sampling"}) {
                     window.columns().showMiddle();
                     if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
                         window.showPanel(QString::fromLatin1(name));
@@ -283,6 +283,14 @@ class TestInspector : public QObject {
                     }
                 }
             }
+        }
+        window.resize(1280, 800);
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            window.commandPalette().open();
+            QTest::qWait(50);
+            window.grab().save(QStringLiteral("%1/palette-%2-%3.png").arg(folder, nameOf(theme), language));
+            QTest::keyClick(&window.commandPalette().input(), Qt::Key_Escape);
         }
         applyTheme(*qApp, Theme::Light);
     }

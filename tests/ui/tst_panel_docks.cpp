@@ -168,7 +168,8 @@ class TestPanelDocks : public QObject {
         const QSize before = f.window->size();
         actionOf(f, u"dispatch").trigger();
         const int enough = before.height() * 2 / 5 - 40;  // with its tabs
-        QTRY_VERIFY2(dockOf(f, u"dispatch").height() >= enough, qPrintable(QString::number(dockOf(f, u"dispatch").height())));
+        QTRY_VERIFY2(dockOf(f, u"dispatch").height() >= enough,
+                     qPrintable(QString::number(dockOf(f, u"dispatch").height())));
         QCOMPARE(f.window->size(), before);
         // From now on its height is the person's, for whoever stands there.
         f.window->resizeDocks({&dockOf(f, u"dispatch")}, {190}, Qt::Vertical);

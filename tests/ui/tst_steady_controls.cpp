@@ -41,8 +41,8 @@ struct Fixture {
         stage->setScript(script);
         MainWindow::Options options;
         options.theme = Theme::Light;
-        window = std::make_unique<MainWindow>([s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); },
-                                              options);
+        window = std::make_unique<MainWindow>(
+            [s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }, options);
         window->resize(1280, 800);
         window->show();
         QApplication::setActiveWindow(window.get());
@@ -117,8 +117,9 @@ class TestSteadyControls : public QObject {
         COMPARE_PLACES(before, panel);
 
         f.with([](ReplanStage& s) {
-            s.previewProblem = "The model does not fit in 1.0 MiB of VRAM. Its dense weights alone need 1.0 GiB, and "
-                               "so much is not there, however the experts are placed and whatever they are kept in.";
+            s.previewProblem =
+                "The model does not fit in 1.0 MiB of VRAM. Its dense weights alone need 1.0 GiB, and "
+                "so much is not there, however the experts are placed and whatever they are kept in.";
         });
         QTest::keyClick(&panel.form().vram().spin(), Qt::Key_Down);
         QTRY_VERIFY(!panel.problem().isEmpty());
@@ -230,9 +231,10 @@ class TestSteadyControls : public QObject {
         QCoreApplication::processEvents();
         const auto before = placesOf(bar);
         QVERIFY(before.size() >= 2);
-        bar.tell(trouble + QStringLiteral(" Saved as /home/person/Documents/conversations-that-were-not-saved.json: what "
-                                          "is written from now on is not in it."),
-                 true);
+        bar.tell(
+            trouble + QStringLiteral(" Saved as /home/person/Documents/conversations-that-were-not-saved.json: what "
+                                     "is written from now on is not in it."),
+            true);
         bar.resize(600, bar.heightForWidth(600));
         QCoreApplication::processEvents();
         COMPARE_PLACES(before, bar);

@@ -254,8 +254,8 @@ class TestWhatIsShown : public QObject {
     }
 
     void sentences_giveASizeOnce() {
-        const QString text = engineText(
-            QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
+        const QString text =
+            engineText(QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
         QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
         const QString more = engineText(QStringLiteral("It needs 145.0 MiB, 152060224 bytes more."));
@@ -324,11 +324,13 @@ class TestWhatIsShown : public QObject {
         palette.open();
         auto* list = palette.findChild<QListWidget*>();
         QVERIFY(list->sizeHintForRow(0) >= list->fontMetrics().height() + 10);
-        // What has a shortcut comes before what has none, and the text has none of it.
-        QVERIFY(!palette.listed().first().isEmpty());
-        const QString first = list->item(0)->text();
-        QVERIFY2(!first.contains(QStringLiteral("Ctrl")), qPrintable(first));
-        QVERIFY(!list->item(0)->data(Qt::UserRole + 1).toString().isEmpty());
+        // Panels first, then what has a shortcut, which stands apart from the name.
+        QVERIFY2(palette.listed().first().endsWith(QStringLiteral("Conversations")),
+                 qPrintable(palette.listed().first()));
+        const qsizetype open = palette.listed().indexOf(QStringLiteral("File › New conversation"));
+        QVERIFY(open > 0 && open < palette.listed().indexOf(QStringLiteral("File › Quit")));
+        QVERIFY(!list->item(static_cast<int>(open))->text().contains(QStringLiteral("Ctrl")));
+        QVERIFY(!list->item(static_cast<int>(open))->data(Qt::UserRole + 1).toString().isEmpty());
         QTest::keyClicks(&palette.input(), QStringLiteral("theme dark"));
         QTest::keyClick(&palette.input(), Qt::Key_Return);
         applyTheme(*qApp, Theme::Light);
@@ -341,7 +343,8 @@ class TestWhatIsShown : public QObject {
         History history;
         const qint64 now = QDateTime::currentMSecsSinceEpoch();
         constexpr qint64 kDay = 24 * 3600 * 1000;
-        for (const auto& [title, days] : {std::pair{"old", 30}, {"week", 3}, {"yesterday", 1}, {"now", 0}, {"also", 0}}) {
+        for (const auto& [title, days] :
+             {std::pair{"old", 30}, {"week", 3}, {"yesterday", 1}, {"now", 0}, {"also", 0}}) {
             StoredConversation conversation;
             conversation.info.title = QString::fromLatin1(title);
             conversation.info.createdMs = conversation.info.changedMs = now - days * kDay;

@@ -4,8 +4,9 @@
 
 namespace offstage::ui {
 
-// Paints a row of ConversationListModel: above the first of a day or week what that is; the title, and below it, smaller, when it changed or what was found, with the
-// matches in bold, and in the colour of problems where the conversation is not saved.
+// Paints a row of ConversationListModel: above the first of a day or week what that is; the title, and below it,
+// smaller, when it changed or what was found, with the matches in bold, and in the colour of problems where the
+// conversation is not saved.
 class ConversationDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -153,8 +153,8 @@ void ConversationList::say(const QString& text, bool offerUndo) {
 }
 
 void ConversationList::placeNotice() {
-    const int height = m_bar->layout()->hasHeightForWidth() ? m_bar->layout()->heightForWidth(width())
-                                                            : m_bar->sizeHint().height();
+    const int height =
+        m_bar->layout()->hasHeightForWidth() ? m_bar->layout()->heightForWidth(width()) : m_bar->sizeHint().height();
     m_bar->setGeometry(0, this->height() - height, width(), height);
     m_bar->raise();
 }

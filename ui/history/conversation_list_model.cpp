@@ -144,8 +144,7 @@ QString ConversationListModel::sectionOf(ConversationId id) const {
     if (info.pinned) {
         return tr("Pinned");
     }
-    const qint64 days =
-        QDateTime::fromMSecsSinceEpoch(info.changedMs).date().daysTo(QDate::currentDate());
+    const qint64 days = QDateTime::fromMSecsSinceEpoch(info.changedMs).date().daysTo(QDate::currentDate());
     return days <= 0 ? tr("Today") : days == 1 ? tr("Yesterday") : days < 7 ? tr("This week") : tr("Older");
 }
 

@@ -291,10 +291,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
     }
     if (estimate.ram_available > 0) {
-        m_ram->setByteRange(0, std::max<quint64>(
-                                   estimate.fits ? std::min<quint64>(estimate.ram_available, ofUse)
-                                                 : quint64{estimate.ram_available},
-                                   m_ram->bytes()));
+        m_ram->setByteRange(0, std::max<quint64>(estimate.fits ? std::min<quint64>(estimate.ram_available, ofUse)
+                                                               : quint64{estimate.ram_available},
+                                                 m_ram->bytes()));
     }
     if (estimate.max_context > 0) {
         m_context->setRange(0, static_cast<double>(std::max<qint64>(estimate.max_context, 256)), 256, 0);
@@ -481,10 +480,9 @@ void FitView::setVerdict(const QString& text, Verdict verdict) {
     m_verdict->setText(text);
     m_shownVerdict = verdict;
     const Colours colours = Colours::of(palette());
-    m_verdict->setStyleSheet(
-        QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
-            .arg((verdict == Verdict::Bad ? colours.problemSurface : colours.raised).name(),
-                 (verdict == Verdict::Good ? colours.accent : colours.problem).name()));
+    m_verdict->setStyleSheet(QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
+                                 .arg((verdict == Verdict::Bad ? colours.problemSurface : colours.raised).name(),
+                                      (verdict == Verdict::Good ? colours.accent : colours.problem).name()));
 }
 
 void FitView::changeEvent(QEvent* event) {

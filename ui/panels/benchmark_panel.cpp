@@ -298,7 +298,7 @@ void BenchmarkPanel::modelChanged() {
     m_histogram->clear();
     m_summary->clear();
     say({});
-    setHint(!has                       ? QString()
+    setHint(!has                         ? QString()
             : engine().model()->emulated ? tr("Times and speeds are simulated: the device is emulated.")
                                          : tr("Times and speeds are measured, by the device's clock."));
     if (const auto snapshot = engine().snapshot(); has && snapshot) {
@@ -464,8 +464,8 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
         number(c.b.tokensPerSecond, 1), differs(c.a.tokensPerSecond, c.b.tokensPerSecond));
     add(tr("First token"), secondsText(c.a.ttftSeconds), secondsText(c.b.ttftSeconds),
         differs(c.a.ttftSeconds, c.b.ttftSeconds));
-    add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)),
-        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)), differs(c.a.itl(0.95), c.b.itl(0.95)));
+    add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)), tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)),
+        differs(c.a.itl(0.95), c.b.itl(0.95)));
     add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), differs(c.a.hitRate, c.b.hitRate));
     add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied),
         differs(static_cast<double>(c.a.bytesCopied), static_cast<double>(c.b.bytesCopied)));

@@ -334,13 +334,14 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));
     set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
     const bool simulated = engine().model() && engine().model()->emulated;
-    m_basis->setText(p.measured_steps > 0 && simulated
-                         ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.",
-                              nullptr, static_cast<int>(p.measured_steps))
-                     : p.measured_steps > 0
-                         ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.",
-                              nullptr, static_cast<int>(p.measured_steps))
-                         : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
+    m_basis->setText(
+        p.measured_steps > 0 && simulated
+            ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.", nullptr,
+                 static_cast<int>(p.measured_steps))
+        : p.measured_steps > 0
+            ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
+                 static_cast<int>(p.measured_steps))
+            : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
     const auto& places = snapshot().experts.place;
     const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
     set(m_resident, places.empty() ? QStringLiteral("–") : QLocale().toString(static_cast<qlonglong>(onDevice)),
@@ -356,7 +357,8 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_move->setText(move);
     m_problem.clear();
     say({});
-    setHint(tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
+    setHint(
+        tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
     m_previewed = m_form->setting();  // a change since would have dropped this preview
     m_plan = p.plan;
     showBars();
@@ -477,9 +479,10 @@ void BudgetPanel::refreshButtons() {
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
     // Nothing is applied that was not shown first.
     m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting());
-    m_apply->setToolTip(m_apply->isEnabled() ? tr("Carry this out in the background; the conversation goes on meanwhile")
-                        : moving             ? tr("A change is under way")
-                        : !changed           ? tr("Nothing is changed yet: move a slider")
+    m_apply->setToolTip(m_apply->isEnabled()
+                            ? tr("Carry this out in the background; the conversation goes on meanwhile")
+                        : moving              ? tr("A change is under way")
+                        : !changed            ? tr("Nothing is changed yet: move a slider")
                         : m_problem.isEmpty() ? tr("What it would change is being worked out")
                                               : m_problem);
     m_reset->setEnabled(changed && !moving);

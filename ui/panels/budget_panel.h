@@ -37,7 +37,7 @@ class BudgetPanel : public Panel {
     QProgressBar& progress() const { return *m_progress; }
     // In force, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }
-    QString previewText() const;  // what the preview shows, one figure per line; empty: none
+    QString previewText() const;                   // what the preview shows, one figure per line; empty: none
     QString problem() const { return m_problem; }  // why there is no preview
 
     // What a what-if or a benchmark proposes: into the sliders, with a preview; nothing is applied.

@@ -106,11 +106,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
             fillMenu(*menu, *cell);
         }
     });
-    connect(m_actions, &ExpertActions::said, this,
-            [this](const QString& text, bool isProblem) {
-                say(text, isProblem ? Notice::Problem : Notice::Plain);
-                refreshMarks();
-            });
+    connect(m_actions, &ExpertActions::said, this, [this](const QString& text, bool isProblem) {
+        say(text, isProblem ? Notice::Problem : Notice::Plain);
+        refreshMarks();
+    });
     refresh();
 }
 

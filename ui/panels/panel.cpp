@@ -267,10 +267,9 @@ void Panel::restyle() {
     const Colours colours = Colours::of(palette());
     const QColor stripe = m_noticeKind == Notice::Problem ? colours.problem : colours.accent;
     const QColor ground = m_noticeKind == Notice::Problem ? colours.problemSurface : colours.raised;
-    m_notice->setStyleSheet(
-        m_said.isEmpty()
-            ? QStringLiteral("QLabel { color: %1; }").arg(colours.muted.name())
-            : QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }").arg(ground.name(), stripe.name()));
+    m_notice->setStyleSheet(m_said.isEmpty() ? QStringLiteral("QLabel { color: %1; }").arg(colours.muted.name())
+                                             : QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
+                                                   .arg(ground.name(), stripe.name()));
     m_badge->setStyleSheet(
         QStringLiteral("QLabel { border: 1px solid %1; border-radius: 3px; padding: 0 4px; color: %1; }")
             .arg(colours.problem.name()));

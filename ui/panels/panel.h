@@ -17,7 +17,8 @@ class SnapshotPoller;
 
 // What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
 // nothing to see, the buttons that act, a line for what went well or wrong, and a footer that says what the panels cost
-// or that the device is emulated. All but the body stays where it is, whatever is said. Looks at the engine only while it can be seen. GUI thread only.
+// or that the device is emulated. All but the body stays where it is, whatever is said. Looks at the engine only while
+// it can be seen. GUI thread only.
 class Panel : public QWidget {
     Q_OBJECT
 

@@ -86,9 +86,8 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->setMinimumHeight(7 * metrics.lineSpacing());
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
-        table->setColumnWidth(
-            column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
-                             metrics.horizontalAdvance(headers[column]) + 16));
+        table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
+                                               metrics.horizontalAdvance(headers[column]) + 16));
     }
     return table;
 }
@@ -225,6 +224,7 @@ QWidget* WhatIfPanel::buildGpus() {
                       tr("Forecasts by GPU"));
     new FirstColumn(*m_table, 22 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
+    m_table->horizontalHeaderItem(Speed)->setToolTip(tr("Forecast, not measured"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
@@ -583,10 +583,9 @@ void WhatIfPanel::edit() {
 
 void WhatIfPanel::refreshButtons() {
     m_run->setEnabled(!isRunning() && engine().model().has_value());
-    m_run->setToolTip(m_run->isEnabled()
-                          ? tr("Work it out. Measures this computer's CPU for up to three seconds first")
-                      : isRunning() ? tr("It is being worked out")
-                                    : tr("Open a model first"));
+    m_run->setToolTip(m_run->isEnabled() ? tr("Work it out. Measures this computer's CPU for up to three seconds first")
+                      : isRunning()      ? tr("It is being worked out")
+                                         : tr("Open a model first"));
     showBusy(isRunning());
     m_network->setEnabled(m_machines->value() > 1);
     m_network->setToolTip(m_network->isEnabled() ? tr("What the machines send their results over after every layer")

@@ -43,8 +43,8 @@ class WhatIfPanel : public Panel {
     // At work, or about to be.
     bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
     int measurements() const { return m_worker->measurements(); }
-    QString gainText() const;      // what 1 GiB more would bring
-    QString machinesText() const;  // what more machines would bring
+    QString gainText() const;                  // what 1 GiB more would bring
+    QString machinesText() const;              // what more machines would bring
     QString claim() const { return m_claim; }  // what the forecasts rest on
     QString hereText() const;                  // how fast the model is here: as measured, and as forecast
 

@@ -19,7 +19,7 @@ struct WhatIfChoice {
     QStringList profiles;  // as find_hardware_profile() takes them
     QStringList names;     // as they are shown
     int chosen = 0;
-    quint64 budget = 0;  // VRAM from which 1 GiB more is counted; 0: all of the chosen profile's
+    quint64 budget = 0;      // VRAM from which 1 GiB more is counted; 0: all of the chosen profile's
     QString here;            // the profile of the device that the model runs on; empty: it has none
     quint64 hereBudget = 0;  // and its budget
     engine::Cluster cluster;

@@ -18,7 +18,7 @@ constexpr int kAfterBar = 12;
 constexpr int kThinBar = 12;  // of compact rows: three lanes of four pixels
 constexpr int kAfterThinBar = 4;
 constexpr int kAboveGhost = 2, kGhost = 7;  // within kAfterBar
-constexpr double kSliver = 3;  // the width of what is hardly there
+constexpr double kSliver = 3;               // the width of what is hardly there
 
 }  // namespace
 

@@ -14,6 +14,8 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "ui/widgets/panel_action.h"
+
 namespace offstage::ui {
 namespace {
 
@@ -33,7 +35,8 @@ class CommandDelegate : public QStyledItemDelegate {
         initStyleOption(&item, index);
         const QString text = std::exchange(item.text, QString());
         const QWidget* widget = option.widget;
-        (widget ? widget->style() : QApplication::style())->drawControl(QStyle::CE_ItemViewItem, &item, painter, widget);
+        (widget ? widget->style() : QApplication::style())
+            ->drawControl(QStyle::CE_ItemViewItem, &item, painter, widget);
         const bool selected = option.state & QStyle::State_Selected;
         const auto group = option.state & QStyle::State_Enabled ? QPalette::Active : QPalette::Disabled;
         const QString keys = index.data(kShortcutRole).toString();
@@ -179,8 +182,14 @@ void CommandPalette::filter() {
 
 int CommandPalette::commonness(const Command& command) const {
     const auto place = m_recent.indexOf(command.path);
-    return place >= 0 ? kMostRecent + 1 - static_cast<int>(place)
-                      : (command.action && !command.action->shortcut().isEmpty() ? 1 : 0);
+    if (place >= 0) {
+        return kMostRecent + 2 - static_cast<int>(place);
+    }
+    if (!command.action || command.action->menuRole() == QAction::QuitRole) {
+        return -1;  // nobody looks for the way out here
+    }
+    const bool isPanel = qobject_cast<const PanelAction*>(command.action.data()) != nullptr;
+    return isPanel ? 2 : command.action->shortcut().isEmpty() ? 0 : 1;
 }
 
 void CommandPalette::choose() {

@@ -16,8 +16,8 @@ namespace offstage::ui {
 // better: letters side by side and at the beginnings of words count more. Case does not matter; nothing typed: 0.
 int matchScore(const QString& typed, const QString& text);
 
-// Every action of the menus in one list, found by typing a part of its name: what was chosen lately first, then what has
-// a shortcut. Return chooses, Escape leaves.
+// Every action of the menus in one list, found by typing a part of its name: what was chosen lately first, then panels
+// and what has a shortcut. Return chooses, Escape leaves.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
@@ -52,7 +52,7 @@ class CommandPalette : public QFrame {
     QListWidget* m_list;
     QList<Command> m_commands;
     QStringList m_recent;  // paths, the last on top; kept in the settings
-    QList<int> m_shown;  // of m_commands, by row
+    QList<int> m_shown;    // of m_commands, by row
     QPointer<QWidget> m_focusBefore;
 };
 
