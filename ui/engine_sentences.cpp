@@ -346,6 +346,12 @@ struct Sentences {
         QT_TR_NOOP("The model %1 has no chat template (tokenizer_config.json, \"chat_template\"); it can only continue "
                    "a raw prompt."),
         QT_TR_NOOP("There is no answer to go on with: the last message is not the assistant's."),
+        QT_TR_NOOP("The chat template of %1 has no choice of thinking, so \"%2\" cannot be chosen; ask without it."),
+        QT_TR_NOOP("The model %1 has no way of thinking \"%2\"; its chat template offers %3."),
+        QT_TR_NOOP("Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4."),
+        QT_TR_NOOP("Token %1 of the reply's beginning is %2; expected 0 to %3, the vocabulary of %4."),
+        QT_TR_NOOP("n_alternatives is %1; expected -1 to %2."),
+        QT_TR_NOOP("This session has no tokenizer."),
         QT_TR_NOOP("The prompt is empty; expected at least one token."),
         QT_TR_NOOP("The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it "
                    "or start a new conversation."),

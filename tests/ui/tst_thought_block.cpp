@@ -61,7 +61,7 @@ class TestThoughtBlock : public QObject {
         QCOMPARE(block->header().accessibleName(), block->header().text());
         QVERIFY(!block->body());
         const MessageBody& text = widgetOf(f, message.id)->body();
-        QVERIFY(block->geometry().bottom() < text.y());
+        QTRY_VERIFY(block->geometry().bottom() < text.y());
     }
 
     void clickAndKeyboard_unfoldAndFold() {

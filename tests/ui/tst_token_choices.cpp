@@ -165,7 +165,7 @@ class TestTokenChoices : public QObject {
         QVERIFY(tip.accessibleDescription().startsWith(QStringLiteral("Hell 90.0 %")));
         // The token that stands under the pointer, up to its last pixel.
         const QRect last = body.rectOfSource(3);
-        QTest::mouseMove(&body, QPoint(last.right() - 1, last.center().y()));
+        QTest::mouseMove(&body, QPoint(last.right(), last.center().y()));
         QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
         QTest::mouseMove(&body, QPoint(last.right() + 3, last.center().y()));
         QCOMPARE(tip.rows()[0], QStringLiteral("o!␣T 40.0 %"));
