@@ -19,7 +19,9 @@ struct AnswerPiece {
     std::size_t choice = 0;  // which of ApiRequest::prompts it answers
     std::string text;        // whole characters; may be empty
     // Where log probabilities are wanted: the tokens whose text begins in what came up to
-    // here and not in earlier pieces. The text that a stop text cut off has none.
+    // here and not in earlier pieces. The text that a stop text cut off has none. A
+    // completion's last piece has the token that ended it too, which has no text: who
+    // scores a prompt with max_tokens 1 counts on one token behind it.
     std::vector<TokenChoice> tokens;
     // The text begins without the space that the first token's bytes begin with.
     bool dropped_space = false;
