@@ -34,16 +34,17 @@ class Sampling final : public AnswerStrategy {
         segments_.clear();
         token_ = sampler_.sample(logits.possible, start_.tokens);
         if (token_ < 0) start_.text.throw_no_probabilities();
-        if (contains(ends_, token_)) {
-            finish_ = FinishReason::kEndOfTurn;
-            return {};
-        }
-        tokens_.push_back(token_);
         std::optional<TokenChoice> choice;
         if (start_.request.n_alternatives >= 0) {
             choice = start_.text.choice(logits.model, token_, start_.request.n_alternatives);
-            choices_.push_back(*choice);
         }
+        if (contains(ends_, token_)) {
+            finish_ = FinishReason::kEndOfTurn;
+            end_choice_ = std::move(choice);
+            return {};
+        }
+        tokens_.push_back(token_);
+        if (choice.has_value()) choices_.push_back(*choice);
         const auto finish = finish_after(start_.request, tokens_.size(), start_.sequence);
         if (finish.has_value()) {
             finish_ = *finish;
@@ -72,6 +73,7 @@ class Sampling final : public AnswerStrategy {
         result.thought_tokens = thought_tokens_;
         result.tokens = std::move(tokens_);
         result.choices = std::move(choices_);
+        result.end_choice = std::move(end_choice_);
         result.finish = finish_;
         return rest;
     }
@@ -97,6 +99,7 @@ class Sampling final : public AnswerStrategy {
     std::int64_t thought_tokens_ = 0;
     std::vector<TokenId> tokens_;
     std::vector<TokenChoice> choices_;
+    std::optional<TokenChoice> end_choice_;
     TokenId token_ = -1;
     std::vector<Segment> segments_;
     FinishReason finish_ = FinishReason::kStopped;
@@ -127,6 +130,7 @@ class SideBySide : public AnswerStrategy {
         result.thought = best.thought;
         result.tokens = best.tokens;
         result.choices = best.choices;
+        result.end_choice = best.end_choice;
         result.finish = best.finish;
         return {best.thought, best.text};
     }
@@ -248,15 +252,14 @@ class DrawnAnswers final : public SideBySide {
         const int n_alternatives = start_.request.n_alternatives;
         TokenChoice choice = choice_of(row.model, token, std::max(0, n_alternatives));
         answer.log_probability += choice.chosen.log_probability;
+        if (n_alternatives >= 0) start_.text.describe(choice);
         if (contains(ends_, token)) {
             answer.finish = FinishReason::kEndOfTurn;
+            if (n_alternatives >= 0) answer.end_choice = std::move(choice);
             return false;
         }
         answer.tokens.push_back(token);
-        if (n_alternatives >= 0) {
-            start_.text.describe(choice);
-            answer.choices.push_back(std::move(choice));
-        }
+        if (n_alternatives >= 0) answer.choices.push_back(std::move(choice));
         drawn.context.push_back(token);
         const auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
         if (finish.has_value()) answer.finish = *finish;

@@ -100,8 +100,9 @@ struct Answer {
     double log_probability = 0;  // by the model itself, at temperature 1; the end token included when there is one
     double score = 0;            // beam search: log probability / length^penalty
     FinishReason finish = FinishReason::kEndOfTurn;
-    std::uint64_t seed = 0;            // drawn answers: the one used
-    std::vector<TokenChoice> choices;  // one for each of `tokens`, where n_alternatives asks for them
+    std::uint64_t seed = 0;                      // drawn answers: the one used
+    std::vector<TokenChoice> choices;            // one for each of `tokens`, where n_alternatives asks for them
+    std::optional<TokenChoice> end_choice = {};  // the same of the token that ended it (kEndOfTurn)
 };
 
 struct GenerationResult {
@@ -109,8 +110,9 @@ struct GenerationResult {
     std::string thought;           // what the model thought before it, without the markers around
     bool thought_is_open = false;  // it was cut short within the thought
     std::int64_t thought_tokens = 0;
-    std::vector<TokenId> tokens;       // of both, without the end-of-turn token
-    std::vector<TokenChoice> choices;  // one for each of `tokens`, where n_alternatives asks for them
+    std::vector<TokenId> tokens;            // of both, without the end-of-turn token
+    std::vector<TokenChoice> choices;       // one for each of `tokens`, where n_alternatives asks for them
+    std::optional<TokenChoice> end_choice;  // the same of the token that ended the answer (kEndOfTurn)
     // Where score_prompt asks for them: one for each token of the prompt. The first token
     // has no probability (NaN) and no alternatives: nothing stands before it.
     std::vector<TokenChoice> prompt_choices;

@@ -86,6 +86,9 @@ class OneAnswer {
         echo(result.prompt_choices);
         for (AnswerPiece& piece : kept_) emit_(std::move(piece));
         AnswerPiece last = cut_.finish();
+        if (request_.kind == ApiRequest::Kind::kCompletion && result.end_choice.has_value() && !cut_.found_stop()) {
+            last.tokens.push_back(*result.end_choice);
+        }
         last.finish_reason = finish_reason_of(result.finish, cut_.found_stop());
         emit_(std::move(last));
     }

@@ -21,7 +21,8 @@ struct AnswerPiece {
     std::string thought;     // the same of what the model thinks before it answers
     // Where log probabilities are wanted: the tokens whose text begins in what came up to
     // here and not in earlier pieces. The text that a stop text cut off has none, nor has
-    // a thought.
+    // a thought. A completion's last piece has the token that ended it too, which has no
+    // text: who scores a prompt with max_tokens 1 counts on one token behind it.
     std::vector<TokenChoice> tokens;
     // The text begins without the space that the first token's bytes begin with.
     bool dropped_space = false;

@@ -2672,6 +2672,30 @@
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
         <translation>BF16, F16 oder F32: bitte das Modell in einem davon nehmen, oder eine GGUF-Datei davon</translation>
     </message>
+    <message>
+        <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>n_alternatives is %1; expected -1 to %2.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This session has no tokenizer.</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -2751,10 +2775,6 @@
         <translation>erstes Token %1</translation>
     </message>
     <message>
-        <source>%1 tokens/s</source>
-        <translation>%1 Tokens/s</translation>
-    </message>
-    <message>
         <source>%1 in</source>
         <translation>%1 gelesen</translation>
     </message>
@@ -2779,8 +2799,40 @@
         <translation>%1 · %2 VRAM</translation>
     </message>
     <message>
-        <source>%1 tokens/s (emulated)</source>
-        <translation>%1 Tokens/s (emuliert)</translation>
+        <source>%1 tokens/s (simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens/s (forecast)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens/s (measured)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>1 token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thinking… %1, %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought for %1, %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought, %1</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2971,6 +3023,45 @@
     <message>
         <source>More variety; very improbable words stay out</source>
         <translation>Mehr Abwechslung; sehr unwahrscheinliche Wörter bleiben außen vor</translation>
+    </message>
+    <message>
+        <source>As the model does</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>On</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Low</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Medium</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>High</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>TokenChoices</name>
+    <message>
+        <source>(nothing)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt; %1 %</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3224,10 +3315,6 @@
         <translation>Budgets</translation>
     </message>
     <message>
-        <source>Tokens/s</source>
-        <translation>Tokens/s</translation>
-    </message>
-    <message>
         <source>First token</source>
         <translation>Erstes Token</translation>
     </message>
@@ -3294,6 +3381,79 @@
     <message>
         <source>Save pictures of plots as PNG: which ones is asked first</source>
         <translation>Bilder von Diagrammen als PNG speichern: Welche, wird vorher gefragt</translation>
+    </message>
+    <message>
+        <source>the same</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <comment>percent</comment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Median of the runs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the comparison says</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Times and speeds are simulated: the device is emulated.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Times and speeds are measured, by the device&apos;s clock.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Median of %1 runs: %2, first token after %3.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, difference</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, same text.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, another text.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>B against A</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens/s (simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens/s (measured)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A run is under way</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An answer is being written; wait for its end</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B is plan A as yet: change one of its budgets</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Write a prompt for both plans first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>There are no results yet: ask something, or run a scenario</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3536,10 +3696,6 @@
         <translation>VRAM und RAM, jeweils aufgeteilt nach Belegung. Die Pfeiltasten wechseln von Teil zu Teil.</translation>
     </message>
     <message>
-        <source>Why this cannot be applied</source>
-        <translation>Warum sich das nicht anwenden lässt</translation>
-    </message>
-    <message>
         <source>Move a slider to see what it would change. Nothing happens before Apply.</source>
         <translation>Einen Regler bewegen, um zu sehen, was sich ändern würde. Vor „Anwenden“ geschieht nichts.</translation>
     </message>
@@ -3725,6 +3881,33 @@
     <message>
         <source>Cancelling…</source>
         <translation>Wird abgebrochen&#xa0;…</translation>
+    </message>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A change is under way</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing is changed yet: move a slider</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What it would change is being worked out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The sliders show what is in force</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3990,6 +4173,18 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.</source>
         <translation>%1 von %2 Experten im Cache, %3 Schritte nachgespielt; jede Strategie beginnt mit den eingeplanten Experten.</translation>
     </message>
+    <message>
+        <source>Write a prompt first: policies are compared on its recorded calls</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop the comparison</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatController</name>
@@ -4040,6 +4235,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Waiting for the benchmark to end…</source>
         <translation>Wartet auf das Ende des Benchmarks …</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4258,6 +4457,26 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Not saved · %1</source>
         <translation>Ungesichert · %1</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This week</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Older</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4553,6 +4772,22 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Die Dauern sind die des Geräts; wo eine Seite innerhalb ihrer Schicht beginnt, ist nicht bekannt.
 Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Klick sagt, warum.</translation>
     </message>
+    <message>
+        <source>How long each side had nothing to do</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>There is no earlier token that is kept</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This is the latest token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EmptyState</name>
@@ -4760,6 +4995,22 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>&amp;As in the file: %1</source>
         <translation>&amp;Wie in der Datei: %1</translation>
+    </message>
+    <message>
+        <source>No model is ready to be changed now</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no device to bring experts to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>None of these is on the device</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The number format that these are kept in</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5018,6 +5269,18 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <comment>how many experts, where they are or in what</comment>
         <translation>%1 %2</translation>
     </message>
+    <message>
+        <source>Of residency and precision alone: other colours are amounts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Click an expert first, or drag to mark several</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FindBar</name>
@@ -5261,12 +5524,12 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>In der Datei: Experten in %1, alles andere in %2.</translation>
     </message>
     <message>
-        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.</source>
-        <translation>Passt, ist aber langsam: %1 von %2 Experten bleiben auf der Platte. Etwa %3 Token/s.</translation>
-    </message>
-    <message>
         <source>Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.</source>
         <translation>Passt, ist aber langsam: %1 von %2 Experten bleiben auf der Platte und werden bei jedem Aufruf gelesen.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5397,6 +5660,18 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>The model is busy with something else. Write on: your message is sent when that is done</source>
         <translation>Das Modell ist mit etwas anderem beschäftigt. Einfach weiterschreiben: Die Nachricht wird danach gesendet</translation>
     </message>
+    <message>
+        <source>Thinking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thinking: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers. From the next answer on</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::LinePlot</name>
@@ -5404,6 +5679,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>%1: %2</source>
         <comment>series and value</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>highest %1</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5843,10 +6122,6 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>Dieser Computer</translation>
     </message>
     <message>
-        <source>&amp;Emulated GPU (times are accounted)</source>
-        <translation>&amp;Emulierte GPU (Zeiten sind errechnet)</translation>
-    </message>
-    <message>
         <source>&amp;Try a small emulated GPU</source>
         <translation>&amp;Kleine emulierte GPU ausprobieren</translation>
     </message>
@@ -5893,10 +6168,6 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
         <translation>24 MiB GPU-Speicher: Das Demomodell passt nicht hinein, Experten kommen und gehen</translation>
-    </message>
-    <message>
-        <source>Runs on %1: its times are accounted, not measured.</source>
-        <translation>Läuft auf %1: Die Zeiten sind errechnet, nicht gemessen.</translation>
     </message>
     <message>
         <source>Runs on %1. Found here: %2.</source>
@@ -6005,6 +6276,46 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>Offstage, %1</source>
         <translation>Offstage, %1</translation>
+    </message>
+    <message>
+        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Choose again after that.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Emulated GPU (speed is simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Runs on %1: its speed is simulated, not measured.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token pro&amp;babilities</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>S&amp;urprise under the text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open one of the panels: budgets, experts, forecasts and more</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6751,12 +7062,48 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>A preset of yours</source>
         <translation>Eine eigene Voreinstellung</translation>
     </message>
+    <message>
+        <source>Thinking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
         <translation>Die Einstellungen können nicht als %1 gespeichert werden: Was jetzt geändert wird, geht am Ende verloren.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SetupBar</name>
+    <message>
+        <source>What this conversation was answered with</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open this model with these budgets; the conversation stays</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go on with the model that is open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This conversation used %1 at %2.</source>
+        <comment>model, budgets</comment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is no longer at %1: answers will come from the model that is open.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6776,6 +7123,13 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>“%1” is not a number.</source>
         <translation>„%1“ ist keine Zahl.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SpeedMeter</name>
+    <message>
+        <source>text came at %1 a second</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6819,10 +7173,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Modell</translation>
     </message>
     <message>
-        <source>Tokens written per second, after the first token</source>
-        <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token</translation>
-    </message>
-    <message>
         <source>No model</source>
         <translation>Kein Modell</translation>
     </message>
@@ -6846,6 +7196,29 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>Writing</source>
         <translation>Schreibt</translation>
     </message>
+    <message>
+        <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens written per second, after the first token, as measured.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ThoughtBlock</name>
+    <message>
+        <source>Thought before the answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hide what the model thought</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show what the model thought</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::TimelinePlot</name>
@@ -6862,6 +7235,28 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>%1 from %2</source>
         <comment>duration, begin</comment>
         <translation>%1 ab %2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::TokenChoicesTip</name>
+    <message>
+        <source>Probabilities of this token</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::TokenChoicesView</name>
+    <message>
+        <source>No probabilities are kept of this token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Instead of “%1” go on with</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“%1”, %2</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -7165,6 +7560,36 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>In jedem Token sind %1 µs enthalten, die Tokens hier gemessen über ihre Prognose hinaus brauchten.</translation>
+    </message>
+    <message>
+        <source>How fast the model is here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Forecast, not measured</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <comment>GPU, computer around it</comment>
+        <translation type="unfinished">%1
+%2: %2 {1,?}</translation>
+    </message>
+    <message>
+        <source>Here, as it runs now: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>not measured yet: ask something</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is being worked out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open a model first</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 </TS>

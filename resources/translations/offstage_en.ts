@@ -27,6 +27,13 @@
             <numerusform>Tokens/s and hit rate now: measured, over the last %n tokens. The rest is a forecast.</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationList</name>

@@ -2672,6 +2672,30 @@
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
         <translation>BF16, F16 hoặc F32: hãy lấy mô hình ở một trong các dạng này, hoặc tệp GGUF của nó</translation>
     </message>
+    <message>
+        <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>n_alternatives is %1; expected -1 to %2.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This session has no tokenizer.</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -2751,10 +2775,6 @@
         <translation>token đầu tiên %1</translation>
     </message>
     <message>
-        <source>%1 tokens/s</source>
-        <translation>%1 token/s</translation>
-    </message>
-    <message>
         <source>%1 in</source>
         <translation>%1 token vào</translation>
     </message>
@@ -2779,8 +2799,40 @@
         <translation>%1 · VRAM %2</translation>
     </message>
     <message>
-        <source>%1 tokens/s (emulated)</source>
-        <translation>%1 token/s (giả lập)</translation>
+        <source>%1 tokens/s (simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens/s (forecast)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens/s (measured)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>1 token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thinking… %1, %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought for %1, %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thought, %1</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2969,6 +3021,45 @@
     <message>
         <source>More variety; very improbable words stay out</source>
         <translation>Đa dạng hơn; các từ có xác suất rất thấp bị bỏ qua</translation>
+    </message>
+    <message>
+        <source>As the model does</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>On</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Low</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Medium</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>High</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>TokenChoices</name>
+    <message>
+        <source>(nothing)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt; %1 %</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3222,10 +3313,6 @@
         <translation>Hạn mức</translation>
     </message>
     <message>
-        <source>Tokens/s</source>
-        <translation>Token/s</translation>
-    </message>
-    <message>
         <source>First token</source>
         <translation>Token đầu tiên</translation>
     </message>
@@ -3292,6 +3379,79 @@
     <message>
         <source>Save pictures of plots as PNG: which ones is asked first</source>
         <translation>Lưu hình của các biểu đồ thành PNG: sẽ hỏi trước là những biểu đồ nào</translation>
+    </message>
+    <message>
+        <source>the same</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <comment>percent</comment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Median of the runs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the comparison says</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Times and speeds are simulated: the device is emulated.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Times and speeds are measured, by the device&apos;s clock.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Median of %1 runs: %2, first token after %3.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, difference</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, same text.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, another text.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>B against A</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens/s (simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens/s (measured)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A run is under way</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An answer is being written; wait for its end</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Plan B is plan A as yet: change one of its budgets</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Write a prompt for both plans first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>There are no results yet: ask something, or run a scenario</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3534,10 +3694,6 @@
         <translation>VRAM và RAM, mỗi loại chia theo thứ đang chiếm chỗ. Dùng các phím mũi tên để chuyển từ phần này sang phần khác.</translation>
     </message>
     <message>
-        <source>Why this cannot be applied</source>
-        <translation>Vì sao không áp dụng được</translation>
-    </message>
-    <message>
         <source>Move a slider to see what it would change. Nothing happens before Apply.</source>
         <translation>Kéo một thanh trượt để xem điều gì sẽ thay đổi. Chưa có gì xảy ra cho đến khi bạn nhấn “Áp dụng”.</translation>
     </message>
@@ -3722,6 +3878,32 @@
     <message>
         <source>Cancelling…</source>
         <translation>Đang hủy…</translation>
+    </message>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A change is under way</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing is changed yet: move a slider</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What it would change is being worked out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The sliders show what is in force</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3987,6 +4169,18 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.</source>
         <translation>%1/%2 chuyên gia trong bộ nhớ đệm, đã phát lại %3 bước; mỗi chính sách bắt đầu với các chuyên gia của phương án.</translation>
     </message>
+    <message>
+        <source>Write a prompt first: policies are compared on its recorded calls</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop the comparison</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatController</name>
@@ -4037,6 +4231,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Waiting for the benchmark to end…</source>
         <translation>Đang đợi phép đo hiệu năng kết thúc…</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4254,6 +4452,26 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Not saved · %1</source>
         <translation>Chưa lưu · %1</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This week</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Older</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4548,6 +4766,22 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Thời lượng là của thiết bị; không biết mỗi bên bắt đầu lúc nào trong lớp của nó.
 Đường viền là điều đã dự đoán. Ctrl với con lăn hoặc + và - để phóng to thu nhỏ, nhấp chuột để biết vì sao.</translation>
     </message>
+    <message>
+        <source>How long each side had nothing to do</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>There is no earlier token that is kept</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This is the latest token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EmptyState</name>
@@ -4755,6 +4989,22 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>&amp;As in the file: %1</source>
         <translation>&amp;Như trong tệp: %1</translation>
+    </message>
+    <message>
+        <source>No model is ready to be changed now</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no device to bring experts to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>None of these is on the device</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The number format that these are kept in</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5013,6 +5263,18 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <comment>how many experts, where they are or in what</comment>
         <translation>%1 %2</translation>
     </message>
+    <message>
+        <source>Of residency and precision alone: other colours are amounts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Click an expert first, or drag to mark several</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FindBar</name>
@@ -5256,12 +5518,12 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Trong tệp: chuyên gia ở %1, phần còn lại ở %2.</translation>
     </message>
     <message>
-        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s.</source>
-        <translation>Vừa, nhưng chậm: %1 trên %2 chuyên gia nằm trên đĩa. Khoảng %3 token/s.</translation>
-    </message>
-    <message>
         <source>Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.</source>
         <translation>Vừa, nhưng chậm: %1 trên %2 chuyên gia nằm trên đĩa và được đọc mỗi khi được gọi.</translation>
+    </message>
+    <message>
+        <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5392,6 +5654,18 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>The model is busy with something else. Write on: your message is sent when that is done</source>
         <translation>Mô hình đang bận việc khác. Cứ viết tiếp: tin nhắn được gửi khi việc đó xong</translation>
     </message>
+    <message>
+        <source>Thinking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thinking: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers. From the next answer on</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::LinePlot</name>
@@ -5399,6 +5673,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>%1: %2</source>
         <comment>series and value</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>highest %1</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5836,10 +6114,6 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>Máy tính này</translation>
     </message>
     <message>
-        <source>&amp;Emulated GPU (times are accounted)</source>
-        <translation>GPU giả &amp;lập (thời gian được tính ra)</translation>
-    </message>
-    <message>
         <source>&amp;Try a small emulated GPU</source>
         <translation>&amp;Thử một GPU giả lập nhỏ</translation>
     </message>
@@ -5886,10 +6160,6 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
         <translation>24 MiB bộ nhớ GPU: mô hình mẫu không vừa, các chuyên gia đến rồi đi</translation>
-    </message>
-    <message>
-        <source>Runs on %1: its times are accounted, not measured.</source>
-        <translation>Chạy trên %1: thời gian được tính ra, không phải đo.</translation>
     </message>
     <message>
         <source>Runs on %1. Found here: %2.</source>
@@ -5998,6 +6268,46 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>Offstage, %1</source>
         <translation>Offstage, %1</translation>
+    </message>
+    <message>
+        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Choose again after that.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Emulated GPU (speed is simulated)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Runs on %1: its speed is simulated, not measured.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Token pro&amp;babilities</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>S&amp;urprise under the text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open one of the panels: budgets, experts, forecasts and more</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6743,12 +7053,48 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>A preset of yours</source>
         <translation>Một mẫu của bạn</translation>
     </message>
+    <message>
+        <source>Thinking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
         <translation>Không lưu được cài đặt vào %1: những gì thay đổi bây giờ sẽ mất khi đóng chương trình.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SetupBar</name>
+    <message>
+        <source>What this conversation was answered with</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open this model with these budgets; the conversation stays</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go on with the model that is open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This conversation used %1 at %2.</source>
+        <comment>model, budgets</comment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is no longer at %1: answers will come from the model that is open.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6768,6 +7114,13 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>“%1” is not a number.</source>
         <translation>“%1” không phải là số.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SpeedMeter</name>
+    <message>
+        <source>text came at %1 a second</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6811,10 +7164,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Mô hình</translation>
     </message>
     <message>
-        <source>Tokens written per second, after the first token</source>
-        <translation>Số token viết được mỗi giây, sau token đầu tiên</translation>
-    </message>
-    <message>
         <source>No model</source>
         <translation>Chưa có mô hình</translation>
     </message>
@@ -6838,6 +7187,29 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>Writing</source>
         <translation>Đang viết</translation>
     </message>
+    <message>
+        <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens written per second, after the first token, as measured.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ThoughtBlock</name>
+    <message>
+        <source>Thought before the answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hide what the model thought</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show what the model thought</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::TimelinePlot</name>
@@ -6854,6 +7226,28 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>%1 from %2</source>
         <comment>duration, begin</comment>
         <translation>%1 từ %2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::TokenChoicesTip</name>
+    <message>
+        <source>Probabilities of this token</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::TokenChoicesView</name>
+    <message>
+        <source>No probabilities are kept of this token</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Instead of “%1” go on with</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“%1”, %2</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -7157,6 +7551,36 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>Mỗi token gồm cả %1 µs mà theo số đo, token ở đây cần thêm so với dự báo.</translation>
+    </message>
+    <message>
+        <source>How fast the model is here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Forecast, not measured</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <comment>GPU, computer around it</comment>
+        <translation type="unfinished">%1
+%2: %2 {1,?}</translation>
+    </message>
+    <message>
+        <source>Here, as it runs now: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>not measured yet: ask something</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is being worked out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open a model first</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 </TS>

@@ -299,7 +299,8 @@ class TestServe : public QObject {
         const QJsonArray own_values = logprobs[QStringLiteral("token_logprobs")].toArray();
         const QJsonArray tokens = logprobs[QStringLiteral("tokens")].toArray();
         const QJsonArray offsets = logprobs[QStringLiteral("text_offset")].toArray();
-        QCOMPARE(static_cast<std::size_t>(own_values.size()), expected.prompt_choices.size() + expected.choices.size());
+        QCOMPARE(static_cast<std::size_t>(own_values.size()),
+                 expected.prompt_choices.size() + expected.choices.size() + 1);
         QVERIFY(own_values[0].isNull());
         double sum = 0, expected_sum = 0;
         for (const QJsonValue& value : own_values) sum += value.toDouble();
@@ -307,10 +308,12 @@ class TestServe : public QObject {
             expected_sum += expected.prompt_choices[i].chosen.log_probability;
         }
         for (const TokenChoice& token : expected.choices) expected_sum += token.chosen.log_probability;
+        QVERIFY(expected.end_choice.has_value());  // it ends within its six tokens
+        expected_sum += expected.end_choice->chosen.log_probability;
         QVERIFY2(std::abs(sum - expected_sum) < 1e-6, qPrintable(QString::number(sum - expected_sum)));
-        // Each token stands in the text where its offset says.
+        // Each token stands in the text where its offset says; the one that ends it is not in it.
         const QString text = choice[QStringLiteral("text")].toString();
-        for (int i = 2; i < tokens.size(); ++i) {
+        for (int i = 2; i + 1 < tokens.size(); ++i) {
             QCOMPARE(text.mid(offsets[i].toInt(), tokens[i].toString().size()), tokens[i].toString());
         }
         // The greedy answer is the best of its alternatives.
@@ -343,6 +346,46 @@ class TestServe : public QObject {
         QCOMPARE(json_of(of_ids)[QStringLiteral("usage")][QStringLiteral("completion_tokens")].toInt(), 0);
         QCOMPARE(choice_of_reply(of_ids)[QStringLiteral("text")].toString().trimmed(),
                  QStringLiteral("The fox went into the"));
+    }
+
+    // Evaluations ask for one token more than they score, and drop the last one: it has to be there where the answer
+    // ends at once, too.
+    void completion_thatEndsAtOnce_hasTheTokenThatEndsIt_data() {
+        QTest::addColumn<bool>("stream");
+        QTest::newRow("whole") << false;
+        QTest::newRow("streamed") << true;
+    }
+    void completion_thatEndsAtOnce_hasTheTokenThatEndsIt() {
+        QFETCH(bool, stream);
+        const QString prompt = QStringLiteral("The cat sat on the mat.");
+        GenerationRequest request;
+        request.raw = true;
+        request.raw_prompt = prompt.toStdString();
+        request.sampler.temperature = 0;
+        request.max_tokens = 1;
+        request.n_alternatives = 1;
+        request.score_prompt = true;
+        const GenerationResult expected = own(request);
+        QCOMPARE(expected.finish, FinishReason::kEndOfTurn);
+        QVERIFY(expected.tokens.empty() && expected.end_choice.has_value());
+        const HttpResponse response = m_demo->post(kCompletions, completion_body({{QStringLiteral("prompt"), prompt},
+                                                                                  {QStringLiteral("echo"), true},
+                                                                                  {QStringLiteral("logprobs"), 1},
+                                                                                  {QStringLiteral("stream"), stream},
+                                                                                  {QStringLiteral("max_tokens"), 1}}));
+        QString text;
+        QJsonArray values, offsets;
+        for (const QJsonObject& part : stream ? events_of(response) : QList<QJsonObject>{json_of(response)}) {
+            const QJsonObject choice = part[QStringLiteral("choices")].toArray().at(0).toObject();
+            text += choice[QStringLiteral("text")].toString();
+            const QJsonObject logprobs = choice[QStringLiteral("logprobs")].toObject();
+            for (const QJsonValue& value : logprobs[QStringLiteral("token_logprobs")].toArray()) values.append(value);
+            for (const QJsonValue& value : logprobs[QStringLiteral("text_offset")].toArray()) offsets.append(value);
+        }
+        QCOMPARE(text, prompt);
+        QCOMPARE(static_cast<std::size_t>(values.size()), expected.prompt_choices.size() + 1);
+        QVERIFY(std::abs(values.last().toDouble() - expected.end_choice->chosen.log_probability) < 1e-6);
+        QCOMPARE(offsets.last().toInt(), prompt.size());
     }
 
     void completion_ofSeveralTexts_streamed() {

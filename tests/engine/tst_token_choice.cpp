@@ -235,6 +235,33 @@ class TestTokenChoice : public QObject {
         }
     }
 
+    void tokenThatEndsAnAnswer_isThereToo_data() {
+        QTest::addColumn<int>("answers");
+        QTest::newRow("one") << 1;
+        QTest::newRow("three") << 3;
+    }
+    void tokenThatEndsAnAnswer_isThereToo() {
+        QFETCH(int, answers);
+        GenerationRequest request = story(200, 2);
+        request.messages = {{Role::kUser, "Hello"}};
+        request.sampler.temperature = answers > 1 ? 1 : 0;
+        request.sampler.seed = 5;
+        request.n_answers = answers;
+        const GenerationResult result = m_session.generate(request, {}, {});
+        QCOMPARE(result.finish, FinishReason::kEndOfTurn);
+        QCOMPARE(result.choices.size(), result.tokens.size());
+        QVERIFY(result.end_choice.has_value() && result.end_choice->chosen.is_control);
+        QCOMPARE(result.end_choice->chosen.bytes, std::string("</s>"));
+        if (answers == 1) QCOMPARE(result.end_choice->chosen, result.end_choice->alternatives.front());
+        for (const Answer& answer : result.answers) {
+            if (answer.finish != FinishReason::kEndOfTurn) continue;
+            double sum = answer.end_choice->chosen.log_probability;
+            for (const TokenChoice& choice : answer.choices) sum += choice.chosen.log_probability;
+            QVERIFY(std::abs(sum - answer.log_probability) < 1e-9);
+        }
+        QVERIFY(!m_session.generate(story(3, 2), {}, {}).end_choice.has_value());
+    }
+
     void beamSearch_givesNone() {
         GenerationRequest request = story(6, 2);
         request.beam.width = 2;
