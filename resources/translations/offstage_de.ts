@@ -2674,27 +2674,27 @@
     </message>
     <message>
         <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Chatvorlage von %1 lässt beim Denken keine Wahl, deshalb kann „%2“ nicht gewählt werden; bitte ohne fragen.</translation>
     </message>
     <message>
         <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell %1 hat keine Art zu denken „%2“; seine Chatvorlage bietet %3.</translation>
     </message>
     <message>
         <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Token %1 des Prompts ist %2; erwartet 0 bis %3, das Vokabular von %4.</translation>
     </message>
     <message>
         <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Token %1 vom Anfang der Antwort ist %2; erwartet 0 bis %3, das Vokabular von %4.</translation>
     </message>
     <message>
         <source>n_alternatives is %1; expected -1 to %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>n_alternatives ist %1; erwartet -1 bis %2.</translation>
     </message>
     <message>
         <source>This session has no tokenizer.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Sitzung hat keinen Tokenizer.</translation>
     </message>
 </context>
 <context>
@@ -2800,39 +2800,39 @@
     </message>
     <message>
         <source>%1 tokens/s (simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 Tokens/s (simuliert)</translation>
     </message>
     <message>
         <source>%1 tokens/s (forecast)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 Tokens/s (Prognose)</translation>
     </message>
     <message>
         <source>%1 tokens/s (measured)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 Tokens/s (gemessen)</translation>
     </message>
     <message>
         <source>1 token</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Token</translation>
     </message>
     <message>
         <source>%1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 Tokens</translation>
     </message>
     <message>
         <source>Thinking… %1, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Denkt nach&#xa0;… %1, %2</translation>
     </message>
     <message>
         <source>Thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Gedanken</translation>
     </message>
     <message>
         <source>Thought for %1, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 nachgedacht, %2</translation>
     </message>
     <message>
         <source>Thought, %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Gedanken, %1</translation>
     </message>
 </context>
 <context>
@@ -3026,42 +3026,42 @@
     </message>
     <message>
         <source>As the model does</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie das Modell es tut</translation>
     </message>
     <message>
         <source>Off</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus</translation>
     </message>
     <message>
         <source>On</source>
-        <translation type="unfinished"></translation>
+        <translation>An</translation>
     </message>
     <message>
         <source>Low</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenig</translation>
     </message>
     <message>
         <source>Medium</source>
-        <translation type="unfinished"></translation>
+        <translation>Mittel</translation>
     </message>
     <message>
         <source>High</source>
-        <translation type="unfinished"></translation>
+        <translation>Viel</translation>
     </message>
 </context>
 <context>
     <name>TokenChoices</name>
     <message>
         <source>(nothing)</source>
-        <translation type="unfinished"></translation>
+        <translation>(nichts)</translation>
     </message>
     <message>
         <source>&lt; %1 %</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt; %1&#xa0;%</translation>
     </message>
     <message>
         <source>%1 %</source>
-        <translation type="unfinished"></translation>
+        <translation>%1&#xa0;%</translation>
     </message>
 </context>
 <context>
@@ -3384,76 +3384,76 @@
     </message>
     <message>
         <source>the same</source>
-        <translation type="unfinished"></translation>
+        <translation>gleich</translation>
     </message>
     <message>
         <source>%1 %</source>
         <comment>percent</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1&#xa0;%</translation>
     </message>
     <message>
         <source>Median of the runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Median der Läufe</translation>
     </message>
     <message>
         <source>What the comparison says</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der Vergleich sagt</translation>
     </message>
     <message>
         <source>Times and speeds are simulated: the device is emulated.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeiten und Geschwindigkeiten sind simuliert: Das Gerät ist emuliert.</translation>
     </message>
     <message>
         <source>Times and speeds are measured, by the device&apos;s clock.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeiten und Geschwindigkeiten sind gemessen, mit der Uhr des Geräts.</translation>
     </message>
     <message>
         <source>Median of %1 runs: %2, first token after %3.</source>
-        <translation type="unfinished"></translation>
+        <translation>Median von %1 Läufen: %2, erstes Token nach %3.</translation>
     </message>
     <message>
         <source>%1, difference</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, Unterschied</translation>
     </message>
     <message>
         <source>Plan B against plan A: %1 tokens/s, same text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Plan B gegen Plan A: %1 Tokens/s, gleicher Text.</translation>
     </message>
     <message>
         <source>Plan B against plan A: %1 tokens/s, another text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Plan B gegen Plan A: %1 Tokens/s, anderer Text.</translation>
     </message>
     <message>
         <source>B against A</source>
-        <translation type="unfinished"></translation>
+        <translation>B gegen A</translation>
     </message>
     <message>
         <source>Tokens/s (simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens/s (simuliert)</translation>
     </message>
     <message>
         <source>Tokens/s (measured)</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens/s (gemessen)</translation>
     </message>
     <message>
         <source>A run is under way</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Lauf ist im Gang</translation>
     </message>
     <message>
         <source>An answer is being written; wait for its end</source>
-        <translation type="unfinished"></translation>
+        <translation>Gerade wird eine Antwort geschrieben; bitte ihr Ende abwarten</translation>
     </message>
     <message>
         <source>Plan B is plan A as yet: change one of its budgets</source>
-        <translation type="unfinished"></translation>
+        <translation>Plan B ist noch Plan A: eines seiner Budgets ändern</translation>
     </message>
     <message>
         <source>Write a prompt for both plans first</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst einen Prompt für beide Pläne schreiben</translation>
     </message>
     <message>
         <source>There are no results yet: ask something, or run a scenario</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Ergebnisse: etwas fragen oder ein Szenario laufen lassen</translation>
     </message>
 </context>
 <context>
@@ -3884,30 +3884,30 @@
     </message>
     <message numerus="yes">
         <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>Tokens/s und Trefferrate jetzt: simuliert, über das letzte Token. Der Rest ist eine Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferrate jetzt: simuliert, über die letzten %n Tokens. Der Rest ist eine Prognose.</numerusform>
         </translation>
     </message>
     <message>
         <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
-        <translation type="unfinished"></translation>
+        <translation>Blass, unter den Balken: der Plan danach. „Anwenden“ führt ihn im Hintergrund aus; die Unterhaltung geht weiter.</translation>
     </message>
     <message>
         <source>A change is under way</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Änderung ist im Gang</translation>
     </message>
     <message>
         <source>Nothing is changed yet: move a slider</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nichts geändert: einen Regler bewegen</translation>
     </message>
     <message>
         <source>What it would change is being worked out</source>
-        <translation type="unfinished"></translation>
+        <translation>Was es ändern würde, wird gerade berechnet</translation>
     </message>
     <message>
         <source>The sliders show what is in force</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Regler zeigen, was gilt</translation>
     </message>
 </context>
 <context>
@@ -4175,15 +4175,15 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Write a prompt first: policies are compared on its recorded calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst einen Prompt schreiben: Strategien werden an seinen aufgezeichneten Aufrufen verglichen</translation>
     </message>
     <message>
         <source>Stop the comparison</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Vergleich anhalten</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell läuft auf der CPU: Es gibt keinen Cache, dessen Linien zu zeichnen wären</translation>
     </message>
 </context>
 <context>
@@ -4238,7 +4238,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>The model ended its turn within the thought, without an answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
     </message>
 </context>
 <context>
@@ -4460,23 +4460,23 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>Angeheftet</translation>
     </message>
     <message>
         <source>Today</source>
-        <translation type="unfinished"></translation>
+        <translation>Heute</translation>
     </message>
     <message>
         <source>Yesterday</source>
-        <translation type="unfinished"></translation>
+        <translation>Gestern</translation>
     </message>
     <message>
         <source>This week</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Woche</translation>
     </message>
     <message>
         <source>Older</source>
-        <translation type="unfinished"></translation>
+        <translation>Älter</translation>
     </message>
 </context>
 <context>
@@ -4774,19 +4774,19 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>How long each side had nothing to do</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie lange jede Seite nichts zu tun hatte</translation>
     </message>
     <message>
         <source>There is no earlier token that is kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein früheres Token ist aufbewahrt</translation>
     </message>
     <message>
         <source>This is the latest token</source>
-        <translation type="unfinished"></translation>
+        <translation>Das ist das neueste Token</translation>
     </message>
     <message>
         <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Untätig: GPU %1, Kopiereinheit %2, CPU %3 von den %4 des Tokens.</translation>
     </message>
 </context>
 <context>
@@ -4998,19 +4998,19 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>No model is ready to be changed now</source>
-        <translation type="unfinished"></translation>
+        <translation>Gerade ist kein Modell bereit, geändert zu werden</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no device to bring experts to</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell läuft auf der CPU: Es gibt kein Gerät, auf das Experten gebracht werden könnten</translation>
     </message>
     <message>
         <source>None of these is on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Keiner davon ist auf dem Gerät</translation>
     </message>
     <message>
         <source>The number format that these are kept in</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Zahlenformat, in dem diese gehalten werden</translation>
     </message>
 </context>
 <context>
@@ -5271,15 +5271,15 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Of residency and precision alone: other colours are amounts</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur zu Lage und Genauigkeit: Andere Farben sind Mengen</translation>
     </message>
     <message>
         <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ecken: ◥ angeheftet, ◹ von Ihnen vom Gerät genommen, ● von Ihnen in anderer Genauigkeit gehalten.</translation>
     </message>
     <message>
         <source>Click an expert first, or drag to mark several</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst einen Experten anklicken, oder ziehen, um mehrere zu markieren</translation>
     </message>
 </context>
 <context>
@@ -5529,7 +5529,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
-        <translation type="unfinished"></translation>
+        <translation>Passt, aber langsam: %1 von %2 Experten bleiben auf der Platte. Etwa %3 Tokens/s (Prognose).</translation>
     </message>
 </context>
 <context>
@@ -5662,15 +5662,15 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Thinking</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachdenken</translation>
     </message>
     <message>
         <source>Thinking: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachdenken: %1</translation>
     </message>
     <message>
         <source>How much the model thinks before it answers. From the next answer on</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie viel das Modell nachdenkt, bevor es antwortet. Ab der nächsten Antwort</translation>
     </message>
 </context>
 <context>
@@ -5682,7 +5682,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>highest %1</source>
-        <translation type="unfinished"></translation>
+        <translation>höchstens %1</translation>
     </message>
 </context>
 <context>
@@ -6279,43 +6279,43 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Anfang dieser Antwort wurde geschrieben, bevor ihre Wahrscheinlichkeiten aufbewahrt wurden; von hier kann sie nicht fortgesetzt werden.</translation>
     </message>
     <message>
         <source>An answer is on its way. Choose again after that.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Antwort ist unterwegs. Bitte danach noch einmal wählen.</translation>
     </message>
     <message>
         <source>&amp;Emulated GPU (speed is simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Emulierte GPU (Geschwindigkeit ist simuliert)</translation>
     </message>
     <message>
         <source>Runs on %1: its speed is simulated, not measured.</source>
-        <translation type="unfinished"></translation>
+        <translation>Läuft auf %1: Die Geschwindigkeit ist simuliert, nicht gemessen.</translation>
     </message>
     <message>
         <source>Token pro&amp;babilities</source>
-        <translation type="unfinished"></translation>
+        <translation>Token&amp;wahrscheinlichkeiten</translation>
     </message>
     <message>
         <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation type="unfinished"></translation>
+        <translation>An einem Wort einer Antwort: wie wahrscheinlich seine Tokens waren, was sonst dort stehen könnte, und ein Zweig von dort (rechte Maustaste). Für Antworten ab jetzt</translation>
     </message>
     <message>
         <source>S&amp;urprise under the text</source>
-        <translation type="unfinished"></translation>
+        <translation>Überr&amp;aschung unter dem Text</translation>
     </message>
     <message>
         <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation type="unfinished"></translation>
+        <translation>Linien unter dem, was das Modell selbst nicht erwartet hat: gepunktet unter 50&#xa0;%, gestrichelt unter 20&#xa0;%, durchgezogen unter 5&#xa0;%, dick unter 1&#xa0;%. Für Antworten ab jetzt</translation>
     </message>
     <message>
         <source>Panels</source>
-        <translation type="unfinished"></translation>
+        <translation>Bereiche</translation>
     </message>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen der Bereiche öffnen: Budgets, Experten, Prognosen und mehr</translation>
     </message>
 </context>
 <context>
@@ -7064,11 +7064,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Thinking</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachdenken</translation>
     </message>
     <message>
         <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie viel dieses Modell nachdenkt, bevor es antwortet; mehr dauert länger. Ab der nächsten Antwort</translation>
     </message>
 </context>
 <context>
@@ -7082,28 +7082,28 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <name>offstage::ui::SetupBar</name>
     <message>
         <source>What this conversation was answered with</source>
-        <translation type="unfinished"></translation>
+        <translation>Womit diese Unterhaltung beantwortet wurde</translation>
     </message>
     <message>
         <source>Open it</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen</translation>
     </message>
     <message>
         <source>Open this model with these budgets; the conversation stays</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Modell mit diesen Budgets öffnen; die Unterhaltung bleibt</translation>
     </message>
     <message>
         <source>Go on with the model that is open</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit dem geöffneten Modell weitermachen</translation>
     </message>
     <message>
         <source>This conversation used %1 at %2.</source>
         <comment>model, budgets</comment>
-        <translation type="unfinished"></translation>
+        <translation>Diese Unterhaltung lief mit %1 bei %2.</translation>
     </message>
     <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es liegt nicht mehr in %1: Antworten kommen vom geöffneten Modell.</translation>
     </message>
 </context>
 <context>
@@ -7129,7 +7129,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <name>offstage::ui::SpeedMeter</name>
     <message>
         <source>text came at %1 a second</source>
-        <translation type="unfinished"></translation>
+        <translation>Text kam mit %1 pro Sekunde</translation>
     </message>
 </context>
 <context>
@@ -7198,26 +7198,26 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token. Das Gerät ist emuliert: Seine Geschwindigkeit ist simuliert, also aus seinem Datenblatt berechnet; daneben, wie schnell der Text hier wirklich kam.</translation>
     </message>
     <message>
         <source>Tokens written per second, after the first token, as measured.</source>
-        <translation type="unfinished"></translation>
+        <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token, gemessen.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ThoughtBlock</name>
     <message>
         <source>Thought before the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Gedanken vor der Antwort</translation>
     </message>
     <message>
         <source>Hide what the model thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Verbergen, was das Modell gedacht hat</translation>
     </message>
     <message>
         <source>Show what the model thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigen, was das Modell gedacht hat</translation>
     </message>
 </context>
 <context>
@@ -7241,22 +7241,22 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <name>offstage::ui::TokenChoicesTip</name>
     <message>
         <source>Probabilities of this token</source>
-        <translation type="unfinished"></translation>
+        <translation>Wahrscheinlichkeiten dieses Tokens</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::TokenChoicesView</name>
     <message>
         <source>No probabilities are kept of this token</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu diesem Token sind keine Wahrscheinlichkeiten aufbewahrt</translation>
     </message>
     <message>
         <source>&amp;Instead of “%1” go on with</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Statt „%1“ weiter mit</translation>
     </message>
     <message>
         <source>“%1”, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>„%1“, %2</translation>
     </message>
 </context>
 <context>
@@ -7563,33 +7563,32 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>How fast the model is here</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie schnell das Modell hier ist</translation>
     </message>
     <message>
         <source>Forecast, not measured</source>
-        <translation type="unfinished"></translation>
+        <translation>Prognose, nicht gemessen</translation>
     </message>
     <message>
         <source>%1, %2</source>
         <comment>GPU, computer around it</comment>
-        <translation type="unfinished">%1
-%2: %2 {1,?}</translation>
+        <translation>%1, %2</translation>
     </message>
     <message>
         <source>Here, as it runs now: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Hier, wie es jetzt läuft: %1</translation>
     </message>
     <message>
         <source>not measured yet: ask something</source>
-        <translation type="unfinished"></translation>
+        <translation>noch nicht gemessen: etwas fragen</translation>
     </message>
     <message>
         <source>It is being worked out</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird gerade berechnet</translation>
     </message>
     <message>
         <source>Open a model first</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst ein Modell öffnen</translation>
     </message>
 </context>
 </TS>

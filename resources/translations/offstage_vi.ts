@@ -2674,27 +2674,27 @@
     </message>
     <message>
         <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mẫu trò chuyện của %1 không cho chọn cách suy nghĩ, nên không chọn được &quot;%2&quot;; hãy hỏi mà không chọn.</translation>
     </message>
     <message>
         <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình %1 không có cách suy nghĩ &quot;%2&quot;; mẫu trò chuyện của nó có %3.</translation>
     </message>
     <message>
         <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Token %1 của prompt là %2; cần từ 0 đến %3, từ vựng của %4.</translation>
     </message>
     <message>
         <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Token %1 ở đầu câu trả lời là %2; cần từ 0 đến %3, từ vựng của %4.</translation>
     </message>
     <message>
         <source>n_alternatives is %1; expected -1 to %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>n_alternatives là %1; cần từ -1 đến %2.</translation>
     </message>
     <message>
         <source>This session has no tokenizer.</source>
-        <translation type="unfinished"></translation>
+        <translation>Phiên này không có bộ tách token.</translation>
     </message>
 </context>
 <context>
@@ -2800,39 +2800,39 @@
     </message>
     <message>
         <source>%1 tokens/s (simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token/s (mô phỏng)</translation>
     </message>
     <message>
         <source>%1 tokens/s (forecast)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token/s (dự báo)</translation>
     </message>
     <message>
         <source>%1 tokens/s (measured)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token/s (đo được)</translation>
     </message>
     <message>
         <source>1 token</source>
-        <translation type="unfinished"></translation>
+        <translation>1 token</translation>
     </message>
     <message>
         <source>%1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token</translation>
     </message>
     <message>
         <source>Thinking… %1, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang suy nghĩ… %1, %2</translation>
     </message>
     <message>
         <source>Thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ</translation>
     </message>
     <message>
         <source>Thought for %1, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã suy nghĩ %1, %2</translation>
     </message>
     <message>
         <source>Thought, %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ, %1</translation>
     </message>
 </context>
 <context>
@@ -3024,42 +3024,42 @@
     </message>
     <message>
         <source>As the model does</source>
-        <translation type="unfinished"></translation>
+        <translation>Theo mô hình</translation>
     </message>
     <message>
         <source>Off</source>
-        <translation type="unfinished"></translation>
+        <translation>Tắt</translation>
     </message>
     <message>
         <source>On</source>
-        <translation type="unfinished"></translation>
+        <translation>Bật</translation>
     </message>
     <message>
         <source>Low</source>
-        <translation type="unfinished"></translation>
+        <translation>Thấp</translation>
     </message>
     <message>
         <source>Medium</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa</translation>
     </message>
     <message>
         <source>High</source>
-        <translation type="unfinished"></translation>
+        <translation>Cao</translation>
     </message>
 </context>
 <context>
     <name>TokenChoices</name>
     <message>
         <source>(nothing)</source>
-        <translation type="unfinished"></translation>
+        <translation>(trống)</translation>
     </message>
     <message>
         <source>&lt; %1 %</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt; %1 %</translation>
     </message>
     <message>
         <source>%1 %</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 %</translation>
     </message>
 </context>
 <context>
@@ -3382,76 +3382,76 @@
     </message>
     <message>
         <source>the same</source>
-        <translation type="unfinished"></translation>
+        <translation>như nhau</translation>
     </message>
     <message>
         <source>%1 %</source>
         <comment>percent</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1 %</translation>
     </message>
     <message>
         <source>Median of the runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Trung vị các lần chạy</translation>
     </message>
     <message>
         <source>What the comparison says</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết quả so sánh</translation>
     </message>
     <message>
         <source>Times and speeds are simulated: the device is emulated.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian và tốc độ là mô phỏng: thiết bị được giả lập.</translation>
     </message>
     <message>
         <source>Times and speeds are measured, by the device&apos;s clock.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian và tốc độ được đo bằng đồng hồ của thiết bị.</translation>
     </message>
     <message>
         <source>Median of %1 runs: %2, first token after %3.</source>
-        <translation type="unfinished"></translation>
+        <translation>Trung vị của %1 lần chạy: %2, token đầu sau %3.</translation>
     </message>
     <message>
         <source>%1, difference</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, chênh lệch</translation>
     </message>
     <message>
         <source>Plan B against plan A: %1 tokens/s, same text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kế hoạch B so với A: %1 token/s, cùng văn bản.</translation>
     </message>
     <message>
         <source>Plan B against plan A: %1 tokens/s, another text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kế hoạch B so với A: %1 token/s, văn bản khác.</translation>
     </message>
     <message>
         <source>B against A</source>
-        <translation type="unfinished"></translation>
+        <translation>B so với A</translation>
     </message>
     <message>
         <source>Tokens/s (simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>Token/s (mô phỏng)</translation>
     </message>
     <message>
         <source>Tokens/s (measured)</source>
-        <translation type="unfinished"></translation>
+        <translation>Token/s (đo được)</translation>
     </message>
     <message>
         <source>A run is under way</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang chạy</translation>
     </message>
     <message>
         <source>An answer is being written; wait for its end</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang viết câu trả lời; hãy đợi xong</translation>
     </message>
     <message>
         <source>Plan B is plan A as yet: change one of its budgets</source>
-        <translation type="unfinished"></translation>
+        <translation>Kế hoạch B vẫn là kế hoạch A: hãy đổi một ngân sách của nó</translation>
     </message>
     <message>
         <source>Write a prompt for both plans first</source>
-        <translation type="unfinished"></translation>
+        <translation>Trước hết hãy viết prompt cho cả hai kế hoạch</translation>
     </message>
     <message>
         <source>There are no results yet: ask something, or run a scenario</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa có kết quả: hãy hỏi điều gì đó hoặc chạy một kịch bản</translation>
     </message>
 </context>
 <context>
@@ -3881,29 +3881,29 @@
     </message>
     <message numerus="yes">
         <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>Token/s và tỉ lệ trúng hiện tại: mô phỏng, trên %n token gần nhất. Phần còn lại là dự báo.</numerusform>
         </translation>
     </message>
     <message>
         <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
-        <translation type="unfinished"></translation>
+        <translation>Màu nhạt, dưới các thanh: kế hoạch sau đó. &quot;Áp dụng&quot; thực hiện ở nền; cuộc trò chuyện vẫn tiếp tục.</translation>
     </message>
     <message>
         <source>A change is under way</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang thay đổi</translation>
     </message>
     <message>
         <source>Nothing is changed yet: move a slider</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa thay đổi gì: hãy kéo một thanh trượt</translation>
     </message>
     <message>
         <source>What it would change is being worked out</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang tính xem sẽ thay đổi gì</translation>
     </message>
     <message>
         <source>The sliders show what is in force</source>
-        <translation type="unfinished"></translation>
+        <translation>Các thanh trượt cho thấy thiết lập hiện hành</translation>
     </message>
 </context>
 <context>
@@ -4171,15 +4171,15 @@ Precision: of the experts copied on a guess, those that were called.</source>
     </message>
     <message>
         <source>Write a prompt first: policies are compared on its recorded calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Trước hết hãy viết prompt: các chính sách được so sánh trên các lượt gọi đã ghi của nó</translation>
     </message>
     <message>
         <source>Stop the comparison</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng so sánh</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy trên CPU: không có bộ nhớ đệm để vẽ đường</translation>
     </message>
 </context>
 <context>
@@ -4234,7 +4234,7 @@ Precision: of the experts copied on a guess, those that were called.</source>
     </message>
     <message>
         <source>The model ended its turn within the thought, without an answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
     </message>
 </context>
 <context>
@@ -4455,23 +4455,23 @@ Precision: of the experts copied on a guess, those that were called.</source>
     </message>
     <message>
         <source>Pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã ghim</translation>
     </message>
     <message>
         <source>Today</source>
-        <translation type="unfinished"></translation>
+        <translation>Hôm nay</translation>
     </message>
     <message>
         <source>Yesterday</source>
-        <translation type="unfinished"></translation>
+        <translation>Hôm qua</translation>
     </message>
     <message>
         <source>This week</source>
-        <translation type="unfinished"></translation>
+        <translation>Tuần này</translation>
     </message>
     <message>
         <source>Older</source>
-        <translation type="unfinished"></translation>
+        <translation>Cũ hơn</translation>
     </message>
 </context>
 <context>
@@ -4768,19 +4768,19 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>How long each side had nothing to do</source>
-        <translation type="unfinished"></translation>
+        <translation>Mỗi bên rảnh bao lâu</translation>
     </message>
     <message>
         <source>There is no earlier token that is kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có token trước đó được giữ</translation>
     </message>
     <message>
         <source>This is the latest token</source>
-        <translation type="unfinished"></translation>
+        <translation>Đây là token mới nhất</translation>
     </message>
     <message>
         <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
-        <translation type="unfinished"></translation>
+        <translation>Rảnh: GPU %1, bộ sao chép %2, CPU %3 trong %4 của token.</translation>
     </message>
 </context>
 <context>
@@ -4992,19 +4992,19 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>No model is ready to be changed now</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện không có mô hình nào sẵn sàng để thay đổi</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no device to bring experts to</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy trên CPU: không có thiết bị để đưa chuyên gia tới</translation>
     </message>
     <message>
         <source>None of these is on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có cái nào trên thiết bị</translation>
     </message>
     <message>
         <source>The number format that these are kept in</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng số dùng để giữ các chuyên gia này</translation>
     </message>
 </context>
 <context>
@@ -5265,15 +5265,15 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>Of residency and precision alone: other colours are amounts</source>
-        <translation type="unfinished"></translation>
+        <translation>Chỉ của vị trí và độ chính xác: các màu khác là lượng</translation>
     </message>
     <message>
         <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
-        <translation type="unfinished"></translation>
+        <translation>Góc: ◥ đã ghim, ◹ do bạn đưa khỏi thiết bị, ● do bạn giữ ở độ chính xác khác.</translation>
     </message>
     <message>
         <source>Click an expert first, or drag to mark several</source>
-        <translation type="unfinished"></translation>
+        <translation>Trước hết hãy bấm một chuyên gia, hoặc kéo để chọn nhiều</translation>
     </message>
 </context>
 <context>
@@ -5523,7 +5523,7 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa, nhưng chậm: %1 trong %2 chuyên gia vẫn ở trên đĩa. Khoảng %3 token/s (dự báo).</translation>
     </message>
 </context>
 <context>
@@ -5656,15 +5656,15 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>Thinking</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ</translation>
     </message>
     <message>
         <source>Thinking: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ: %1</translation>
     </message>
     <message>
         <source>How much the model thinks before it answers. From the next answer on</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình suy nghĩ bao nhiêu trước khi trả lời. Từ câu trả lời sau</translation>
     </message>
 </context>
 <context>
@@ -5676,7 +5676,7 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>highest %1</source>
-        <translation type="unfinished"></translation>
+        <translation>cao nhất %1</translation>
     </message>
 </context>
 <context>
@@ -6271,43 +6271,43 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Phần đầu của câu trả lời này được viết trước khi xác suất được giữ lại; không thể tiếp tục từ đây.</translation>
     </message>
     <message>
         <source>An answer is on its way. Choose again after that.</source>
-        <translation type="unfinished"></translation>
+        <translation>Một câu trả lời đang tới. Hãy chọn lại sau đó.</translation>
     </message>
     <message>
         <source>&amp;Emulated GPU (speed is simulated)</source>
-        <translation type="unfinished"></translation>
+        <translation>GPU &amp;giả lập (tốc độ là mô phỏng)</translation>
     </message>
     <message>
         <source>Runs on %1: its speed is simulated, not measured.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chạy trên %1: tốc độ là mô phỏng, không phải đo được.</translation>
     </message>
     <message>
         <source>Token pro&amp;babilities</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Xác suất token</translation>
     </message>
     <message>
         <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation type="unfinished"></translation>
+        <translation>Tại một từ của câu trả lời: token của nó có xác suất bao nhiêu, còn gì khác có thể ở đó, và một nhánh từ đó (nút chuột phải). Cho các câu trả lời từ bây giờ</translation>
     </message>
     <message>
         <source>S&amp;urprise under the text</source>
-        <translation type="unfinished"></translation>
+        <translation>Độ &amp;bất ngờ dưới văn bản</translation>
     </message>
     <message>
         <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation type="unfinished"></translation>
+        <translation>Đường dưới những gì chính mô hình không ngờ: chấm dưới 50 %, gạch dưới 20 %, liền dưới 5 %, đậm dưới 1 %. Cho các câu trả lời từ bây giờ</translation>
     </message>
     <message>
         <source>Panels</source>
-        <translation type="unfinished"></translation>
+        <translation>Bảng</translation>
     </message>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một trong các bảng: ngân sách, chuyên gia, dự báo và hơn nữa</translation>
     </message>
 </context>
 <context>
@@ -7055,11 +7055,11 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
     <message>
         <source>Thinking</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ</translation>
     </message>
     <message>
         <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình này suy nghĩ bao nhiêu trước khi trả lời; nhiều hơn thì lâu hơn. Từ câu trả lời sau</translation>
     </message>
 </context>
 <context>
@@ -7073,28 +7073,28 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <name>offstage::ui::SetupBar</name>
     <message>
         <source>What this conversation was answered with</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện này được trả lời bằng gì</translation>
     </message>
     <message>
         <source>Open it</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở</translation>
     </message>
     <message>
         <source>Open this model with these budgets; the conversation stays</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở mô hình này với các ngân sách này; cuộc trò chuyện được giữ</translation>
     </message>
     <message>
         <source>Go on with the model that is open</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiếp tục với mô hình đang mở</translation>
     </message>
     <message>
         <source>This conversation used %1 at %2.</source>
         <comment>model, budgets</comment>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện này đã dùng %1 với %2.</translation>
     </message>
     <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nó không còn ở %1: câu trả lời sẽ đến từ mô hình đang mở.</translation>
     </message>
 </context>
 <context>
@@ -7120,7 +7120,7 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <name>offstage::ui::SpeedMeter</name>
     <message>
         <source>text came at %1 a second</source>
-        <translation type="unfinished"></translation>
+        <translation>văn bản đến với %1 mỗi giây</translation>
     </message>
 </context>
 <context>
@@ -7189,26 +7189,26 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
     <message>
         <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token viết mỗi giây, sau token đầu. Thiết bị được giả lập: tốc độ của nó là mô phỏng, tức tính từ thông số kỹ thuật; bên cạnh là tốc độ văn bản thực sự đến ở đây.</translation>
     </message>
     <message>
         <source>Tokens written per second, after the first token, as measured.</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token viết mỗi giây, sau token đầu, theo đo đạc.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ThoughtBlock</name>
     <message>
         <source>Thought before the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Suy nghĩ trước câu trả lời</translation>
     </message>
     <message>
         <source>Hide what the model thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Ẩn suy nghĩ của mô hình</translation>
     </message>
     <message>
         <source>Show what the model thought</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện suy nghĩ của mô hình</translation>
     </message>
 </context>
 <context>
@@ -7232,22 +7232,22 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <name>offstage::ui::TokenChoicesTip</name>
     <message>
         <source>Probabilities of this token</source>
-        <translation type="unfinished"></translation>
+        <translation>Xác suất của token này</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::TokenChoicesView</name>
     <message>
         <source>No probabilities are kept of this token</source>
-        <translation type="unfinished"></translation>
+        <translation>Không giữ xác suất nào của token này</translation>
     </message>
     <message>
         <source>&amp;Instead of “%1” go on with</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Thay cho “%1”, tiếp tục với</translation>
     </message>
     <message>
         <source>“%1”, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>“%1”, %2</translation>
     </message>
 </context>
 <context>
@@ -7554,33 +7554,32 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     </message>
     <message>
         <source>How fast the model is here</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy nhanh thế nào ở đây</translation>
     </message>
     <message>
         <source>Forecast, not measured</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo, không phải đo được</translation>
     </message>
     <message>
         <source>%1, %2</source>
         <comment>GPU, computer around it</comment>
-        <translation type="unfinished">%1
-%2: %2 {1,?}</translation>
+        <translation>%1, %2</translation>
     </message>
     <message>
         <source>Here, as it runs now: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Ở đây, như đang chạy: %1</translation>
     </message>
     <message>
         <source>not measured yet: ask something</source>
-        <translation type="unfinished"></translation>
+        <translation>chưa đo: hãy hỏi điều gì đó</translation>
     </message>
     <message>
         <source>It is being worked out</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang tính</translation>
     </message>
     <message>
         <source>Open a model first</source>
-        <translation type="unfinished"></translation>
+        <translation>Trước hết hãy mở một mô hình</translation>
     </message>
 </context>
 </TS>
