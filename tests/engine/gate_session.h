@@ -1,6 +1,7 @@
 #pragma once
 // A session that writes "a b c ..." only as far as a test lets it.
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -70,7 +71,7 @@ class GateSession : public engine::Session {
     template <typename Condition>
     void wait(const Condition& condition) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, condition);
+        changed_.wait_for(lock, std::chrono::seconds(60), condition);  // then the test fails by what it compares
     }
 
     std::mutex mutex_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace offstage::test {
@@ -29,6 +30,8 @@ class LoopbackClient {
         if (receive_buffer_bytes > 0) {
             ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof(receive_buffer_bytes));
         }
+        const timeval patience{60, 0};  // then a test fails, instead of standing still
+        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
