@@ -138,7 +138,7 @@ class TestServeParts : public QObject {
     void thoughts_areApartFromTheAnswer() {
         Thinker session;
         ApiRequest request = parse_chat_request(
-            R"({"messages": [{"role": "user", "content": "Hi"}], "stop": ["o"], "logprobs": true, "stream": true})");
+            R"({"messages": [{"role": "user", "content": "Hi"}], "stop": ["no"], "logprobs": true, "stream": true})");
         ApiReply whole(request, "m", "1", 2);
         ApiReply streamed(request, "m", "1", 2);
         std::string events;
