@@ -30,7 +30,7 @@
     <message numerus="yes">
         <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
         <translation>
-            <numerusform>Tokens/s and hit rate now: simulated, over the last token. The rest is a forecast.</numerusform>
+            <numerusform>Tokens/s and hit rate now: simulated, over the last %n token. The rest is a forecast.</numerusform>
             <numerusform>Tokens/s and hit rate now: simulated, over the last %n tokens. The rest is a forecast.</numerusform>
         </translation>
     </message>
