@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/serve/answer_queue.h"
 #include "ui/engine_text.h"
 #include "ui/engine_worker.h"
 
@@ -41,6 +42,11 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
     connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
     connect(m_worker, &EngineWorker::answerFailed, this, &EngineController::onAnswerFailed);
 
+    connect(m_worker, &EngineWorker::served, this, [this] {
+        m_serving = false;
+        Q_EMIT servingChanged(false);
+    });
+
     m_thread.setObjectName(QStringLiteral("engine"));
     m_thread.start();
 }
@@ -56,6 +62,7 @@ void EngineController::shutdown() {
     m_loadStop.request_stop();
     m_generateStop.request_stop();
     m_advanceStop.request_stop();
+    m_serveStop.request_stop();
     m_loadId = 0;
     m_generateId = 0;
     m_thread.quit();
@@ -71,6 +78,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     }
     interruptAnswer();
     m_advanceStop.request_stop();
+    m_serveStop.request_stop();
     m_previewId = 0;
     m_loadStop.request_stop();
     m_loadStop = std::stop_source();
@@ -110,10 +118,40 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
 }
 
 void EngineController::stop() {
-    if (m_state == State::Generating) {
-        m_generateStop.request_stop();
-        setState(State::Stopping);
+    if (m_state != State::Generating) {
+        return;
     }
+    m_generateStop.request_stop();
+    setState(State::Stopping);
+    if (m_serving) {  // the answer has not begun: it ends here, not behind another program's
+        QMetaObject::invokeMethod(
+            this,
+            [this, id = m_generateId] {
+                engine::GenerationResult nothing;
+                nothing.finish = engine::FinishReason::kStopped;
+                onAnswered(id, nothing);
+            },
+            Qt::QueuedConnection);
+    }
+}
+
+void EngineController::serve(std::shared_ptr<engine::AnswerQueue> queue) {
+    if (!m_worker || m_state != State::Ready || m_serving) {
+        return;
+    }
+    m_serving = true;
+    m_advanceStop.request_stop();  // what is left moves between the answer's steps
+    m_serveStop = std::stop_source();
+    Q_EMIT servingChanged(true);
+    QMetaObject::invokeMethod(
+        m_worker,
+        [worker = m_worker, queue = std::move(queue), stop = m_serveStop.get_token()] { worker->serve(*queue, stop); },
+        Qt::QueuedConnection);
+    advance();
+}
+
+void EngineController::stopServing() {
+    m_serveStop.request_stop();
 }
 
 void EngineController::resetConversation() {

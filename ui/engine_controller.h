@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
@@ -8,6 +9,10 @@
 #include <QThread>
 
 #include "ui/engine_values.h"
+
+namespace offstage::engine {
+class AnswerQueue;
+}
 
 namespace offstage::ui {
 
@@ -45,6 +50,13 @@ class EngineController : public QObject {
     // tokensCounted() follows: what these messages would take of the context.
     RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
 
+    // ---- requests of other programs, one at a time, between the window's own answers
+    // Answers the oldest one; only when Ready and not serving, else nothing happens. The state stays Ready: generate()
+    // takes requests meanwhile, and answers them next.
+    void serve(std::shared_ptr<engine::AnswerQueue> queue);
+    bool isServing() const { return m_serving; }
+    void stopServing();
+
     // A copied value; nothing before the first load.
     std::optional<engine::Snapshot> snapshot() const;
     // See engine::Session; empty before the first load.
@@ -66,6 +78,7 @@ class EngineController : public QObject {
 
   Q_SIGNALS:
     void stateChanged(offstage::ui::EngineController::State state);
+    void servingChanged(bool serving);
     void loadStarted(const QString& model);
     void loadProgressed(const offstage::engine::LoadProgress& progress);
     void modelLoaded(const offstage::engine::ModelSummary& model);
@@ -106,6 +119,8 @@ class EngineController : public QObject {
     std::stop_source m_loadStop{std::nostopstate};
     std::stop_source m_generateStop{std::nostopstate};
     std::stop_source m_advanceStop{std::nostopstate};
+    std::stop_source m_serveStop{std::nostopstate};
+    bool m_serving = false;
     RequestId m_previewId = 0;  // 0: none
 };
 

@@ -688,6 +688,21 @@ struct Sentences {
         QT_TR_NOOP("%1: its layers have experts in more than %2 combinations of formats; expected no more"),
         QT_TR_NOOP("%1: \"tokenizer.ggml.model\" is %2; expected one of llama, gpt2, gemma4"),
         QT_TR_NOOP("%1 of the model's dense matrices are in few bits already and stay as they are."),
+        // ---- The local server
+        QT_TR_NOOP("Offstage cannot listen on %1: %2"),
+        QT_TR_NOOP("another program listens there; stop it, or choose another port."),
+        QT_TR_NOOP("this computer has no such address; choose one that it has."),
+        QT_TR_NOOP("ports below 1024 are the administrator's; choose a larger one."),
+        QT_TR_NOOP("choose another address."),
+        QT_TR_NOOP("\"%1\" is no address to listen on; expected a numeric ADDRESS:PORT like 127.0.0.1:8080 or "
+                   "[::1]:8080, or a port alone."),
+        QT_TR_NOOP("%1 is no web page's origin; expected scheme://host or scheme://host:port, like "
+                   "http://localhost:3000."),
+        QT_TR_NOOP("The token file %1 cannot be made: %2."),
+        QT_TR_NOOP("The token file %1 cannot be read: %2."),
+        QT_TR_NOOP("Others than its owner may use the token file %1; make it private: chmod 600 %2"),
+        QT_TR_NOOP("The token file %1 holds no token; expected %2 to %3 printable characters without blanks, or no "
+                   "such file yet."),
     };
 };
 

@@ -4,6 +4,8 @@
 
 #include <QElapsedTimer>
 
+#include "engine/serve/answer_queue.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -136,6 +138,13 @@ void EngineWorker::advance(const std::stop_token& stop) {
     } catch (...) {
         // A re-plan that went wrong says so in its report.
     }
+}
+
+void EngineWorker::serve(engine::AnswerQueue& queue, const std::stop_token& stop) {
+    if (m_session && m_session->is_loaded()) {
+        queue.run_next(*m_session, stop);
+    }
+    Q_EMIT served();
 }
 
 void EngineWorker::countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages) {

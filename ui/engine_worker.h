@@ -7,6 +7,10 @@
 
 #include "ui/engine_values.h"
 
+namespace offstage::engine {
+class AnswerQueue;
+}
+
 namespace offstage::ui {
 
 // Lives on the engine's thread and owns the session. Its functions run there (queued by EngineController) and block it;
@@ -30,7 +34,11 @@ class EngineWorker : public QObject {
     // for any thread may be called on it from another one.
     engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
 
+    // The oldest request of another program, if one waits.
+    void serve(engine::AnswerQueue& queue, const std::stop_token& stop);
+
   Q_SIGNALS:
+    void served();
     void loadProgressed(quint64 id, const offstage::engine::LoadProgress& progress);
     void loaded(quint64 id, const offstage::engine::ModelSummary& model);
     void loadFailed(quint64 id, const offstage::ui::EngineFailure& failure);

@@ -40,6 +40,7 @@
 #include "ui/panels/budget_form.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/picture_dialog.h"
+#include "ui/server/local_server_switch.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/side_columns.h"
 #include "ui/status_line.h"
@@ -83,6 +84,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     createActions();
     createDocks();
     createToolBar();
+    createLocalServer();
     createMenus();
     createHardwareMenu();
     m_palette = new CommandPalette(*menuBar(), this);
@@ -140,6 +142,7 @@ void MainWindow::fitToScreen() {
 
 MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
+    delete m_server;
     m_engine.shutdown();
 }
 

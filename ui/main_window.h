@@ -34,11 +34,13 @@ class DropHint;
 class ExpertsPanel;
 class PanelRail;
 class SamplingPanel;
+class ServerIndicator;
 class SetupBar;
 struct ConversationSetup;
 class SideColumns;
 class FitWorker;
 class LocalModels;
+class LocalServerSwitch;
 class StatusLine;
 class TokenChoicesView;
 class UnsavedBar;
@@ -94,6 +96,8 @@ class MainWindow : public QMainWindow {
     BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
+    LocalServerSwitch& localServer() const { return *m_server; }
+    ServerIndicator& serverIndicator() const { return *m_serverIndicator; }
     StatusLine& statusLine() const { return *m_status; }
     // Shown above the input box where the conversation was answered with something else than what is open.
     SetupBar& setupBar() const { return *m_setup; }
@@ -137,6 +141,7 @@ class MainWindow : public QMainWindow {
         QAction* newConversation = nullptr;
         QAction* open = nullptr;
         QAction* stop = nullptr;
+        QAction* localServer = nullptr;
         QAction* copy = nullptr;
         QAction* copyConversation = nullptr;
         QAction* palette = nullptr;
@@ -174,6 +179,7 @@ class MainWindow : public QMainWindow {
     void open(const engine::LoadRequest& request);
     void load(const engine::LoadRequest& request);
     void showConversation();
+    void createLocalServer();
     void createHardwareMenu();
     void refreshHardwareMenu();
     void keepBudget();
@@ -213,6 +219,8 @@ class MainWindow : public QMainWindow {
     engine::LoadRequest m_lookedAt;
     quint64 m_lastReplanKept = 0;  // of the model that is open
     StatusLine* m_status = nullptr;
+    LocalServerSwitch* m_server = nullptr;
+    ServerIndicator* m_serverIndicator = nullptr;
     BudgetPanel* m_budget = nullptr;
     BenchmarkPanel* m_benchmark = nullptr;
     ConversationList* m_list = nullptr;

@@ -11,6 +11,7 @@
 #include "ui/history/conversation_files.h"
 #include "ui/main_window.h"
 #include "ui/save_file.h"
+#include "ui/server/local_server_switch.h"
 #include "ui/side_columns.h"
 #include "ui/unsaved_bar.h"
 
@@ -105,6 +106,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     }
     // Gone for the person at once; the engine obeys the stop within a layer's time.
     hide();
+    m_server->setOn(false);
     m_engine.shutdown();
     m_history.close();
     event->accept();

@@ -22,6 +22,9 @@
 #include "ui/icons.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/server/local_server_switch.h"
+#include "ui/server/server_indicator.h"
 #include "ui/side_columns.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
@@ -44,6 +47,7 @@ void MainWindow::createActions() {
         showConversationPage();
         m_page->find();
     });
+    m_actions.localServer = action(tr("&Local server…"), {}, [this] { m_serverIndicator->openDialog(); });
     m_actions.stop = action(tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
     m_actions.stop->setToolTip(tr("Stop the answer (Esc)"));
     connect(&m_chat, &ChatController::waitingChanged, this, &MainWindow::refreshState);
@@ -74,6 +78,19 @@ void MainWindow::createActions() {
                                         [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
 }
 
+// Off, unless the person chose that it starts with the program.
+void MainWindow::createLocalServer() {
+    m_server = new LocalServerSwitch(m_engine, this);
+    m_serverIndicator = new ServerIndicator(*m_server);
+    statusBar()->insertPermanentWidget(0, m_serverIndicator);
+    // A benchmark's answers come one soon after the other, with nobody's between them.
+    connect(&m_benchmark->runner(), &BenchmarkRunner::began, m_server, [this] { m_server->setHeld(true); });
+    connect(&m_benchmark->runner(), &BenchmarkRunner::ended, m_server, [this] { m_server->setHeld(false); });
+    if (m_server->choices().startsWithProgram) {
+        m_server->setOn(true);
+    }
+}
+
 void MainWindow::createMenus() {
     QMenu* file = menuBar()->addMenu(tr("&File"));
     file->addAction(m_actions.newConversation);
@@ -84,6 +101,7 @@ void MainWindow::createMenus() {
     // Asked anew each time: a disk may have come or gone.
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecent);
     file->addMenu(m_hardwareMenu);
+    file->addAction(m_actions.localServer);
     file->addSeparator();
     auto* quit = file->addAction(tr("&Quit"), this, &QWidget::close);
     quit->setShortcut(QKeySequence(tr("Ctrl+Q")));

@@ -51,6 +51,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     bar.installEventFilter(this);
 
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
+    connect(&m_engine, &EngineController::servingChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
         setContextUsed(0);
         refreshState();
@@ -90,10 +91,11 @@ void StatusLine::refreshState() {
             m_context->setUsed(0, 0);
             break;
         case State::Ready:
-            m_state->setText(tr("Ready"));
+            m_state->setText(m_engine.isServing() ? tr("Answering another program") : tr("Ready"));
             break;
         case State::Generating:
-            m_state->setText(tr("Reading the prompt…"));
+            m_state->setText(m_engine.isServing() ? tr("Waiting for the end of another program's answer…")
+                                                  : tr("Reading the prompt…"));
             m_first = true;
             break;
         case State::Stopping:

@@ -24,14 +24,19 @@ std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::submit(Work work) {
     return ticket;
 }
 
-void AnswerQueue::close() {
+void AnswerQueue::cancel_all() {
     std::deque<std::shared_ptr<Ticket>> dropped;  // their work may own much
+    const std::lock_guard lock(mutex_);
+    dropped.swap(waiting_);
+    if (running_ != nullptr) running_->cancel();
+}
+
+void AnswerQueue::close() {
     {
         const std::lock_guard lock(mutex_);
         closed_ = true;
-        dropped.swap(waiting_);
-        if (running_ != nullptr) running_->cancel();
     }
+    cancel_all();
     changed_.notify_all();
 }
 

@@ -41,7 +41,9 @@ class AnswerQueue {
     // ---- any thread
     // nullptr: the queue is full, or closed.
     std::shared_ptr<Ticket> submit(Work work);
-    // From now on nothing is taken; what waits is dropped, what is being done is cancelled.
+    // What waits is dropped, what is being done is cancelled.
+    void cancel_all();
+    // The same, and from now on nothing is taken.
     void close();
     // Waiting, cancelled work not counted, and whether one is being done.
     std::size_t n_waiting() const;

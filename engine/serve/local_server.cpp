@@ -60,7 +60,7 @@ ApiError api_error_of(const Error& error) {
     }
 }
 
-constexpr const char* kServerStopped = "The server stopped before the request was answered.";
+constexpr const char* kServerStopped = "The request was stopped before it was answered.";
 constexpr int kClientLeft = 499;  // for the metrics alone: nobody reads it
 
 // The engine's end of a channel: says that the request was dropped where nothing else was
@@ -168,9 +168,12 @@ void LocalServer::stop() {
 }
 
 void LocalServer::set_model(std::optional<ModelSummary> model) {
-    const std::lock_guard lock(mutex_);
-    model_ = std::move(model);
-    model_since_ = seconds_now();
+    {
+        const std::lock_guard lock(mutex_);
+        model_ = std::move(model);
+        model_since_ = seconds_now();
+    }
+    queue_.cancel_all();  // which was asked of the model before
 }
 
 std::optional<ModelSummary> LocalServer::model() const {
@@ -178,9 +181,14 @@ std::optional<ModelSummary> LocalServer::model() const {
     return model_;
 }
 
+bool LocalServer::is_loaded(const std::string& source) const {
+    const std::lock_guard lock(mutex_);
+    return model_ && model_->source == source;
+}
+
 ModelSummary LocalServer::require_model() const {
     std::optional<ModelSummary> loaded = model();
-    if (!loaded) throw ApiError(503, "The model is being loaded; try again.");
+    if (!loaded) throw ApiError(503, "No model is loaded, or not yet; try again.");
     return std::move(*loaded);
 }
 
@@ -291,25 +299,27 @@ HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, 
     const auto channel = std::make_shared<AnswerChannel>(client.waker());
     // The work alone owns its end: where the queue drops it, the channel ends.
     auto end = std::make_shared<ChannelEnd>(channel);
-    auto ticket = queue_.submit([this, request, end = std::move(end)](Session& session, const std::stop_token& stop) {
-        const auto begin = std::chrono::steady_clock::now();
-        AnswerEvent last = AnswerTotals();
-        try {
-            const auto emit = [&](AnswerPiece piece) { end->channel().put(std::move(piece)); };
-            const AnswerTotals totals = answer_request(*request, session, stop, emit);
-            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-            metrics_.count_answer(totals, seconds.count());
-            if (totals.stopped) return;
-            last = totals;
-        } catch (const Error& error) {
-            last = api_error_of(error);
-        } catch (const std::bad_alloc&) {
-            last = ApiError(503, "There is not enough memory for this request.");
-        } catch (const std::exception& error) {
-            last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
-        }
-        end->channel().put(std::move(last));
-    });
+    auto ticket = queue_.submit(
+        [this, request, source = loaded.source, end = std::move(end)](Session& session, const std::stop_token& stop) {
+            if (!is_loaded(source)) return;  // the model changed between the check above and submit()
+            const auto begin = std::chrono::steady_clock::now();
+            AnswerEvent last = AnswerTotals();
+            try {
+                const auto emit = [&](AnswerPiece piece) { end->channel().put(std::move(piece)); };
+                const AnswerTotals totals = answer_request(*request, session, stop, emit);
+                const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+                metrics_.count_answer(totals, seconds.count());
+                if (totals.stopped) return;
+                last = totals;
+            } catch (const Error& error) {
+                last = api_error_of(error);
+            } catch (const std::bad_alloc&) {
+                last = ApiError(503, "There is not enough memory for this request.");
+            } catch (const std::exception& error) {
+                last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
+            }
+            end->channel().put(std::move(last));
+        });
     if (ticket == nullptr) {
         throw ApiError(
             503, "The queue is full: " + std::to_string(queue_.most_waiting()) + " requests wait already; try again.");

@@ -47,8 +47,8 @@ class LocalServer final : private HttpHandler {
 
     // From now on requests are read; without a model they are answered 503.
     void start();
-    // The model that the queue's owner answers with; nullopt: it is being loaded. Any
-    // thread.
+    // The model that the queue's owner answers with; nullopt: there is none, or it is being
+    // loaded. Requests to the model before it are answered 503. Any thread.
     void set_model(std::optional<ModelSummary> model);
     // Closes the queue and all connections, and returns when no thread is left. Answers
     // under way are stopped.
@@ -67,6 +67,7 @@ class LocalServer final : private HttpHandler {
     HttpReply complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client);
     HttpReply health() const;
     std::optional<ModelSummary> model() const;
+    bool is_loaded(const std::string& source) const;
     ModelSummary require_model() const;  // throws ApiError (503)
     std::int64_t retry_after_s() const;
 

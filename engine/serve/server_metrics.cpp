@@ -46,6 +46,11 @@ std::uint64_t ServerMetrics::n_answers() const {
     return n_answers_;
 }
 
+std::uint64_t ServerMetrics::n_stopped() const {
+    const std::lock_guard lock(mutex_);
+    return n_cancelled_;
+}
+
 double ServerMetrics::mean_answer_s() const {
     const std::lock_guard lock(mutex_);
     return n_answers_ > 0 ? seconds_ / static_cast<double>(n_answers_) : 0;

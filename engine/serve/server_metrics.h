@@ -19,7 +19,8 @@ class ServerMetrics {
     void count_answer(const AnswerTotals& totals, double seconds);
 
     std::uint64_t n_replies() const;
-    std::uint64_t n_answers() const;
+    std::uint64_t n_answers() const;  // those that were stopped among them
+    std::uint64_t n_stopped() const;
     double mean_answer_s() const;  // 0: none yet
 
     // Prometheus' text format, version 0.0.4.

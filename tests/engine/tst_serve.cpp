@@ -787,7 +787,7 @@ class TestServe : public QObject {
         QCOMPARE(json_of(running.get("/health"))[QStringLiteral("status")].toString(), QStringLiteral("loading"));
         const HttpResponse response = running.post(kChat, chat_body());
         QCOMPARE(response.status, 503);
-        QCOMPARE(message_of(response), QStringLiteral("The model is being loaded; try again."));
+        QCOMPARE(message_of(response), QStringLiteral("No model is loaded, or not yet; try again."));
         QVERIFY(response.headers.contains("retry-after"));
     }
 

@@ -209,20 +209,22 @@ bool matches(const std::string& text, const char* pattern) {
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
-// Who may start the local server: the command that is asked to. Everything else listens to
-// nothing.
+// Who may start the local server: the command that is asked to, and the window's switch.
+// Everything else listens to nothing.
 constexpr const char* kServer = "engine/serve/(local|http)_server\\.h";
-constexpr const char* kMayListen = "engine/serve/.*|app/cli/command_serve\\.cpp|tests/engine/.*";
+constexpr const char* kMayListen =
+    "engine/serve/.*|app/cli/command_serve\\.cpp|ui/server/local_server_switch\\.cpp|tests/engine/.*";
 
 // What the window may know of the engine: the session façade, value types, and what is
 // worked out from such values without a session (does it fit, what if, other cache
 // policies, percentiles), the networks that forecasts know, which models lie on this
-// computer, and how files are written.
+// computer, how files are written, and the server that its switch starts.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h"
-    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h)";
+    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h"
+    "|serve/(local_server|answer_queue)\\.h)";
 
 struct LibraryRule {
     const char* headers;     // which includes this is about
@@ -264,7 +266,7 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
         if (*to > from) return rule;
         if ((kFloors[from] == "ui" || kFloors[from] == "app") && kFloors[*to] == "kernels") return rule;
         if (matches(target, kServer) && !matches(file, kMayListen)) {
-            return "only app/cli/command_serve.cpp starts a server";
+            return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
         }
         if (kFloors[from] == "engine" && kFloors[*to] == "engine") return broken_folder_rule(file, target);
         if (kFloors[from] == "ui" && kFloors[*to] == "engine" && !matches(target, kEngineForUi)) {

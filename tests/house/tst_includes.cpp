@@ -137,6 +137,10 @@ void TestIncludes::invented_breachIsFound_data() {
                                         << "#include <httplib.h>";
     QTest::newRow("the window that listens") << "ui/a.cpp"
                                              << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("another file of the server's window") << "ui/server/local_server_dialog.cpp"
+                                                         << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("the switch with sockets of its own") << "ui/server/local_server_switch.cpp"
+                                                        << "#include <httplib.h>";
     QTest::newRow("another command that listens") << "app/cli/command_chat.cpp"
                                                   << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("another command with sockets") << "app/cli/command_chat.cpp"
@@ -194,6 +198,8 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                           << "#include <httplib.h>";
     QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"
                                               << "#include \"engine/serve/local_server.h\"";
+    QTest::newRow("the window's switch") << "ui/server/local_server_switch.cpp"
+                                         << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("its options are checked") << "app/cli/main.cpp"
                                              << "#include \"engine/serve/access.h\"";
     QTest::newRow("a test's sockets") << "tests/engine/loopback_client.h"

@@ -1,0 +1,330 @@
+// The local server in the window: off until the person switches it on, and then answered between their own answers.
+
+#include <future>
+
+#include <QAction>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QFile>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/engine/loopback_client.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/server/local_server_dialog.h"
+#include "ui/server/local_server_switch.h"
+#include "ui/server/server_indicator.h"
+
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+quint16 portOf(const WindowFixture& f) {
+    return static_cast<quint16>(f.window->localServer().listensAt().section(u':', -1).toUInt());
+}
+
+// A chat request of another program, with the answer to come.
+std::future<HttpResponse> request(quint16 port, const QString& token, const std::string& prompt) {
+    return std::async(std::launch::async, [port, token = token.toStdString(), prompt] {
+        const std::string body = R"({"messages":[{"role":"user","content":")" + prompt + R"("}]})";
+        LoopbackClient client(port);
+        client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token +
+                    "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                    "\r\n\r\n" + body);
+        return client.read_response();
+    });
+}
+
+bool hasCome(const std::future<HttpResponse>& answer) {
+    return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void chooseFromTheMenu(const WindowFixture& f) {
+    for (QAction* menu : f.window->menuBar()->actions()) {
+        for (QAction* action : menu->menu()->actions()) {
+            if (action->text() == QStringLiteral("&Local server…")) {
+                action->trigger();
+                return;
+            }
+        }
+    }
+    QFAIL("no such entry");
+}
+
+LocalServerDialog& dialogOf(const WindowFixture& f) {
+    if (f.window->serverIndicator().dialog() == nullptr) {
+        chooseFromTheMenu(f);
+    }
+    return *f.window->serverIndicator().dialog();
+}
+
+void click(QAbstractButton& button) {
+    QTest::mouseClick(&button, Qt::LeftButton, {}, QPoint(8, button.height() / 2));
+}
+
+void enterPort(LocalServerDialog& dialog, int port) {
+    dialog.portBox().setFocus();
+    dialog.portBox().selectAll();
+    QTest::keyClicks(&dialog.portBox(), QString::number(port));
+    QTest::keyClick(&dialog.portBox(), Qt::Key_Tab);
+}
+
+// On a port that is free.
+LocalServerDialog& switchOn(const WindowFixture& f) {
+    LocalServerDialog& dialog = dialogOf(f);
+    enterPort(dialog, 0);
+    click(dialog.onBox());
+    return dialog;
+}
+
+std::vector<std::string> promptsOf(const Stage& stage) {
+    std::vector<std::string> prompts;
+    for (const auto& each : stage.requests()) {
+        prompts.push_back(each.messages.empty() ? std::string() : each.messages.back().content);
+    }
+    return prompts;
+}
+
+}  // namespace
+
+class TestLocalServer : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() {
+        QSettings().clear();
+        QFile::remove(LocalServerSwitch::tokenFile());
+    }
+
+    void start_isOff() {
+        const WindowFixture f;
+        f.window->openModel(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(!f.window->serverIndicator().isVisible());
+        const LocalServerDialog& dialog = dialogOf(f);
+        QVERIFY(!dialog.onBox().isChecked());
+        QVERIFY(!dialog.startBox().isChecked());
+        QCOMPARE(dialog.addressEdit().text(), QStringLiteral("127.0.0.1"));
+        QCOMPARE(dialog.portBox().value(), 8080);
+        QCOMPARE(dialog.stateText(), QStringLiteral("Off: nothing is listened to."));
+        QVERIFY(!QFile::exists(LocalServerSwitch::tokenFile()));  // looking makes none
+    }
+
+    void start_isOn_onlyWhereThePersonChoseThat() {
+        {
+            WindowFixture f;
+            switchOn(f);
+            QVERIFY(f.window->localServer().isOn());
+        }
+        {
+            WindowFixture f;  // it was on when the window was closed
+            QVERIFY(!f.window->localServer().isOn());
+            click(dialogOf(f).startBox());
+            QVERIFY(!f.window->localServer().isOn());
+        }
+        const WindowFixture f;
+        QVERIFY(f.window->localServer().isOn());
+        QVERIFY(f.window->serverIndicator().isVisible());
+    }
+
+    void on_answersWhoBringsTheToken() {
+        WindowFixture f;
+        f.openAndWait();
+        const LocalServerDialog& dialog = switchOn(f);
+        QCOMPARE(dialog.problemText(), QString());
+        QVERIFY(f.window->serverIndicator().button().isVisible());
+        QVERIFY(f.window->serverIndicator().button().text().contains(f.window->localServer().listensAt()));
+        QCOMPARE(dialog.urlEdit().text(), QStringLiteral("http://127.0.0.1:%1/v1").arg(portOf(f)));
+        QCOMPARE(dialog.tokenEdit().echoMode(), QLineEdit::Password);
+        QCOMPARE(QFile::permissions(LocalServerSwitch::tokenFile()) &
+                     (QFile::ReadGroup | QFile::ReadOther | QFile::WriteGroup | QFile::WriteOther),
+                 QFile::Permissions());
+        click(dialog.copyTokenButton());
+        const QString token = QGuiApplication::clipboard()->text();
+        QCOMPARE(token.size(), 64);
+
+        auto answer = request(portOf(f), token, "Hello");
+        QTRY_VERIFY(hasCome(answer));
+        const HttpResponse response = answer.get();
+        QCOMPARE(response.status, 200);
+        QVERIFY(QString::fromStdString(response.body).contains(QStringLiteral("the fake engine")));
+        QTRY_VERIFY(dialog.stateText().contains(QStringLiteral("1 answered, 0 waiting")));
+        QVERIFY(f.messages().isEmpty());  // no part of the person's conversation
+
+        auto stranger = request(portOf(f), QStringLiteral("guessed"), "Hello");
+        QTRY_VERIFY(hasCome(stranger));
+        QCOMPARE(stranger.get().status, 401);
+        QCOMPARE(f.stage->requests().size(), std::size_t{1});
+    }
+
+    void personsAnswer_goesBeforeWaitingRequests() {
+        WindowFixture f;
+        f.openAndWait();
+        const LocalServerDialog& dialog = switchOn(f);
+        const LocalServerSwitch& server = f.window->localServer();
+        f.stage->heldBack = true;
+        auto first = request(portOf(f), server.token(), "first of others");
+        QTRY_VERIFY(f.stage->generating);
+        QTRY_VERIFY(f.window->serverIndicator().stopButton().isVisible());
+        auto second = request(portOf(f), server.token(), "second of others");
+        QTRY_COMPARE(server.waiting(), quint64{1});
+        QVERIFY(dialog.stateText().contains(QStringLiteral("one being answered")));
+        f.ask(QStringLiteral("mine"));
+        QCOMPARE(f.state(), EngineController::State::Generating);
+        f.stage->heldBack = false;
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_VERIFY(hasCome(first) && hasCome(second));
+        QCOMPARE(first.get().status, 200);
+        QCOMPARE(second.get().status, 200);
+        QCOMPARE(promptsOf(*f.stage), (std::vector<std::string>{"first of others", "mine", "second of others"}));
+    }
+
+    void stop_endsTheAnswerOfAnotherProgram() {
+        WindowFixture f;
+        f.openAndWait();
+        switchOn(f);
+        f.stage->heldBack = true;
+        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        QTRY_VERIFY(f.stage->generating);
+        QTRY_VERIFY(f.window->serverIndicator().stopButton().isVisible());
+        QTest::mouseClick(&f.window->serverIndicator().stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(hasCome(answer));
+        QCOMPARE(answer.get().status, 503);
+        QTRY_VERIFY(!f.window->serverIndicator().stopButton().isVisible());
+        QCOMPARE(f.window->localServer().answered(), quint64{0});
+        f.stage->heldBack = false;
+        f.ask(QStringLiteral("mine"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
+    // A person need not wait for another program to stop what has not begun.
+    void personsStop_doesNotWaitForOthers() {
+        WindowFixture f;
+        f.openAndWait();
+        switchOn(f);
+        f.stage->heldBack = true;
+        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        QTRY_VERIFY(f.stage->generating);
+        f.ask(QStringLiteral("mine"));
+        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
+        QCOMPARE(f.state(), EngineController::State::Ready);
+        QVERIFY(!hasCome(answer));
+        f.stage->heldBack = false;
+        QTRY_VERIFY(hasCome(answer));
+        QCOMPARE(answer.get().status, 200);
+        QCOMPARE(promptsOf(*f.stage), std::vector<std::string>{"Hello"});
+    }
+
+    void anotherModel_endsAnswersAndIsServedThen() {
+        WindowFixture f;
+        f.openAndWait();
+        switchOn(f);
+        const QString token = f.window->localServer().token();
+        f.stage->heldBack = true;
+        auto first = request(portOf(f), token, "first");
+        QTRY_VERIFY(f.stage->generating);
+        auto second = request(portOf(f), token, "second");
+        QTRY_COMPARE(f.window->localServer().waiting(), quint64{1});
+        Script script = f.stage->script();
+        script.name = "other-moe";
+        f.stage->setScript(script);
+        f.window->openModel(QStringLiteral("/models/other-moe"));
+        QTRY_VERIFY(hasCome(first) && hasCome(second));
+        QCOMPARE(first.get().status, 503);
+        QCOMPARE(second.get().status, 503);
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        f.stage->heldBack = false;
+        auto third = request(portOf(f), token, "third");
+        QTRY_VERIFY(hasCome(third));
+        const HttpResponse response = third.get();
+        QCOMPARE(response.status, 200);
+        QVERIFY(QString::fromStdString(response.body).contains(QStringLiteral("\"other-moe\"")));
+        QCOMPARE(promptsOf(*f.stage), (std::vector<std::string>{"first", "third"}));
+    }
+
+    void noModel_isAnswered503() {
+        WindowFixture f;
+        const LocalServerDialog& dialog = switchOn(f);
+        QVERIFY(dialog.stateText().contains(QStringLiteral("without a model yet")));
+        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        QTRY_VERIFY(hasCome(answer));
+        QCOMPARE(answer.get().status, 503);
+    }
+
+    void off_freesThePort() {
+        WindowFixture f;
+        f.openAndWait();
+        LocalServerDialog& dialog = switchOn(f);
+        const quint16 port = portOf(f);
+        f.stage->heldBack = true;
+        auto answer = request(port, f.window->localServer().token(), "Hello");
+        QTRY_VERIFY(f.stage->generating);
+        click(dialog.onBox());
+        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(!f.window->serverIndicator().isVisible());
+        QTRY_VERIFY(hasCome(answer));
+        QCOMPARE(answer.get().status, 503);
+        QVERIFY_EXCEPTION_THROWN(LoopbackClient{port}, std::runtime_error);
+        enterPort(dialog, port);
+        click(dialog.onBox());
+        QCOMPARE(dialog.problemText(), QString());
+        QCOMPARE(portOf(f), port);
+    }
+
+    void addressInUse_isTold() {
+        WindowFixture f, other;
+        switchOn(other);
+        LocalServerDialog& dialog = dialogOf(f);
+        enterPort(dialog, portOf(other));
+        click(dialog.onBox());
+        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(!dialog.onBox().isChecked());
+        QVERIFY(dialog.problemText().contains(QStringLiteral("another program listens there")));
+        QVERIFY(f.window->serverIndicator().isVisible());  // said beside the dialog too
+        click(dialogOf(other).onBox());
+        click(dialog.onBox());
+        QVERIFY(dialog.onBox().isChecked());
+        QCOMPARE(dialog.problemText(), QString());
+    }
+
+    void newToken_takesThePlaceOfTheOldOne() {
+        WindowFixture f;
+        f.openAndWait();
+        LocalServerDialog& dialog = switchOn(f);
+        const QString old = f.window->localServer().token();
+        const quint16 port = portOf(f);
+        click(dialog.newTokenButton());
+        QVERIFY(f.window->localServer().token() != old);
+        QCOMPARE(portOf(f), port);
+        auto refused = request(port, old, "Hello");
+        auto answered = request(port, f.window->localServer().token(), "Hello");
+        QTRY_VERIFY(hasCome(refused) && hasCome(answered));
+        QCOMPARE(refused.get().status, 401);
+        QCOMPARE(answered.get().status, 200);
+    }
+
+    void addressForOthers_isWarnedAbout() {
+        WindowFixture f;
+        LocalServerDialog& dialog = dialogOf(f);
+        QVERIFY(!f.window->localServer().isReachedFromOutside());
+        dialog.addressEdit().selectAll();
+        QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("0.0.0.0"));
+        QVERIFY(f.window->localServer().isReachedFromOutside());
+        dialog.addressEdit().selectAll();
+        QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("nowhere"));
+        click(dialog.onBox());
+        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(dialog.problemText().contains(QStringLiteral("is no address to listen on")));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestLocalServer)
+#include "tst_local_server.moc"

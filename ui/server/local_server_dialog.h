@@ -1,0 +1,59 @@
+#pragma once
+
+#include <QDialog>
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSpinBox;
+
+namespace offstage::ui {
+
+class LocalServerSwitch;
+
+// Switches the local server on and off, and says how other programs reach it. Where it listens is chosen while it is
+// off.
+class LocalServerDialog : public QDialog {
+    Q_OBJECT
+
+  public:
+    explicit LocalServerDialog(LocalServerSwitch& server, QWidget* parent = nullptr);
+
+    QCheckBox& onBox() const { return *m_on; }
+    QCheckBox& startBox() const { return *m_startsWithProgram; }
+    QLineEdit& addressEdit() const { return *m_address; }
+    QSpinBox& portBox() const { return *m_port; }
+    QLineEdit& tokenEdit() const { return *m_token; }
+    QPushButton& newTokenButton() const { return *m_newToken; }
+    QPushButton& copyTokenButton() const { return *m_copyToken; }
+    QLineEdit& originsEdit() const { return *m_origins; }
+    QLineEdit& urlEdit() const { return *m_url; }
+    QPushButton& copyUrlButton() const { return *m_copyUrl; }
+    QPushButton& stopButton() const { return *m_stop; }
+    QString stateText() const;
+    QString problemText() const;
+
+  private:
+    void build();
+    void keepChoices();
+    void refresh();
+
+    LocalServerSwitch& m_server;
+    QCheckBox* m_on;
+    QCheckBox* m_startsWithProgram;
+    QLineEdit* m_address;
+    QSpinBox* m_port;
+    QLineEdit* m_token;
+    QPushButton* m_copyToken;
+    QPushButton* m_newToken;
+    QLineEdit* m_origins;
+    QLineEdit* m_url;
+    QPushButton* m_copyUrl;
+    QLabel* m_state;
+    QPushButton* m_stop;
+    QLabel* m_outside;
+    QLabel* m_problem;
+};
+
+}  // namespace offstage::ui

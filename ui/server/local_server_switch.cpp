@@ -1,0 +1,252 @@
+#include "ui/server/local_server_switch.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QLocale>
+#include <QSettings>
+#include <QTimer>
+
+#include "engine/error.h"
+#include "engine/serve/local_server.h"
+#include "ui/engine_controller.h"
+#include "ui/engine_text.h"
+
+namespace offstage::ui {
+
+namespace {
+
+const QString kAddressKey = QStringLiteral("server/address");
+const QString kPortKey = QStringLiteral("server/port");
+const QString kOriginsKey = QStringLiteral("server/origins");
+const QString kStartsWithProgramKey = QStringLiteral("server/startsWithProgram");
+constexpr int kCountsMs = 500;  // how often the numbers shown are renewed: clients come and go by themselves
+
+LocalServerChoices readServerChoices() {
+    const QSettings settings;
+    LocalServerChoices choices;
+    choices.address = settings.value(kAddressKey, choices.address).toString();
+    choices.port = settings.value(kPortKey, choices.port).toInt();
+    if (choices.port < 0 || choices.port > LocalServerChoices::kLargestPort) {
+        choices.port = LocalServerChoices().port;
+    }
+    choices.origins = settings.value(kOriginsKey).toStringList();
+    choices.startsWithProgram = settings.value(kStartsWithProgramKey, false).toBool();
+    return choices;
+}
+
+std::filesystem::path filePathOf(const QString& file) {
+    return QFile::encodeName(file).toStdString();
+}
+
+// Throws engine::Error.
+engine::ListenAddress listenAddress(const LocalServerChoices& choices) {
+    const QString& host = choices.address;
+    const QString text = (host.contains(u':') ? QStringLiteral("[%1]:%2") : QStringLiteral("%1:%2")).arg(host);
+    return engine::parse_listen_address(text.arg(choices.port).toStdString());
+}
+
+}  // namespace
+
+LocalServerSwitch::LocalServerSwitch(EngineController& engine, QObject* parent)
+    : QObject(parent), m_engine(engine), m_choices(readServerChoices()) {
+    connect(&m_engine, &EngineController::loadStarted, this, [this] {
+        if (m_server) {
+            m_server->set_model(std::nullopt);
+            refreshCounts();
+        }
+    });
+    connect(&m_engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
+        if (m_server) {
+            m_server->set_model(model);
+            Q_EMIT changed();
+        }
+    });
+    connect(&m_engine, &EngineController::stateChanged, this, &LocalServerSwitch::serveNextSoon);
+    connect(&m_engine, &EngineController::servingChanged, this, [this] {
+        refreshCounts();
+        Q_EMIT changed();
+        serveNextSoon();
+    });
+    auto* look = new QTimer(this);
+    look->setInterval(kCountsMs);
+    connect(look, &QTimer::timeout, this, &LocalServerSwitch::refreshCounts);
+    connect(this, &LocalServerSwitch::changed, look, [this, look] {
+        if (isOn() != look->isActive()) {
+            isOn() ? look->start() : look->stop();
+        }
+    });
+}
+
+LocalServerSwitch::~LocalServerSwitch() {
+    switchOff();
+}
+
+void LocalServerSwitch::setChoices(const LocalServerChoices& choices) {
+    if (choices == m_choices) {
+        return;
+    }
+    m_choices = choices;
+    QSettings settings;
+    settings.setValue(kAddressKey, choices.address);
+    settings.setValue(kPortKey, choices.port);
+    settings.setValue(kOriginsKey, choices.origins);
+    settings.setValue(kStartsWithProgramKey, choices.startsWithProgram);
+    Q_EMIT changed();
+}
+
+bool LocalServerSwitch::isReachedFromOutside() const {
+    try {
+        return !listenAddress(m_choices).is_loopback();
+    } catch (const engine::Error&) {
+        return false;  // it cannot be listened on at all
+    }
+}
+
+template <typename Act>
+void LocalServerSwitch::attempt(Act&& act) {
+    m_problem.clear();
+    try {
+        act();
+    } catch (const engine::Error& error) {
+        m_problem = engineText(QString::fromUtf8(error.what()));
+    }
+    refreshCounts();
+    Q_EMIT changed();
+}
+
+void LocalServerSwitch::setOn(bool on) {
+    if (on == isOn()) {
+        return;
+    }
+    attempt([&] { on ? switchOn() : switchOff(); });
+}
+
+void LocalServerSwitch::switchOn() {
+    engine::LocalServerSettings settings;
+    settings.listen = listenAddress(m_choices);
+    for (const QString& origin : m_choices.origins) {
+        settings.origins.push_back(engine::parse_origin(origin.toStdString()));
+    }
+    QDir().mkpath(QFileInfo(tokenFile()).path());
+    settings.token = engine::read_or_make_token_file(filePathOf(tokenFile())).token;
+    m_token = QString::fromStdString(settings.token);
+    const auto server = std::make_shared<engine::LocalServer>(settings);
+    server->queue().set_on_submit(
+        [this] { QMetaObject::invokeMethod(this, &LocalServerSwitch::serveNext, Qt::QueuedConnection); });
+    server->set_model(m_engine.model());
+    server->start();
+    m_server = server;
+}
+
+// After stop() no thread of the server is left to call this object.
+void LocalServerSwitch::switchOff() {
+    if (const auto server = std::exchange(m_server, nullptr)) {
+        server->stop();
+    }
+}
+
+void LocalServerSwitch::serveNextSoon() {
+    // Later: the window's own next answer, which begins at the same signal, goes first.
+    QMetaObject::invokeMethod(this, &LocalServerSwitch::serveNext, Qt::QueuedConnection);
+}
+
+void LocalServerSwitch::serveNext() {
+    if (m_server && !m_held && m_server->queue().n_waiting() > 0) {
+        m_engine.serve({m_server, &m_server->queue()});
+    }
+    refreshCounts();
+}
+
+void LocalServerSwitch::refreshCounts() {
+    Counts counts;
+    if (m_server) {
+        const engine::ServerMetrics& metrics = m_server->metrics();
+        counts = {metrics.n_answers() - metrics.n_stopped(), m_server->queue().n_waiting()};
+    }
+    if (std::exchange(m_counts, counts) != counts) {
+        Q_EMIT changed();
+    }
+}
+
+void LocalServerSwitch::setHeld(bool held) {
+    m_held = held;
+    serveNextSoon();
+}
+
+bool LocalServerSwitch::isAnswering() const {
+    return m_engine.isServing();
+}
+
+void LocalServerSwitch::stopAnswer() {
+    m_engine.stopServing();
+}
+
+QString LocalServerSwitch::listensAt() const {
+    return m_server ? QString::fromStdString(m_server->address().text()) : QString();
+}
+
+QString LocalServerSwitch::url() const {
+    return m_server ? QString::fromStdString(m_server->base_url()) : QString();
+}
+
+QString LocalServerSwitch::stateText() const {
+    if (!m_server) {
+        return tr("Off: nothing is listened to.");
+    }
+    const QString listening = m_engine.model() ? tr("Listening at %1").arg(listensAt())
+                                               : tr("Listening at %1, without a model yet").arg(listensAt());
+    const QLocale locale;
+    const QString counts = tr("%1 answered, %2 waiting").arg(locale.toString(answered()), locale.toString(waiting()));
+    return isAnswering() ? tr("%1 · %2, one being answered").arg(listening, counts)
+                         : tr("%1 · %2").arg(listening, counts);
+}
+
+QString LocalServerSwitch::tokenFile() {
+    return QFileInfo(QSettings().fileName()).absoluteDir().filePath(QStringLiteral("server-token"));
+}
+
+void LocalServerSwitch::readToken() {
+    if (!m_token.isEmpty() || !QFileInfo::exists(tokenFile())) {
+        return;
+    }
+    attempt(
+        [this] { m_token = QString::fromStdString(engine::read_or_make_token_file(filePathOf(tokenFile())).token); });
+}
+
+void LocalServerSwitch::renewToken() {
+    attempt([this] {
+        const std::filesystem::path file = filePathOf(tokenFile()),
+                                    fresh = filePathOf(tokenFile() + QStringLiteral(".new"));
+        std::error_code code;
+        std::filesystem::create_directories(file.parent_path(), code);
+        std::filesystem::remove(fresh, code);
+        const std::string token = engine::read_or_make_token_file(fresh).token;
+        std::filesystem::rename(fresh, file, code);
+        if (code) {
+            throw engine::Error(engine::ErrorKind::kNotFound,
+                                tr("The token file %1 cannot be written: %2.")
+                                    .arg(tokenFile(), QString::fromStdString(code.message()))
+                                    .toStdString());
+        }
+        m_token = QString::fromStdString(token);
+        if (isOn()) {
+            const quint16 port = m_server->address().port;
+            switchOff();
+            const int chosen = std::exchange(m_choices.port, port);  // also where any free one was chosen
+            try {
+                switchOn();
+            } catch (...) {
+                m_choices.port = chosen;
+                throw;
+            }
+            m_choices.port = chosen;
+        }
+    });
+}
+
+}  // namespace offstage::ui
