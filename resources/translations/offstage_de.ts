@@ -2696,6 +2696,50 @@
         <source>This session has no tokenizer.</source>
         <translation>Diese Sitzung hat keinen Tokenizer.</translation>
     </message>
+    <message>
+        <source>Offstage cannot listen on %1: %2</source>
+        <translation>Offstage kann an %1 nicht lauschen: %2</translation>
+    </message>
+    <message>
+        <source>another program listens there; stop it, or choose another port.</source>
+        <translation>Dort lauscht schon ein anderes Programm; dieses beenden oder einen anderen Port wählen.</translation>
+    </message>
+    <message>
+        <source>this computer has no such address; choose one that it has.</source>
+        <translation>Dieser Computer hat keine solche Adresse; eine wählen, die er hat.</translation>
+    </message>
+    <message>
+        <source>ports below 1024 are the administrator&apos;s; choose a larger one.</source>
+        <translation>Ports unter 1024 gehören dem Administrator; einen größeren wählen.</translation>
+    </message>
+    <message>
+        <source>choose another address.</source>
+        <translation>Eine andere Adresse wählen.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no address to listen on; expected a numeric ADDRESS:PORT like 127.0.0.1:8080 or [::1]:8080, or a port alone.</source>
+        <translation>&quot;%1&quot; ist keine Adresse zum Lauschen; erwartet: ADRESSE:PORT in Zahlen wie 127.0.0.1:8080 oder [::1]:8080, oder ein Port allein.</translation>
+    </message>
+    <message>
+        <source>%1 is no web page&apos;s origin; expected scheme://host or scheme://host:port, like http://localhost:3000.</source>
+        <translation>%1 ist keine Herkunft einer Webseite; erwartet: schema://host oder schema://host:port, wie http://localhost:3000.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be made: %2.</source>
+        <translation>Die Token-Datei %1 kann nicht angelegt werden: %2.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be read: %2.</source>
+        <translation>Die Token-Datei %1 kann nicht gelesen werden: %2.</translation>
+    </message>
+    <message>
+        <source>Others than its owner may use the token file %1; make it private: chmod 600 %2</source>
+        <translation>Nicht nur der Besitzer darf die Token-Datei %1 benutzen; sie schützen mit: chmod 600 %2</translation>
+    </message>
+    <message>
+        <source>The token file %1 holds no token; expected %2 to %3 printable characters without blanks, or no such file yet.</source>
+        <translation>Die Token-Datei %1 enthält kein Token; erwartet: %2 bis %3 druckbare Zeichen ohne Leerzeichen, oder noch keine solche Datei.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5810,6 +5854,168 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
 </context>
 <context>
+    <name>offstage::ui::LocalServerDialog</name>
+    <message>
+        <source>&amp;Local server on</source>
+        <translation>&amp;Lokaler Server an</translation>
+    </message>
+    <message>
+        <source>Switch it on &amp;when Offstage starts</source>
+        <translation>&amp;Beim Start von Offstage einschalten</translation>
+    </message>
+    <message>
+        <source>&amp;Copy</source>
+        <translation type="unfinished">&amp;Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the token</source>
+        <translation>Das Token kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;New token</source>
+        <translation>&amp;Neues Token</translation>
+    </message>
+    <message>
+        <source>Make another token. Programs that bring the one before are refused from then on, and what is being answered is stopped.</source>
+        <translation>Ein anderes Token erzeugen. Programme mit dem bisherigen werden von da an abgewiesen, und eine laufende Antwort wird angehalten.</translation>
+    </message>
+    <message>
+        <source>C&amp;opy</source>
+        <translation>K&amp;opieren</translation>
+    </message>
+    <message>
+        <source>Copy the address for other programs</source>
+        <translation>Die Adresse für andere Programme kopieren</translation>
+    </message>
+    <message>
+        <source>State of the local server</source>
+        <translation>Zustand des lokalen Servers</translation>
+    </message>
+    <message>
+        <source>&amp;Stop this answer</source>
+        <translation>Diese Antwort an&amp;halten</translation>
+    </message>
+    <message>
+        <source>Stop the answer that another program is getting</source>
+        <translation>Die Antwort an ein anderes Programm anhalten</translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation>Problem</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Lokaler Server</translation>
+    </message>
+    <message>
+        <source>Address to listen on</source>
+        <translation>Adresse, an der gelauscht wird</translation>
+    </message>
+    <message>
+        <source>127.0.0.1: programs of this computer alone</source>
+        <translation>127.0.0.1: nur Programme dieses Computers</translation>
+    </message>
+    <message>
+        <source>Port</source>
+        <translation>Port</translation>
+    </message>
+    <message>
+        <source>any free one</source>
+        <translation>ein freier</translation>
+    </message>
+    <message>
+        <source>Token</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>made when the server is switched on</source>
+        <translation>entsteht beim Einschalten des Servers</translation>
+    </message>
+    <message>
+        <source>What other programs call the API key. Kept in %1, which only you can read.</source>
+        <translation>Was andere Programme API-Schlüssel nennen. Liegt in %1 und ist für niemand anderen lesbar.</translation>
+    </message>
+    <message>
+        <source>none, or http://localhost:3000</source>
+        <translation>keine, oder http://localhost:3000</translation>
+    </message>
+    <message>
+        <source>Web pages that may use the server</source>
+        <translation>Webseiten, die den Server benutzen dürfen</translation>
+    </message>
+    <message>
+        <source>Where pages come from that may use the server, with blanks between</source>
+        <translation>Woher die Seiten kommen, die den Server benutzen dürfen; dazwischen Leerzeichen</translation>
+    </message>
+    <message>
+        <source>Address for other programs</source>
+        <translation>Adresse für andere Programme</translation>
+    </message>
+    <message>
+        <source>shown while the server is on</source>
+        <translation>erscheint, solange der Server an ist</translation>
+    </message>
+    <message>
+        <source>Other computers can reach this address. What is asked and answered, and the token, pass the network as plain text.</source>
+        <translation>Andere Computer können diese Adresse erreichen. Fragen, Antworten und das Token gehen unverschlüsselt durch das Netz.</translation>
+    </message>
+    <message>
+        <source>While it is on, other programs can ask the model that is open, by a part of OpenAI&apos;s HTTP API. Your own messages go first.</source>
+        <translation>Solange er an ist, können andere Programme das geöffnete Modell fragen, mit einem Teil der HTTP-API von OpenAI. Eigene Nachrichten gehen vor.</translation>
+    </message>
+    <message>
+        <source>&amp;Port</source>
+        <translation>&amp;Port</translation>
+    </message>
+    <message>
+        <source>&amp;Address</source>
+        <translation>&amp;Adresse</translation>
+    </message>
+    <message>
+        <source>Web pa&amp;ges</source>
+        <translation>&amp;Webseiten</translation>
+    </message>
+    <message>
+        <source>&amp;Token</source>
+        <translation>&amp;Token</translation>
+    </message>
+    <message>
+        <source>For other p&amp;rograms</source>
+        <translation>Für andere P&amp;rogramme</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalServerSwitch</name>
+    <message>
+        <source>Off: nothing is listened to.</source>
+        <translation>Aus: Es wird an nichts gelauscht.</translation>
+    </message>
+    <message>
+        <source>Listening at %1</source>
+        <translation>Lauscht an %1</translation>
+    </message>
+    <message>
+        <source>Listening at %1, without a model yet</source>
+        <translation>Lauscht an %1, noch ohne Modell</translation>
+    </message>
+    <message>
+        <source>%1 answered, %2 waiting</source>
+        <translation>%1 beantwortet, %2 wartend</translation>
+    </message>
+    <message>
+        <source>%1 · %2, one being answered</source>
+        <translation>%1 · %2, eine Antwort läuft</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be written: %2.</source>
+        <translation>Die Token-Datei %1 kann nicht geschrieben werden: %2.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::LogPanel</name>
     <message>
         <source>Save…</source>
@@ -6316,6 +6522,10 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
         <translation>Einen der Bereiche öffnen: Budgets, Experten, Prognosen und mehr</translation>
+    </message>
+    <message>
+        <source>&amp;Local server…</source>
+        <translation>&amp;Lokaler Server&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -7072,6 +7282,35 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
 </context>
 <context>
+    <name>offstage::ui::ServerIndicator</name>
+    <message>
+        <source>Local server</source>
+        <translation>Lokaler Server</translation>
+    </message>
+    <message>
+        <source>Stop the answer to another program</source>
+        <translation>Antwort an ein anderes Programm anhalten</translation>
+    </message>
+    <message>
+        <source>Stop the answer that another program is getting</source>
+        <translation>Die Antwort an ein anderes Programm anhalten</translation>
+    </message>
+    <message>
+        <source>Local server: not on</source>
+        <translation>Lokaler Server: nicht an</translation>
+    </message>
+    <message>
+        <source>Local server: %1</source>
+        <translation>Lokaler Server: %1</translation>
+    </message>
+    <message>
+        <source>%1
+Click to open the local server&apos;s settings.</source>
+        <translation>%1
+Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
@@ -7203,6 +7442,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Tokens written per second, after the first token, as measured.</source>
         <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token, gemessen.</translation>
+    </message>
+    <message>
+        <source>Answering another program</source>
+        <translation>Antwortet einem anderen Programm</translation>
+    </message>
+    <message>
+        <source>Waiting for the end of another program&apos;s answer…</source>
+        <translation>Wartet auf das Ende der Antwort an ein anderes Programm&#xa0;…</translation>
     </message>
 </context>
 <context>

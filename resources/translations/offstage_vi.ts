@@ -2696,6 +2696,50 @@
         <source>This session has no tokenizer.</source>
         <translation>Phiên này không có bộ tách token.</translation>
     </message>
+    <message>
+        <source>Offstage cannot listen on %1: %2</source>
+        <translation>Offstage không thể lắng nghe tại %1: %2</translation>
+    </message>
+    <message>
+        <source>another program listens there; stop it, or choose another port.</source>
+        <translation>một chương trình khác đang lắng nghe ở đó; hãy dừng nó hoặc chọn cổng khác.</translation>
+    </message>
+    <message>
+        <source>this computer has no such address; choose one that it has.</source>
+        <translation>máy tính này không có địa chỉ như vậy; hãy chọn một địa chỉ mà máy có.</translation>
+    </message>
+    <message>
+        <source>ports below 1024 are the administrator&apos;s; choose a larger one.</source>
+        <translation>các cổng dưới 1024 thuộc về quản trị viên; hãy chọn cổng lớn hơn.</translation>
+    </message>
+    <message>
+        <source>choose another address.</source>
+        <translation>hãy chọn địa chỉ khác.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no address to listen on; expected a numeric ADDRESS:PORT like 127.0.0.1:8080 or [::1]:8080, or a port alone.</source>
+        <translation>&quot;%1&quot; không phải là địa chỉ để lắng nghe; cần ĐỊA_CHỈ:CỔNG bằng số như 127.0.0.1:8080 hoặc [::1]:8080, hoặc chỉ một cổng.</translation>
+    </message>
+    <message>
+        <source>%1 is no web page&apos;s origin; expected scheme://host or scheme://host:port, like http://localhost:3000.</source>
+        <translation>%1 không phải là nguồn gốc của trang web; cần scheme://host hoặc scheme://host:port, như http://localhost:3000.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be made: %2.</source>
+        <translation>Không thể tạo tệp token %1: %2.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be read: %2.</source>
+        <translation>Không thể đọc tệp token %1: %2.</translation>
+    </message>
+    <message>
+        <source>Others than its owner may use the token file %1; make it private: chmod 600 %2</source>
+        <translation>Không chỉ chủ sở hữu được dùng tệp token %1; hãy đặt riêng tư: chmod 600 %2</translation>
+    </message>
+    <message>
+        <source>The token file %1 holds no token; expected %2 to %3 printable characters without blanks, or no such file yet.</source>
+        <translation>Tệp token %1 không chứa token; cần từ %2 đến %3 ký tự in được, không có khoảng trắng, hoặc chưa có tệp như vậy.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5803,6 +5847,168 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
 </context>
 <context>
+    <name>offstage::ui::LocalServerDialog</name>
+    <message>
+        <source>&amp;Local server on</source>
+        <translation>&amp;Bật máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>Switch it on &amp;when Offstage starts</source>
+        <translation>Bật &amp;khi Offstage khởi động</translation>
+    </message>
+    <message>
+        <source>&amp;Copy</source>
+        <translation type="unfinished">&amp;Sao chép</translation>
+    </message>
+    <message>
+        <source>Copy the token</source>
+        <translation>Sao chép token</translation>
+    </message>
+    <message>
+        <source>&amp;New token</source>
+        <translation>Token &amp;mới</translation>
+    </message>
+    <message>
+        <source>Make another token. Programs that bring the one before are refused from then on, and what is being answered is stopped.</source>
+        <translation>Tạo token khác. Từ đó các chương trình mang token cũ bị từ chối, và câu trả lời đang viết bị dừng.</translation>
+    </message>
+    <message>
+        <source>C&amp;opy</source>
+        <translation>S&amp;ao chép</translation>
+    </message>
+    <message>
+        <source>Copy the address for other programs</source>
+        <translation>Sao chép địa chỉ cho các chương trình khác</translation>
+    </message>
+    <message>
+        <source>State of the local server</source>
+        <translation>Trạng thái của máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>&amp;Stop this answer</source>
+        <translation>&amp;Dừng câu trả lời này</translation>
+    </message>
+    <message>
+        <source>Stop the answer that another program is getting</source>
+        <translation>Dừng câu trả lời mà chương trình khác đang nhận</translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation>Sự cố</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>Address to listen on</source>
+        <translation>Địa chỉ để lắng nghe</translation>
+    </message>
+    <message>
+        <source>127.0.0.1: programs of this computer alone</source>
+        <translation>127.0.0.1: chỉ các chương trình trên máy tính này</translation>
+    </message>
+    <message>
+        <source>Port</source>
+        <translation>Cổng</translation>
+    </message>
+    <message>
+        <source>any free one</source>
+        <translation>cổng trống bất kỳ</translation>
+    </message>
+    <message>
+        <source>Token</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>made when the server is switched on</source>
+        <translation>được tạo khi bật máy chủ</translation>
+    </message>
+    <message>
+        <source>What other programs call the API key. Kept in %1, which only you can read.</source>
+        <translation>Các chương trình khác gọi là khóa API. Được giữ trong %1, chỉ bạn đọc được.</translation>
+    </message>
+    <message>
+        <source>none, or http://localhost:3000</source>
+        <translation>không có, hoặc http://localhost:3000</translation>
+    </message>
+    <message>
+        <source>Web pages that may use the server</source>
+        <translation>Các trang web được dùng máy chủ</translation>
+    </message>
+    <message>
+        <source>Where pages come from that may use the server, with blanks between</source>
+        <translation>Nguồn của các trang được dùng máy chủ, cách nhau bằng khoảng trắng</translation>
+    </message>
+    <message>
+        <source>Address for other programs</source>
+        <translation>Địa chỉ cho các chương trình khác</translation>
+    </message>
+    <message>
+        <source>shown while the server is on</source>
+        <translation>hiện khi máy chủ đang bật</translation>
+    </message>
+    <message>
+        <source>Other computers can reach this address. What is asked and answered, and the token, pass the network as plain text.</source>
+        <translation>Các máy tính khác có thể tới địa chỉ này. Câu hỏi, câu trả lời và token đi qua mạng dưới dạng văn bản không mã hóa.</translation>
+    </message>
+    <message>
+        <source>While it is on, other programs can ask the model that is open, by a part of OpenAI&apos;s HTTP API. Your own messages go first.</source>
+        <translation>Khi đang bật, các chương trình khác có thể hỏi mô hình đang mở bằng một phần của API HTTP của OpenAI. Tin nhắn của bạn được trả lời trước.</translation>
+    </message>
+    <message>
+        <source>&amp;Port</source>
+        <translation>C&amp;ổng</translation>
+    </message>
+    <message>
+        <source>&amp;Address</source>
+        <translation>Đị&amp;a chỉ</translation>
+    </message>
+    <message>
+        <source>Web pa&amp;ges</source>
+        <translation>Tran&amp;g web</translation>
+    </message>
+    <message>
+        <source>&amp;Token</source>
+        <translation>&amp;Token</translation>
+    </message>
+    <message>
+        <source>For other p&amp;rograms</source>
+        <translation>Cho chương t&amp;rình khác</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalServerSwitch</name>
+    <message>
+        <source>Off: nothing is listened to.</source>
+        <translation>Tắt: không lắng nghe gì cả.</translation>
+    </message>
+    <message>
+        <source>Listening at %1</source>
+        <translation>Đang lắng nghe tại %1</translation>
+    </message>
+    <message>
+        <source>Listening at %1, without a model yet</source>
+        <translation>Đang lắng nghe tại %1, chưa có mô hình</translation>
+    </message>
+    <message>
+        <source>%1 answered, %2 waiting</source>
+        <translation>%1 đã trả lời, %2 đang chờ</translation>
+    </message>
+    <message>
+        <source>%1 · %2, one being answered</source>
+        <translation>%1 · %2, đang trả lời một yêu cầu</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be written: %2.</source>
+        <translation>Không thể ghi tệp token %1: %2.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::LogPanel</name>
     <message>
         <source>Save…</source>
@@ -6308,6 +6514,10 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
         <translation>Mở một trong các bảng: ngân sách, chuyên gia, dự báo và hơn nữa</translation>
+    </message>
+    <message>
+        <source>&amp;Local server…</source>
+        <translation>Máy chủ &amp;cục bộ…</translation>
     </message>
 </context>
 <context>
@@ -7063,6 +7273,35 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
 </context>
 <context>
+    <name>offstage::ui::ServerIndicator</name>
+    <message>
+        <source>Local server</source>
+        <translation>Máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>Stop the answer to another program</source>
+        <translation>Dừng câu trả lời cho chương trình khác</translation>
+    </message>
+    <message>
+        <source>Stop the answer that another program is getting</source>
+        <translation>Dừng câu trả lời mà chương trình khác đang nhận</translation>
+    </message>
+    <message>
+        <source>Local server: not on</source>
+        <translation>Máy chủ cục bộ: chưa bật</translation>
+    </message>
+    <message>
+        <source>Local server: %1</source>
+        <translation>Máy chủ cục bộ: %1</translation>
+    </message>
+    <message>
+        <source>%1
+Click to open the local server&apos;s settings.</source>
+        <translation>%1
+Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
@@ -7194,6 +7433,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Tokens written per second, after the first token, as measured.</source>
         <translation>Số token viết mỗi giây, sau token đầu, theo đo đạc.</translation>
+    </message>
+    <message>
+        <source>Answering another program</source>
+        <translation>Đang trả lời chương trình khác</translation>
+    </message>
+    <message>
+        <source>Waiting for the end of another program&apos;s answer…</source>
+        <translation>Đang chờ câu trả lời cho chương trình khác kết thúc…</translation>
     </message>
 </context>
 <context>

@@ -31,6 +31,10 @@ ServerIndicator::ServerIndicator(LocalServerSwitch& server)
     refresh();
 }
 
+LocalServerDialog* ServerIndicator::dialog() const {
+    return m_dialog;
+}
+
 void ServerIndicator::openDialog() {
     if (!m_dialog) {
         m_dialog = new LocalServerDialog(m_server, window());

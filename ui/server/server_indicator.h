@@ -20,7 +20,7 @@ class ServerIndicator : public QWidget {
 
     // One at a time; above the window.
     void openDialog();
-    LocalServerDialog* dialog() const { return m_dialog; }  // nullptr: not open
+    LocalServerDialog* dialog() const;  // nullptr: not open
     QToolButton& button() const { return *m_button; }
     QToolButton& stopButton() const { return *m_stop; }
 
