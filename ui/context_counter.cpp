@@ -4,6 +4,8 @@
 
 #include <QPlainTextEdit>
 
+#include "ui/chat/attachment_file.h"
+
 namespace offstage::ui {
 
 ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent)
@@ -13,23 +15,33 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
     const auto soon = [this] { m_pause.start(); };
     connect(&m_pause, &QTimer::timeout, this, &ContextCounter::ask);
     connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
-        m_asked = state == EngineController::State::Ready ? m_asked : 0;
+        if (state != EngineController::State::Ready) {
+            m_asked = 0;
+            m_again = false;
+        }
+        if (state == EngineController::State::NoModel || state == EngineController::State::Loading) {
+            m_last.reset();
+        }
         m_pause.start();
     });
     connect(&m_chat, &ChatController::currentChanged, this, soon);
     connect(&m_chat, &ChatController::waitingChanged, this, soon);
+    connect(&m_chat, &ChatController::draftAttachmentsChanged, this, soon);
     connect(&m_draft, &QPlainTextEdit::textChanged, this, soon);
     connect(&m_engine, &EngineController::tokensCounted, this, [this](RequestId id, qint64 tokens) {
         if (id != m_asked) {
             return;
         }
         m_asked = 0;
+        m_last = tokens >= 0 ? std::optional(tokens) : std::nullopt;
         if (tokens >= 0) {
             Q_EMIT counted(tokens);
         }
         if (m_again) {
             m_again = false;
             m_pause.start();
+        } else if (isUpToDate()) {
+            Q_EMIT settled();
         }
     });
 }
@@ -43,7 +55,8 @@ void ContextCounter::ask() {
         return;
     }
     std::vector<engine::ChatMessage> messages = m_chat.history();
-    const std::string draft = m_draft.toPlainText().trimmed().toStdString();
+    const std::string draft =
+        promptForModel(m_draft.toPlainText().trimmed(), m_chat.draftAttachments()).toStdString();
     if (!draft.empty() && !messages.empty() && messages.back().role == engine::Role::kUser) {
         messages.back().content += "\n" + draft;  // templates want the roles in turn
     } else if (!draft.empty()) {
@@ -55,7 +68,9 @@ void ContextCounter::ask() {
     if (asks) {
         m_asked = m_engine.countTokens(messages);
     } else {
+        m_last = 0;
         Q_EMIT counted(0);
+        Q_EMIT settled();
     }
 }
 

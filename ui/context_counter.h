@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <QObject>
 #include <QTimer>
 
@@ -10,8 +12,9 @@ class QPlainTextEdit;
 
 namespace offstage::ui {
 
-// Counts the tokens that the conversation shown, and what is being typed, would take of the context: by the model's own
-// tokenizer and template, on the engine's thread, while no answer is written. GUI thread only.
+// Counts the tokens that the conversation shown, and what is being typed with the files attached to it, would take of
+// the context: by the model's own tokenizer and template, on the engine's thread, while no answer is written. GUI thread
+// only.
 class ContextCounter : public QObject {
     Q_OBJECT
 
@@ -20,8 +23,14 @@ class ContextCounter : public QObject {
 
     ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent = nullptr);
 
+    // Nothing has changed since lastCount(), and no count is on its way.
+    bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
+    // Nothing: the model has nothing to count with, or none has been counted.
+    std::optional<qint64> lastCount() const { return m_last; }
+
   Q_SIGNALS:
     void counted(qint64 tokens);
+    void settled();  // isUpToDate()
 
   private:
     void ask();
@@ -32,6 +41,7 @@ class ContextCounter : public QObject {
     QTimer m_pause;
     RequestId m_asked = 0;  // 0: none
     bool m_again = false;   // something has changed since
+    std::optional<qint64> m_last;
 };
 
 }  // namespace offstage::ui

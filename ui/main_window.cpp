@@ -25,8 +25,10 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "ui/chat/attachment_file.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/draft_attachments.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/token_choices_view.h"
@@ -282,8 +284,7 @@ void MainWindow::connectConversation() {
     });
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
-    auto* counter = new ContextCounter(m_engine, m_chat, m_page->input().edit(), this);
-    connect(counter, &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
+    connect(&m_page->counter(), &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
     const auto follow = [this] { m_status->setFollowsAnswer(m_chat.isAnswering()); };
     connect(&m_chat, &ChatController::waitingChanged, m_status, follow);
     connect(&m_chat, &ChatController::currentChanged, m_status, follow);
@@ -452,12 +453,15 @@ QString modelPathIn(const QMimeData* mime) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    const QStringList files = attachablePathsIn(event->mimeData());
     const QString path = modelPathIn(event->mimeData());
-    if (path.isEmpty()) {
+    if (path.isEmpty() && files.isEmpty()) {
         return;
     }
     event->acceptProposedAction();
-    m_dropHint->setText(tr("Drop to open %1").arg(QFileInfo(path).fileName()));
+    m_dropHint->setText(files.isEmpty()     ? tr("Drop to open %1").arg(QFileInfo(path).fileName())
+                        : files.size() == 1 ? tr("Drop to attach %1").arg(QFileInfo(files.first()).fileName())
+                                            : tr("Drop to attach %n files", nullptr, static_cast<int>(files.size())));
     m_dropHint->setGeometry(rect());
     m_dropHint->raise();
     m_dropHint->show();
@@ -469,8 +473,13 @@ void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
     m_dropHint->hide();
+    const QStringList files = attachablePathsIn(event->mimeData());
     const QString path = modelPathIn(event->mimeData());
-    if (!path.isEmpty()) {
+    if (!files.isEmpty()) {
+        event->acceptProposedAction();
+        showConversationPage();
+        m_page->attachments().attach(files);
+    } else if (!path.isEmpty()) {
         event->acceptProposedAction();
         openModel(path);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/chat/attachment_file.h"
+
 namespace offstage::ui {
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent)
@@ -83,6 +85,32 @@ void ChatController::setSystemPrompt(const QString& prompt) {
     m_history.setSystemPrompt(m_current, prompt);
 }
 
+void ChatController::setDraftAttachments(const QList<Attachment>& attachments) {
+    if (attachments.isEmpty()) {
+        m_draftAttachments.remove(m_current);
+    } else {
+        m_draftAttachments[m_current] = attachments;
+    }
+    Q_EMIT draftAttachmentsChanged();
+}
+
+// Of a prompt that was not answered; those that are there already stay as they are.
+void ChatController::returnAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
+    if (attachments.isEmpty()) {
+        return;
+    }
+    QList<Attachment> all = attachments;
+    for (const Attachment& later : m_draftAttachments.value(conversation)) {
+        if (!all.contains(later)) {
+            all.append(later);
+        }
+    }
+    m_draftAttachments[conversation] = all;
+    if (conversation == m_current) {
+        Q_EMIT draftAttachmentsChanged();
+    }
+}
+
 void ChatController::onRemoved(ConversationId conversation) {
     if (m_running && m_running->conversation == conversation) {
         m_engine.stop();
@@ -96,6 +124,7 @@ void ChatController::onRemoved(ConversationId conversation) {
         renumberQueue();
     }
     m_problems.remove(conversation);
+    m_draftAttachments.remove(conversation);
     if (conversation == m_current) {
         showConversation(m_history.create(m_systemPrompt, m_sampling));
     }
@@ -133,7 +162,18 @@ bool ChatController::canSend() const {
     return m_engine.state() != EngineController::State::NoModel && !isAnswering() && !hasWaitingPrompt() && tree();
 }
 
-bool ChatController::send(const QString& prompt) {
+bool ChatController::sendDraft(const QString& prompt) {
+    const QList<Attachment> attachments = draftAttachments();
+    if (!send(prompt, attachments)) {
+        return false;
+    }
+    if (!attachments.isEmpty()) {
+        setDraftAttachments({});
+    }
+    return true;
+}
+
+bool ChatController::send(const QString& prompt, const QList<Attachment>& attachments) {
     if (prompt.trimmed().isEmpty() || !canSend()) {
         return false;
     }
@@ -142,6 +182,7 @@ bool ChatController::send(const QString& prompt) {
     Message question;
     question.kind = Message::Kind::Prompt;
     question.text = prompt;
+    question.attachments = attachments;
     question.parent = tree()->leaf();
     const MessageId id = m_history.add(m_current, question);
     m_conversation.append(*tree()->find(id));
@@ -158,6 +199,7 @@ bool ChatController::editPrompt(MessageId prompt, const QString& text) {
     Message question;
     question.kind = Message::Kind::Prompt;
     question.text = text;
+    question.attachments = before->attachments;
     question.parent = before->parent;
     const MessageId id = m_history.add(m_current, question);
     refreshModel();
@@ -242,8 +284,10 @@ void ChatController::editFailedPrompt() {
         return;
     }
     const QString text = prompt->text;
+    const QList<Attachment> attachments = prompt->attachments;
     removeFailedPrompt();
     clearProblems();
+    returnAttachments(m_current, attachments);
     Q_EMIT promptReturned(text);
 }
 
@@ -283,14 +327,14 @@ std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conv
         } else if (message->kind == Message::Kind::Answer && prompt &&
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
             // An answer that ends within its thought is one only where it is gone on with.
-            out.push_back({engine::Role::kUser, prompt->text.toStdString()});
+            out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
             out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
                            message->thought.isOpen});
             prompt = nullptr;
         }
     }
     if (prompt) {
-        out.push_back({engine::Role::kUser, prompt->text.toStdString()});
+        out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
     }
     return out;
 }

@@ -44,12 +44,19 @@ class ChatController : public QObject {
     void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
     QString draft() const { return m_history.info(m_current).draft; }
 
+    // Files that will go with the next prompt of the conversation shown. They last as long as the program runs.
+    QList<Attachment> draftAttachments() const { return m_draftAttachments.value(m_current); }
+    void setDraftAttachments(const QList<Attachment>& attachments);
+
     // ---- asking
     // While the model loads or another conversation is answered, the prompt waits. False: not accepted now (this
     // conversation has an answer running or waiting, no model, or nothing but blanks), and nothing has changed.
-    bool send(const QString& prompt);
+    bool send(const QString& prompt) { return send(prompt, {}); }
+    bool send(const QString& prompt, const QList<Attachment>& attachments);
+    // With the draft's files, which are sent then.
+    bool sendDraft(const QString& prompt);
     bool canSend() const;
-    // A new branch beside the prompt, or beside the answer. False: not accepted now, or there is no such message.
+    // A new branch beside the prompt, with the prompt's files, or beside the answer. False: not accepted now, or there is no such message.
     bool editPrompt(MessageId prompt, const QString& text);
     bool regenerate(MessageId answer);
     // Goes on writing the last answer of the path, where it was cut short.
@@ -89,7 +96,8 @@ class ChatController : public QObject {
     void reportProblem(const Problem& problem);
 
   Q_SIGNALS:
-    // A prompt that was not answered, for the input box.
+    void draftAttachmentsChanged();
+    // A prompt that was not answered, for the input box. Its files are among draftAttachments() already.
     void promptReturned(const QString& prompt);
     // The same, but it is still in the conversation: only for an empty input box.
     void promptOffered(const QString& prompt);
@@ -110,6 +118,7 @@ class ChatController : public QObject {
     };
 
     void connectAll();
+    void returnAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     const ConversationTree* tree() const { return m_history.open(m_current); }
     void showConversation(ConversationId id);
     void refreshModel();
@@ -146,6 +155,7 @@ class ChatController : public QObject {
     Sampling m_sampling;                      // for the next new conversation
     QString m_systemPrompt;
     QHash<ConversationId, QList<Message>> m_problems;
+    QHash<ConversationId, QList<Attachment>> m_draftAttachments;
     QList<Job> m_queue;
     std::optional<Job> m_running;
     bool m_held = false;

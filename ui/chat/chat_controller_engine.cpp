@@ -145,8 +145,10 @@ void ChatController::takeBack(qsizetype queued) {
     } else if (answer) {
         const Message* prompt = all->find(answer->parent);
         const QString text = prompt ? prompt->text : QString();
+        const QList<Attachment> attachments = prompt ? prompt->attachments : QList<Attachment>();
         m_history.removeMessage(job.conversation, job.ask == Ask::Prompt && prompt ? prompt->id : job.answer);
         if (job.ask == Ask::Prompt) {
+            returnAttachments(job.conversation, attachments);
             if (job.conversation == m_current) {
                 Q_EMIT promptReturned(text);
             } else {
@@ -317,6 +319,9 @@ void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) 
             });
             problem.actions = {ProblemAction::EditPrompt};
             if (job->conversation == m_current) {
+                if (draft().trimmed().isEmpty() && draftAttachments().isEmpty()) {
+                    returnAttachments(m_current, asked->attachments);
+                }
                 Q_EMIT promptOffered(asked->text);
             }
         }

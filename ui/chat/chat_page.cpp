@@ -8,9 +8,11 @@
 
 #include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/draft_attachments.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/find_bar.h"
 #include "ui/chat/input_bar.h"
+#include "ui/context_counter.h"
 #include "ui/format.h"
 #include "ui/load_banner.h"
 
@@ -33,7 +35,9 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
       m_view(new ConversationView(conversation)),
       m_input(new InputBar),
       m_find(new ConversationFind(conversation, this)),
-      m_findBar(new FindBar(*m_find, *m_view, this)) {
+      m_findBar(new FindBar(*m_find, *m_view, this)),
+      m_counter(new ContextCounter(engine, chat, m_input->edit(), this)),
+      m_attachments(new DraftAttachments(engine, chat, *m_counter, *m_input, this)) {
     m_stack->addWidget(m_empty);
     m_stack->addWidget(m_view);
     auto* column = new QVBoxLayout(this);
@@ -64,11 +68,8 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     connect(&m_chat, &ChatController::promptOffered, m_input, &InputBar::offerPrompt);
     connect(m_findBar, &FindBar::left, m_input, [this] { m_input->setFocus(); });
     connect(m_input, &InputBar::stopRequested, &m_chat, &ChatController::stop);
-    connect(m_input, &InputBar::sendRequested, this, [this](const QString& prompt) {
-        if (m_chat.send(prompt)) {
-            m_input->clear();
-        }
-    });
+    connect(m_input, &InputBar::sendRequested, this, &ChatPage::sendDraft);
+    connect(m_attachments, &DraftAttachments::readyToSend, this, &ChatPage::sendDraft);
     connect(m_empty, &EmptyState::promptChosen, this, [this](const QString& prompt) {
         m_chat.send(prompt);
         m_input->setFocus();
@@ -81,6 +82,13 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     connect(&m_conversation, &QAbstractItemModel::modelReset, this, &ChatPage::refresh);
     refresh();
     refreshEmptyState();
+}
+
+void ChatPage::sendDraft() {
+    if (m_attachments->maySend() && m_chat.sendDraft(m_input->text())) {
+        m_input->clear();
+        m_input->setNotice({});
+    }
 }
 
 void ChatPage::find() {

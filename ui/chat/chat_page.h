@@ -9,8 +9,10 @@ class QStackedWidget;
 
 namespace offstage::ui {
 
+class ContextCounter;
 class ConversationFind;
 class ConversationView;
+class DraftAttachments;
 class EmptyState;
 class FindBar;
 class InputBar;
@@ -29,6 +31,8 @@ class ChatPage : public QWidget {
     FindBar& findBar() const { return *m_findBar; }
     EmptyState& emptyState() const { return *m_empty; }
     LoadBanner& banner() const { return *m_banner; }
+    ContextCounter& counter() const { return *m_counter; }
+    DraftAttachments& attachments() const { return *m_attachments; }
 
     // It takes what the docks leave, and asks them for no more than it cannot do without.
     QSize sizeHint() const override { return minimumSizeHint(); }
@@ -41,6 +45,7 @@ class ChatPage : public QWidget {
     void actionChosen(offstage::ui::ProblemAction action);
 
   private:
+    void sendDraft();
     void refresh();
     void refreshEmptyState();
 
@@ -54,6 +59,8 @@ class ChatPage : public QWidget {
     InputBar* m_input;
     ConversationFind* m_find;
     FindBar* m_findBar;
+    ContextCounter* m_counter;
+    DraftAttachments* m_attachments;
 };
 
 }  // namespace offstage::ui

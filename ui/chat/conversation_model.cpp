@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/chat/attachment_file.h"
+
 namespace offstage::ui {
 
 ConversationModel::ConversationModel(QObject* parent) : QAbstractListModel(parent) {}
@@ -109,7 +111,7 @@ QString ConversationModel::toMarkdown() const {
             continue;
         }
         const QString who = message.kind == Message::Kind::Prompt ? tr("You") : message.author;
-        out += QStringLiteral("## %1\n\n%2\n\n").arg(who, message.text.trimmed());
+        out += QStringLiteral("## %1\n\n%2\n\n").arg(who, promptForModel(message.text.trimmed(), message.attachments));
     }
     return out;
 }

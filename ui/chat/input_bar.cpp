@@ -12,6 +12,7 @@
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QToolButton>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include "ui/chat/conversation_view.h"
@@ -76,12 +77,37 @@ void PromptEdit::keyPressEvent(QKeyEvent* event) {
     QPlainTextEdit::keyPressEvent(event);
 }
 
+void PromptEdit::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) {
+        event->ignore();
+    } else {
+        QPlainTextEdit::dragEnterEvent(event);
+    }
+}
+
+void PromptEdit::dragMoveEvent(QDragMoveEvent* event) {
+    if (event->mimeData()->hasUrls()) {
+        event->ignore();
+    } else {
+        QPlainTextEdit::dragMoveEvent(event);
+    }
+}
+
 bool PromptEdit::canInsertFromMimeData(const QMimeData* source) const {
-    return !source->hasUrls() && source->hasText();
+    return source->hasText() || source->hasUrls();
 }
 
 void PromptEdit::insertFromMimeData(const QMimeData* source) {
-    if (source->hasText()) {
+    QStringList files;
+    const QList<QUrl> urls = source->urls();
+    for (const QUrl& url : urls) {
+        if (url.isLocalFile()) {
+            files += url.toLocalFile();
+        }
+    }
+    if (!files.isEmpty() && files.size() == urls.size()) {
+        Q_EMIT filesPasted(files);
+    } else if (source->hasText()) {
         insertPlainText(source->text());
     }
 }
@@ -91,16 +117,35 @@ InputBar::InputBar(QWidget* parent)
       m_edit(new PromptEdit),
       m_button(new QToolButton),
       m_thinking(new QToolButton),
+      m_chips(new AttachmentChips(AttachmentChip::Kind::Removable, Qt::AlignLeft)),
+      m_notice(textLabel()),
+      m_attach(new QToolButton),
       m_hint(mutedLabel()),
       m_box(new QWidget) {
     m_button->setFixedSize(36, 36);
     m_button->setIconSize({20, 20});
 
-    auto* inside = new QHBoxLayout(m_box);
-    inside->setContentsMargins(14, 8, 8, 8);
-    inside->setSpacing(8);
+    m_attach->setFixedSize(36, 36);
+    m_attach->setIconSize({20, 20});
+    m_attach->setAutoRaise(true);
+    m_attach->setFocusPolicy(Qt::StrongFocus);
+    m_attach->setAccessibleName(tr("Attach files"));
+    m_attach->setToolTip(tr("Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same"));
+
+    auto* boxed = new QVBoxLayout(m_box);
+    boxed->setContentsMargins(14, 8, 8, 8);
+    boxed->setSpacing(6);
+    boxed->addWidget(m_chips);
+    boxed->addWidget(m_notice);
+    auto* inside = new QHBoxLayout;
+    inside->setSpacing(4);
     inside->addWidget(m_edit, 1, Qt::AlignVCenter);
+    inside->addSpacing(4);
+    inside->addWidget(m_attach, 0, Qt::AlignBottom);
     inside->addWidget(m_button, 0, Qt::AlignBottom);
+    boxed->addLayout(inside);
+    m_chips->hide();
+    m_notice->hide();
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kBarMargin, 8, kBarMargin, 8);
     column->setSpacing(4);
@@ -120,6 +165,8 @@ InputBar::InputBar(QWidget* parent)
     setFocusProxy(m_edit);
     m_edit->installEventFilter(this);
     connect(m_edit, &PromptEdit::sendRequested, this, &InputBar::send);
+    connect(m_edit, &PromptEdit::filesPasted, this, &InputBar::filesOffered);
+    connect(m_attach, &QToolButton::clicked, this, &InputBar::attachRequested);
     connect(m_edit, &QPlainTextEdit::textChanged, this, &InputBar::refresh);
     connect(m_button, &QToolButton::clicked, this, [this] {
         if (m_mode == Mode::Busy || m_mode == Mode::Queued) {
@@ -165,16 +212,40 @@ QString InputBar::hint() const {
     return m_hint->text();
 }
 
+void InputBar::setFiles(const QList<AttachmentChips::File>& files) {
+    m_chips->setFiles(files);
+    m_chips->setVisible(!files.isEmpty());
+    refresh();
+}
+
+void InputBar::setNotice(const QString& notice) {
+    m_notice->setText(notice);
+    m_notice->setAccessibleName(notice);
+    m_notice->setVisible(!notice.isEmpty());
+}
+
+QString InputBar::notice() const {
+    return m_notice->text();
+}
+
+void InputBar::setBlocked(const QString& why) {
+    if (m_blocked != why) {
+        m_blocked = why;
+        refresh();
+    }
+}
+
 void InputBar::send() {
-    if (m_mode == Mode::Send || m_mode == Mode::Queue || m_mode == Mode::QueueBehind) {
+    const bool sends = m_mode == Mode::Send || m_mode == Mode::Queue || m_mode == Mode::QueueBehind;
+    if (sends && !isBlocked()) {
         const QString prompt = text();
         if (!prompt.trimmed().isEmpty()) {
             Q_EMIT sendRequested(prompt);
         }
-    } else {
-        refresh();
-        m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+        return;
     }
+    refresh();
+    m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
 }
 
 void InputBar::setMode(Mode mode) {
@@ -209,17 +280,30 @@ void InputBar::refresh() {
             hint = tr("Stopping…");
             break;
     }
+    const bool blocked = isBlocked() && !stops && m_mode != Mode::NoModel;
+    if (blocked) {
+        hint = m_blocked;
+    }
     m_hint->setText(hint);
+    m_hint->setForegroundRole(blocked ? QPalette::Link : QPalette::PlaceholderText);
     const QString name = m_mode == Mode::Queued ? tr("Take the message back") : stops ? tr("Stop") : tr("Send");
     m_button->setAccessibleName(name);
-    m_button->setToolTip(m_mode == Mode::NoModel ? hint
-                         : empty && !stops       ? tr("Write something to send")
-                         : stops                 ? name + tr(" (Esc)")
+    m_button->setToolTip(m_mode == Mode::NoModel || blocked ? hint
+                         : empty && !stops && !m_chips->chips().isEmpty()
+                             ? tr("Write what is to be done with the files")
+                         : empty && !stops ? tr("Write something to send")
+                         : stops           ? name + tr(" (Esc)")
                                                  : name + tr(" (Enter)"));
-    m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && m_mode != Mode::NoModel);
+    m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && !blocked && m_mode != Mode::NoModel);
     const Colours colours = Colours::of(palette());
     const QColor ink = m_button->isEnabled() ? palette().color(QPalette::HighlightedText) : colours.muted;
     m_button->setIcon(colouredIcon(stops ? QStringLiteral("stop") : QStringLiteral("send"), ink));
+    m_attach->setIcon(colouredIcon(QStringLiteral("attach"), colours.muted));
+    QPalette warns = palette();
+    warns.setColor(QPalette::WindowText, colours.problem);
+    if (m_notice->palette().color(QPalette::WindowText) != colours.problem) {
+        m_notice->setPalette(warns);
+    }
     const QColor fill = m_button->isEnabled() ? palette().color(QPalette::Highlight) : colours.raised;
     m_button->setStyleSheet(QStringLiteral("QToolButton { border: 1px solid transparent; border-radius: 9px; "
                                            "background: %1; } QToolButton:focus { border: 2px solid %2; }")

@@ -3,12 +3,15 @@
 #include <QFrame>
 #include <QPlainTextEdit>
 
+#include "ui/chat/attachment_chips.h"
+
 class QLabel;
 class QToolButton;
 
 namespace offstage::ui {
 
-// Text of a few lines: Enter sends, Shift+Enter breaks the line. Files dropped on it are the window's business.
+// Text of a few lines: Enter sends, Shift+Enter breaks the line. Files dropped on it are the window's business, those
+// of the clipboard are offered when they are pasted.
 class PromptEdit : public QPlainTextEdit {
     Q_OBJECT
 
@@ -20,8 +23,11 @@ class PromptEdit : public QPlainTextEdit {
 
   Q_SIGNALS:
     void sendRequested();
+    void filesPasted(const QStringList& paths);
 
   protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragMoveEvent(QDragMoveEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     bool canInsertFromMimeData(const QMimeData* source) const override;
@@ -32,6 +38,7 @@ class PromptEdit : public QPlainTextEdit {
 };
 
 // The input box with its Send button, which is Stop while an answer is written, and one line that explains itself.
+// Above the text are the files that go with it.
 class InputBar : public QFrame {
     Q_OBJECT
 
@@ -65,10 +72,22 @@ class InputBar : public QFrame {
     void setThinking(const QStringList& choices, const QString& chosen);
     QToolButton& thinkingButton() const { return *m_thinking; }
 
+    AttachmentChips& chips() const { return *m_chips; }
+    QToolButton& attachButton() const { return *m_attach; }
+    void setFiles(const QList<AttachmentChips::File>& files);
+    // Sentences about files that were not attached, below the chips; empty: none.
+    void setNotice(const QString& notice);
+    QString notice() const;
+    // Why nothing can be sent, in the place of the hint; empty: it can.
+    void setBlocked(const QString& why);
+    bool isBlocked() const { return !m_blocked.isEmpty(); }
+
   Q_SIGNALS:
     void thinkingChosen(const QString& choice);
     void sendRequested(const QString& prompt);
     void stopRequested();
+    void attachRequested();
+    void filesOffered(const QStringList& paths);
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -83,8 +102,12 @@ class InputBar : public QFrame {
     PromptEdit* m_edit;
     QToolButton* m_button;
     QToolButton* m_thinking;
+    AttachmentChips* m_chips;
+    QLabel* m_notice;
+    QToolButton* m_attach;
     QLabel* m_hint;
     QWidget* m_box;
+    QString m_blocked;
     Mode m_mode = Mode::NoModel;
 };
 

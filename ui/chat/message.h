@@ -34,6 +34,15 @@ struct Thought {
     bool operator==(const Thought&) const = default;
 };
 
+// A file that goes to the model together with a prompt.
+struct Attachment {
+    QString name;      // without its folder
+    qint64 bytes = 0;  // of the file
+    QString text;      // the whole of it, lines ended by '\n'
+
+    bool operator==(const Attachment&) const = default;
+};
+
 // What an error card offers.
 enum class ProblemAction { OpenWithOptions, OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
 
@@ -64,7 +73,8 @@ struct Message {
     Kind kind = Kind::Prompt;
     State state = State::Done;
     QString text;
-    Thought thought;  // of an answer
+    QList<Attachment> attachments;  // of a prompt
+    Thought thought;                // of an answer
     QString author;   // the model of an answer
     QString note;     // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;

@@ -12,6 +12,8 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "ui/chat/attachment_chips.h"
+#include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/thought_block.h"
 #include "ui/format.h"
@@ -31,6 +33,7 @@ constexpr double kBubbleShare = 0.84;  // of the width, at most
 constexpr int kButton = 26;
 constexpr int kAuthorGap = 6;
 constexpr int kThoughtGap = 8;
+constexpr int kAttachmentsGap = 6;
 constexpr int kThoughtOutdent = 5;
 constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
 
@@ -89,6 +92,7 @@ void MessageWidget::setMessage(const Message& message) {
             m_body->setPlainText(message.text);
         }
         m_body->setAccessibleName(tr("Your message"));
+        showAttachments();
     } else {
         if (m_body->source() != message.text) {
             m_body->setMarkdown(message.text, complete);
@@ -122,6 +126,18 @@ void MessageWidget::setMessage(const Message& message) {
         m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
     }
     Q_EMIT heightChanged();
+}
+
+void MessageWidget::showAttachments() {
+    if (!m_attachments && m_message.attachments.isEmpty()) {
+        return;
+    }
+    if (!m_attachments) {
+        m_attachments = new MessageAttachments(this);
+        connect(m_attachments, &MessageAttachments::heightChanged, this, &MessageWidget::heightChanged);
+    }
+    m_attachments->setAttachments(m_message.attachments);
+    m_attachments->setVisible(!m_message.attachments.isEmpty());
 }
 
 void MessageWidget::setThought(const Thought& thought) {
@@ -163,7 +179,8 @@ void MessageWidget::setThoughtUnfolded(bool unfolded) {
 }
 
 bool MessageWidget::isBusy() const {
-    return m_editor || m_body->isBusy() || m_focusInside || (m_thought && m_thought->isBusy());
+    return m_editor || m_body->isBusy() || m_focusInside || (m_thought && m_thought->isBusy()) ||
+           (m_attachments && m_attachments->isUnfolded());
 }
 
 QString MessageWidget::caption() const {
@@ -321,12 +338,17 @@ void MessageWidget::stopEditing() {
 int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     m_arranging = true;
     int y = 0;
+    if (m_attachments && !m_message.attachments.isEmpty()) {
+        const int height = m_attachments->layoutFor(width);
+        m_attachments->setGeometry(0, 0, width, height);
+        y = height + kAttachmentsGap;
+    }
     if (m_editor) {
         const int height = m_editor->heightAt(width);
-        m_editor->setGeometry(0, 0, width, height);
+        m_editor->setGeometry(0, y, width, height);
         m_bubble = {};
         m_arranging = false;
-        return height;
+        return y + height;
     }
     if (isPrompt()) {
         const int widest = std::max(80, static_cast<int>(width * kBubbleShare) - 2 * kBubblePadX);
@@ -339,8 +361,8 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
             }
             m_bubbleFor = width;
         }
-        const int textHeight = m_body->layoutFor(m_textWidth, window.below(kBubblePadTop));
-        m_bubble = QRect(width - m_textWidth - 2 * kBubblePadX, 0, m_textWidth + 2 * kBubblePadX,
+        const int textHeight = m_body->layoutFor(m_textWidth, window.below(y + kBubblePadTop));
+        m_bubble = QRect(width - m_textWidth - 2 * kBubblePadX, y, m_textWidth + 2 * kBubblePadX,
                          textHeight + kBubblePadTop + kBubblePadBottom);
         m_body->setGeometry(m_bubble.adjusted(kBubblePadX, kBubblePadTop, -kBubblePadX, -kBubblePadBottom));
         y = m_bubble.bottom() + 1;
@@ -456,7 +478,10 @@ int MessageWidget::estimatedHeight(const Message& message, int width, const QFon
     const auto breaks = static_cast<double>(message.text.count(u'\n'));
     const double wrapped = static_cast<double>(message.text.size()) * metrics.averageCharWidth() / textWidth;
     const double line = metrics.height() * 1.32;
-    const int frame = (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
+    const int files = message.attachments.isEmpty()
+                          ? 0
+                          : AttachmentChips::estimatedHeight(message.attachments.size(), metrics) + kAttachmentsGap;
+    const int frame = files + (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
                       (message.thought.isEmpty() ? 0 : ThoughtBlock::foldedHeight(metrics) + kThoughtGap);
     // A text's last lines are half empty; a paragraph's end brings a gap.
     return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + (prompt ? 0 : kCaptionGap + kButton);

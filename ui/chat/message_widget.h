@@ -10,10 +10,11 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class MessageAttachments;
 class MessageEditor;
 class ThoughtBlock;
 
-// A prompt (a bubble at the right) or an answer (the full width), with its caption, its branches, and what can be done
+// A prompt (a bubble at the right, below its files) or an answer (the full width), with its caption, its branches, and what can be done
 // with it. The buttons appear under the mouse, with the keyboard's focus, and under the last answer.
 class MessageWidget : public QWidget {
     Q_OBJECT
@@ -31,6 +32,7 @@ class MessageWidget : public QWidget {
     void setThought(const Thought& thought);
     ThoughtBlock* thought() const { return m_thought; }  // null: there was none
     void setThoughtUnfolded(bool unfolded);
+    MessageAttachments* attachments() const { return m_attachments; }  // null: no files
     // Text that the message already holds, not yet shown.
     void appendText(const QString& text);
     void setIsLast(bool last);
@@ -70,6 +72,7 @@ class MessageWidget : public QWidget {
     void leaveEvent(QEvent* event) override;
 
   private:
+    void showAttachments();
     QToolButton* makeButton(const QString& icon, const QString& name);
     void makeActions();
     void refreshActions();
@@ -87,6 +90,7 @@ class MessageWidget : public QWidget {
     QLabel* m_author = nullptr;  // of an answer
     ThoughtBlock* m_thought = nullptr;
     bool m_thoughtUnfolded = false;
+    MessageAttachments* m_attachments = nullptr;
     MessageBody* m_body;
     QLabel* m_caption;
     // Made when first needed; null until then.

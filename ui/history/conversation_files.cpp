@@ -9,6 +9,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
+#include "ui/chat/attachment_file.h"
 #include "ui/format.h"
 #include "ui/history/conversation_tree.h"
 #include "ui/history/history_json.h"
@@ -162,6 +163,16 @@ Message readMessage(const Reader& in, qsizetype number) {
         }
         m.thought = thoughtFrom(in["thought"].toObject());
     }
+    if (in.has("attachments")) {
+        const QJsonArray attachments = in.list("attachments");
+        for (qsizetype i = 0; i < attachments.size(); ++i) {
+            const Reader attachment(attachments[i], in.file(), in.placeOf("attachments", i));
+            attachment.string("name", true);
+            attachment.string("text", true);
+            attachment.whole("bytes", 0, qint64{1} << 53, false, FilesText::tr("a number"));
+        }
+        m.attachments = attachmentsFrom(attachments);
+    }
     return m;
 }
 
@@ -225,6 +236,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
             }
             if (!m.thought.isEmpty()) {
                 message[QStringLiteral("thought")] = toJson(m.thought);
+            }
+            if (!m.attachments.isEmpty()) {
+                message[QStringLiteral("attachments")] = toJson(m.attachments);
             }
             messages.append(message);
         }
@@ -315,7 +329,7 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
                             message.thought.text.trimmed().replace(u'\n', QStringLiteral("\n> ")));
         }
         if (!message.text.isEmpty()) {
-            out += message.text.trimmed() + QStringLiteral("\n\n");
+            out += promptForModel(message.text.trimmed(), message.attachments) + QStringLiteral("\n\n");
         }
     }
     return out;

@@ -22,6 +22,7 @@
 //         "created_ms": number,                     optional
 //         "figures": {...}                          optional; history_json.h
 //         "thought": {...}                          optional: what came before the answer; history_json.h
+//         "attachments": [{...}]                    optional: files that went with the prompt; history_json.h
 //       }]
 //     }]
 //   }

@@ -75,10 +75,32 @@ Thought thoughtFrom(const QJsonObject& json) {
     return thought;
 }
 
+QJsonArray toJson(const QList<Attachment>& attachments) {
+    QJsonArray json;
+    for (const Attachment& attachment : attachments) {
+        json.append(QJsonObject{{QStringLiteral("name"), attachment.name},
+                                {QStringLiteral("bytes"), attachment.bytes},
+                                {QStringLiteral("text"), attachment.text}});
+    }
+    return json;
+}
+
+QList<Attachment> attachmentsFrom(const QJsonArray& json) {
+    QList<Attachment> attachments;
+    for (const QJsonValue& value : json) {
+        attachments.append({value[QLatin1String("name")].toString(), value[QLatin1String("bytes")].toInteger(),
+                            value[QLatin1String("text")].toString()});
+    }
+    return attachments;
+}
+
 QJsonObject figuresColumn(const Message& message) {
     QJsonObject json = message.figures ? toJson(*message.figures) : QJsonObject();
     if (!message.thought.isEmpty()) {
         json[QStringLiteral("thought")] = toJson(message.thought);
+    }
+    if (!message.attachments.isEmpty()) {
+        json[QStringLiteral("attachments")] = toJson(message.attachments);
     }
     return json;
 }
@@ -88,7 +110,11 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     if (!thought.isUndefined()) {
         message.thought = thoughtFrom(thought.toObject());
     }
-    if (thought.isUndefined() || json.size() > 1) {  // an answer that is still written has a thought and no figures
+    const QJsonValue attachments = json[QLatin1String("attachments")];
+    message.attachments = attachmentsFrom(attachments.toArray());
+    // An answer that is still written has a thought and no figures, a prompt has files and no figures.
+    const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1);
+    if (others == 0 || json.size() > others) {
         message.figures = figuresFrom(json);
     }
 }

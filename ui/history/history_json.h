@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include <QJsonArray>
 #include <QJsonObject>
 #include <QString>
 
@@ -26,7 +27,12 @@ AnswerFigures figuresFrom(const QJsonObject& json);  // what is not a number is 
 QJsonObject toJson(const Thought& thought);
 Thought thoughtFrom(const QJsonObject& json);  // what is of another type is as if it were missing
 
-// The figures of a message, with its thought as "thought": a column of the database. Empty: it has neither.
+// {"name", "bytes", "text"}: a file that went with a prompt.
+QJsonArray toJson(const QList<Attachment>& attachments);
+QList<Attachment> attachmentsFrom(const QJsonArray& json);  // what is of another type is as if it were missing
+
+// The figures of a message, with its thought as "thought" and its files as "attachments": a column of the database.
+// Empty: it has none of them.
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 

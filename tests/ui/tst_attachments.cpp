@@ -1,0 +1,461 @@
+// Files that go with a prompt: chosen by dropping, pasting and keys, counted, sent once, kept with the conversation.
+#include <QClipboard>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QToolButton>
+
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/attachment_chips.h"
+#include "ui/chat/attachment_file.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/draft_attachments.h"
+#include "ui/chat/message_attachments.h"
+#include "ui/chat/message_editor.h"
+#include "ui/chat/message_widget.h"
+#include "ui/context_counter.h"
+#include "ui/history/conversation_files.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using test::Script;
+using test::WindowFixture;
+using State = EngineController::State;
+
+namespace {
+
+struct Folder {
+    QString write(const QString& name, const QByteArray& content) const {
+        QFile file(folder.filePath(name));
+        return file.open(QIODevice::WriteOnly) && file.write(content) == content.size() ? file.fileName() : QString();
+    }
+    QTemporaryDir folder;
+};
+
+QMimeData* mimeOf(const QStringList& paths) {
+    auto* mime = new QMimeData;
+    QList<QUrl> urls;
+    for (const QString& path : paths) {
+        urls << QUrl::fromLocalFile(path);
+    }
+    mime->setUrls(urls);
+    return mime;
+}
+
+// As the desktop does it: what the widget under the mouse does not take goes to those around it.
+bool drop(QWidget& target, const QStringList& paths) {
+    const std::unique_ptr<QMimeData> mime(mimeOf(paths));
+    const QPoint at = target.rect().center();
+    QDragEnterEvent enter(at, Qt::CopyAction, mime.get(), Qt::LeftButton, Qt::NoModifier);
+    enter.ignore();
+    QApplication::sendEvent(&target, &enter);
+    if (!enter.isAccepted()) {
+        return false;
+    }
+    QDropEvent event(QPointF(at), Qt::CopyAction, mime.get(), Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&target, &event);
+    return true;
+}
+
+InputBar& input(WindowFixture& f) {
+    return f.window->page().input();
+}
+
+QStringList chipsOf(const AttachmentChips& chips) {
+    QStringList texts;
+    for (const AttachmentChip* chip : chips.chips()) {
+        texts << chip->name() + QStringLiteral(" | ") + chip->detail();
+    }
+    return texts;
+}
+
+QStringList chips(WindowFixture& f) {
+    return chipsOf(input(f).chips());
+}
+
+bool isCounted(WindowFixture& f) {
+    return QTest::qWaitFor([&] { return !chips(f).join(QString()).contains(u'…'); }) &&
+           QTest::qWaitFor([&] { return f.window->page().counter().isUpToDate(); });
+}
+
+std::string lastPrompt(WindowFixture& f) {
+    return f.stage->requests().back().messages.back().content;
+}
+
+const QByteArray kNotes = "first line\nsecond line\n";
+const char kFramedNotes[] = "File: notes.txt\n```\nfirst line\nsecond line\n```\n\nsum it up";
+
+}  // namespace
+
+class TestAttachments : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // ---------------------------------------------------------------- reading
+
+    void read_texts_areWhole_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("UTF-8") << QByteArray("gr\xc3\xbc\xc3\x9f\n") << QStringLiteral("grüß\n");
+        QTest::newRow("UTF-8 with a mark") << QByteArray("\xef\xbb\xbfgr\xc3\xbc\xc3\x9f") << QStringLiteral("grüß");
+        QTest::newRow("UTF-16 LE") << QByteArray("\xff\xfeh\0\xfc\0", 6) << QStringLiteral("hü");
+        QTest::newRow("UTF-16 BE") << QByteArray("\xfe\xff\0h\0\xfc", 6) << QStringLiteral("hü");
+        QTest::newRow("line ends of Windows") << QByteArray("a\r\nb\r\n") << QStringLiteral("a\nb\n");
+    }
+    void read_texts_areWhole() {
+        QFETCH(QByteArray, content);
+        const Folder folder;
+        const ReadAttachment read = readAttachment(folder.write(QStringLiteral("a.md"), content));
+        QCOMPARE(read.error, QString());
+        QTEST(read.attachment.text, "text");
+        QCOMPARE(read.attachment.name, QStringLiteral("a.md"));
+        QCOMPARE(read.attachment.bytes, content.size());
+    }
+
+    void read_others_areRefusedInWords_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("sentence");
+        QTest::newRow("a picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) << QStringLiteral("not a text file");
+        QTest::newRow("zeros") << QByteArray(100, '\0') << QStringLiteral("not a text file");
+        QTest::newRow("Latin-1") << QByteArray("gr\xfc\xdf") << QStringLiteral("Save it as UTF-8");
+        QTest::newRow("half of UTF-16") << QByteArray("\xff\xfeh\0\xd8\xd8h\0", 8) << QStringLiteral("Save it as UTF-8");
+        QTest::newRow("PDF") << QByteArray("%PDF-1.7\n%\xe2\xe3") << QStringLiteral("cannot be read yet");
+        QTest::newRow("nothing") << QByteArray(" \n") << QStringLiteral("is empty");
+        QTest::newRow("too large") << QByteArray(kLargestAttachment + 1, 'x') << QStringLiteral("too large");
+    }
+    void read_others_areRefusedInWords() {
+        QFETCH(QByteArray, content);
+        QFETCH(QString, sentence);
+        const Folder folder;
+        const ReadAttachment read = readAttachment(folder.write(QStringLiteral("odd.dat"), content));
+        QVERIFY2(read.error.contains(sentence) && read.error.contains(QStringLiteral("odd.dat")), qPrintable(read.error));
+        QVERIFY(read.attachment.text.isEmpty());
+    }
+
+    void read_whatIsNoFile_isRefused() {
+        const Folder folder;
+        QVERIFY(readAttachment(folder.folder.path()).error.contains(QStringLiteral("folder")));
+        QVERIFY(readAttachment(folder.folder.filePath(QStringLiteral("gone.txt"))).error.contains(u"gone.txt"));
+    }
+
+    void frame_isLongerThanAnyInside() {
+        const Attachment file{QStringLiteral("a.md"), 9, QStringLiteral("````\ncode\n````")};
+        QCOMPARE(promptForModel(QStringLiteral("why?"), {file}),
+                 QStringLiteral("File: a.md\n`````\n````\ncode\n````\n`````\n\nwhy?"));
+        QCOMPARE(promptForModel(QStringLiteral("why?"), {}), QStringLiteral("why?"));
+    }
+
+    // ---------------------------------------------------------------- chips
+
+    void drop_onTheInput_showsAChipWithItsTokens() {
+        const Folder folder;
+        WindowFixture f;
+        const QString notes = folder.write(QStringLiteral("notes.txt"), kNotes);
+        QVERIFY(drop(*input(f).edit().viewport(), {notes}));
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY2(chips(f).first().contains(u'…'), qPrintable(chips(f).first()));  // no model that could count
+        f.openAndWait();
+        QVERIFY(isCounted(f));
+        const auto size = [](const QString& text) { return 3 + text.toUtf8().size() / 4; };
+        const QString framedText = framed({QStringLiteral("notes.txt"), kNotes.size(), QString::fromUtf8(kNotes)});
+        const qint64 tokens = size(framedText + QStringLiteral("\n\n.")) - size(QStringLiteral("."));
+        QVERIFY2(chips(f).first().contains(QStringLiteral("· %1 tokens").arg(tokens)), qPrintable(chips(f).first()));
+        QVERIFY(input(f).chips().isVisible());
+        QVERIFY(input(f).chips().chips().first()->accessibleName().contains(QStringLiteral("notes.txt")));
+        QCOMPARE(f.window->page().counter().lastCount(), std::optional<qint64>(size(framedText + QStringLiteral("\n\n"))));
+        QVERIFY(input(f).text().isEmpty());
+    }
+
+    void drop_several_onTheConversation() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("a.cpp"), "int main() {}\n"),
+                                 folder.write(QStringLiteral("b.csv"), "x,y\n1,2\n")}));
+        QVERIFY(isCounted(f));
+        QCOMPARE(chips(f).size(), 2);
+        QVERIFY(chips(f)[0].startsWith(QStringLiteral("a.cpp")));
+        QVERIFY(chips(f)[1].startsWith(QStringLiteral("b.csv")));
+    }
+
+    void drop_model_opensItStill() {
+        const Folder folder;
+        WindowFixture f;
+        const QString blob = folder.write(QStringLiteral("sha256-00"), "GGUF and more");
+        QVERIFY(drop(*f.window, {blob}));
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->loads().back().model, blob.toStdString());
+        QVERIFY(chips(f).isEmpty());
+    }
+
+    void paste_files_attachesThem() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QMimeData* mime = mimeOf({folder.write(QStringLiteral("notes.txt"), kNotes)});
+        mime->setText(QStringLiteral("file:///notes.txt"));  // file managers give both
+        QGuiApplication::clipboard()->setMimeData(mime);
+        input(f).edit().setFocus();
+        QTest::keyClick(&input(f).edit(), Qt::Key_V, Qt::ControlModifier);
+        QVERIFY(isCounted(f));
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY(input(f).text().isEmpty());
+        QGuiApplication::clipboard()->setText(QStringLiteral("words"));
+        QTest::keyClick(&input(f).edit(), Qt::Key_V, Qt::ControlModifier);
+        QCOMPARE(input(f).text(), QStringLiteral("words"));
+    }
+
+    void paperClip_asksForFiles() {
+        const Folder folder;
+        WindowFixture f;
+        QTest::mouseClick(&input(f).attachButton(), Qt::LeftButton);
+        auto* dialog = f.window->findChild<QFileDialog*>();
+        QVERIFY(dialog);
+        QCOMPARE(dialog->fileMode(), QFileDialog::ExistingFiles);
+        Q_EMIT dialog->filesSelected({folder.write(QStringLiteral("notes.txt"), kNotes)});
+        QCOMPARE(chips(f).size(), 1);
+        dialog->close();
+    }
+
+    void chips_areRemoved_byMouseAndKeys() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("a.txt"), "a"), folder.write(QStringLiteral("b.txt"), "b"),
+                                 folder.write(QStringLiteral("c.txt"), "c")}));
+        QVERIFY(isCounted(f));
+        AttachmentChip* chip = input(f).chips().chips()[1];
+        QTest::mouseClick(chip, Qt::LeftButton, {}, QPoint(8, 8));  // its name
+        QCOMPARE(chips(f).size(), 3);
+        QTest::mouseClick(chip, Qt::LeftButton, {}, chip->markRect().center());
+        QCOMPARE(chips(f).size(), 2);
+        QVERIFY(chips(f)[1].startsWith(QStringLiteral("c.txt")));
+        // Backwards from the text the last chip comes first.
+        input(f).edit().setFocus();
+        QTest::keyClick(&input(f).edit(), Qt::Key_Tab, Qt::ShiftModifier);
+        QTRY_VERIFY(input(f).chips().chips().last()->hasFocus());
+        QTest::keyClick(input(f).chips().chips().last(), Qt::Key_Delete);
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY(input(f).chips().chips().first()->hasFocus());
+        QTest::keyClick(input(f).chips().chips().first(), Qt::Key_Space);
+        QVERIFY(chips(f).isEmpty());
+        QVERIFY(!input(f).chips().isVisible());
+        QVERIFY(input(f).edit().hasFocus());
+    }
+
+    void refused_areNamed_theOthersAreAttached() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("photo.png"), QByteArray("\x89PNG\0\0", 6)),
+                                 folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY2(input(f).notice().contains(QStringLiteral("photo.png is not a text file")), qPrintable(input(f).notice()));
+        QVERIFY(isCounted(f));
+        f.ask(QStringLiteral("hello"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QVERIFY(input(f).notice().isEmpty());
+    }
+
+    // ---------------------------------------------------------------- sending
+
+    void sent_theModelGetsTheTextOnce_thePersonSeesAChip() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        f.ask(QStringLiteral("sum it up"));  // sent as soon as it is counted
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->requests().size(), size_t(1));
+        QCOMPARE(lastPrompt(f), std::string(kFramedNotes));
+        QVERIFY(chips(f).isEmpty());
+        QVERIFY(input(f).text().isEmpty());
+        QCOMPARE(f.messages()[0].text, QStringLiteral("sum it up"));
+
+        MessageWidget* shown = f.window->page().view().messageWidget(f.messages()[0].id);
+        QVERIFY(shown && shown->attachments());
+        QCOMPARE(chipsOf(shown->attachments()->chips()).size(), 1);
+        AttachmentChip* chip = shown->attachments()->chips().chips().first();
+        QTest::mouseClick(chip, Qt::LeftButton);
+        QVERIFY(shown->attachments()->text()->isVisible());
+        QCOMPARE(shown->attachments()->text()->toPlainText(), QString::fromUtf8(kNotes));
+        QTest::keyClick(chip, Qt::Key_Space);
+        QVERIFY(!shown->attachments()->text()->isVisible());
+
+        f.ask(QStringLiteral("more"));
+        QTRY_COMPARE(f.messages().size(), 4);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const auto messages = f.stage->requests().back().messages;
+        QCOMPARE(messages.size(), size_t(3));
+        QCOMPARE(messages[0].content, std::string(kFramedNotes));
+        QCOMPARE(messages[2].content, std::string("more"));
+    }
+
+    void tooLong_isRefusedInWords_untilItIsRemoved() {
+        const Folder folder;
+        Script script;
+        script.context = 256;
+        WindowFixture f(script);
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("small.txt"), "few words"),
+                                 folder.write(QStringLiteral("long.txt"), QByteArray(2000, 'x'))}));
+        f.ask(QStringLiteral("sum it up"));
+        QVERIFY(isCounted(f));
+        const qint64 used = f.window->page().counter().lastCount().value();
+        QVERIFY(used > 256);
+        QVERIFY2(input(f).hint().contains(QStringLiteral("Too long by %1 tokens").arg(used + 1 - 256)),
+                 qPrintable(input(f).hint()));
+        QVERIFY(!input(f).button().isEnabled());
+        f.pressEnter();
+        QVERIFY(f.messages().isEmpty());
+        QVERIFY(f.stage->requests().empty());
+        QCOMPARE(input(f).text(), QStringLiteral("sum it up"));
+        QTest::keyClick(input(f).chips().chips()[1], Qt::Key_Delete);
+        QTRY_VERIFY(input(f).button().isEnabled());
+        f.pressEnter();
+        QTRY_COMPARE(f.messages().size(), 2);
+        QVERIFY(lastPrompt(f).find("few words") != std::string::npos);
+        QVERIFY(lastPrompt(f).find("xxx") == std::string::npos);
+    }
+
+    void edited_keepsItsFiles() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        f.ask(QStringLiteral("first"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const MessageId prompt = f.messages()[0].id;
+        f.window->page().view().startEditing(prompt);
+        MessageWidget* shown = f.window->page().view().messageWidget(prompt);
+        QVERIFY(shown && shown->editor());
+        QVERIFY(shown->attachments()->isVisible());
+        QTest::keyClick(&shown->editor()->edit(), Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClicks(&shown->editor()->edit(), QStringLiteral("sum it up"));
+        QTest::keyClick(&shown->editor()->edit(), Qt::Key_Return);
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        QCOMPARE(lastPrompt(f), std::string(kFramedNotes));
+    }
+
+    void withdrawn_comesBackWithItsFiles() {
+        const Folder folder;
+        Script script;
+        script.loadMs = 20'000;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/slow"));
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        f.ask(QStringLiteral("sum it up"));
+        QTRY_COMPARE(input(f).mode(), InputBar::Mode::Queued);
+        QVERIFY(chips(f).isEmpty());
+        QTest::mouseClick(&input(f).button(), Qt::LeftButton);
+        QCOMPARE(input(f).text(), QStringLiteral("sum it up"));
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY(f.messages().isEmpty());
+    }
+
+    void otherConversation_hasItsOwnFiles() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("first"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const ConversationId first = f.window->chat().current();
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        f.window->newConversation();
+        QVERIFY(chips(f).isEmpty());
+        QVERIFY(f.window->chat().openConversation(first));
+        QCOMPARE(chips(f).size(), 1);
+    }
+
+    // ---------------------------------------------------------------- kept
+
+    void openedAgain_isTheSame() {
+        const Folder folder;
+        const QTemporaryDir history;
+        ConversationId id = 0;
+        {
+            WindowFixture f({}, {}, history.path());
+            f.openAndWait();
+            QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+            f.ask(QStringLiteral("sum it up"));
+            QTRY_COMPARE(f.messages().size(), 2);
+            QTRY_COMPARE(f.state(), State::Ready);
+            id = f.window->chat().current();
+        }
+        WindowFixture f({}, {}, history.path());
+        f.openAndWait();
+        QVERIFY(f.window->chat().openConversation(id));
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages()[0].attachments.size(), 1);
+        QVERIFY(!f.messages()[0].figures);
+        QVERIFY(f.messages()[1].figures);
+        MessageWidget* shown = f.window->page().view().messageWidget(f.messages()[0].id);
+        QVERIFY(shown && shown->attachments());
+        QVERIFY(chipsOf(shown->attachments()->chips()).first().startsWith(QStringLiteral("notes.txt")));
+        f.ask(QStringLiteral("more"));
+        QTRY_COMPARE(f.messages().size(), 4);
+        QTRY_VERIFY(!f.stage->requests().empty());
+        QCOMPARE(f.stage->requests().back().messages[0].content, std::string(kFramedNotes));
+    }
+
+    void exported_comesBack_badFieldsAreNamed() {
+        StoredConversation conversation;
+        Message prompt;
+        prompt.id = 1;
+        prompt.text = QStringLiteral("sum it up");
+        prompt.attachments = {{QStringLiteral("notes.txt"), kNotes.size(), QString::fromUtf8(kNotes)}};
+        conversation.messages = {prompt};
+        const QByteArray json = conversationsToJson({conversation});
+        const ImportedConversations read = conversationsFromJson(json, QStringLiteral("c.json"));
+        QCOMPARE(read.error, QString());
+        QCOMPARE(read.conversations.first().messages.first().attachments, prompt.attachments);
+        QVERIFY(conversationToMarkdown(conversation).contains(QLatin1String(kFramedNotes)));
+        QByteArray bad = json;
+        bad.replace("\"bytes\": 23", "\"bytes\": -1");
+        QVERIFY(bad != json);
+        QVERIFY(conversationsFromJson(bad, QStringLiteral("c.json")).error.contains(QStringLiteral("attachments[0].bytes")));
+    }
+
+    // Pictures to look at, in OFFSTAGE_PICTURES.
+    void pictures() {
+        if (qEnvironmentVariableIsEmpty("OFFSTAGE_PICTURES")) {
+            return;
+        }
+        const Folder folder;
+        Script script;
+        script.context = 600;
+        WindowFixture f(script);
+        f.openAndWait();
+        QByteArray code;
+        for (int i = 0; i < 12; ++i) {
+            code += "int function_" + QByteArray::number(i) + "(int x) { return x + 1; }\n";
+        }
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("main.cpp"), code),
+                                 folder.write(QStringLiteral("figures of the second quarter, by month.csv"), "x,y\n1,2\n")}));
+        f.ask(QStringLiteral("What does this program do?"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTest::mouseClick(f.window->page().view().messageWidget(f.messages()[0].id)->attachments()->chips().chips()[0],
+                          Qt::LeftButton);
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("README.md"), QByteArray(1200, 'x')),
+                                 folder.write(QStringLiteral("a rather long name of a file with notes in it.txt"), kNotes),
+                                 folder.write(QStringLiteral("settings.json"), "{\"a\": 1}"),
+                                 folder.write(QStringLiteral("photo.png"), QByteArray("\x89PNG\0\0", 6))}));
+        QVERIFY(isCounted(f));
+        test::picture(*f.window, QStringLiteral("attachments-fit"), {560, 1280}, 800);
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("long.txt"), QByteArray(5000, 'x'))}));
+        f.type(QStringLiteral("And this?"));
+        QVERIFY(isCounted(f));
+        test::picture(*f.window, QStringLiteral("attachments-too-long"), {560, 1280}, 800);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestAttachments)
+#include "tst_attachments.moc"

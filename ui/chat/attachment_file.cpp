@@ -1,0 +1,145 @@
+#include "ui/chat/attachment_file.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QFile>
+#include <QFileInfo>
+#include <QMimeData>
+#include <QStringDecoder>
+#include <QUrl>
+
+#include "ui/format.h"
+
+namespace offstage::ui {
+
+namespace {
+
+struct AttachmentText {
+    Q_DECLARE_TR_FUNCTIONS(Attachments)
+};
+
+// Control characters that no text has; line ends, tabs, form feeds and the escapes of terminals are fine.
+bool isForeignToText(char16_t c) {
+    return (c < 0x20 && c != u'\n' && c != u'\r' && c != u'\t' && c != u'\f' && c != u'\x1b') || c == 0x7f;
+}
+
+bool looksBinary(const QByteArray& content) {
+    return std::any_of(content.begin(), content.end(),
+                       [](char c) { return isForeignToText(static_cast<unsigned char>(c)); });
+}
+
+// A name may hold anything but a slash; in a prompt it is one line.
+QString oneLine(QString name) {
+    for (QChar& c : name) {
+        if (c.isSpace() || c.category() == QChar::Other_Control) {
+            c = u' ';
+        }
+    }
+    return name;
+}
+
+qsizetype longestRunOfBackticks(const QString& text) {
+    qsizetype longest = 0;
+    qsizetype run = 0;
+    for (const QChar c : text) {
+        run = c == u'`' ? run + 1 : 0;
+        longest = std::max(longest, run);
+    }
+    return longest;
+}
+
+}  // namespace
+
+ReadAttachment readAttachment(const QString& path) {
+    const QFileInfo info(path);
+    const QString name = oneLine(info.fileName());
+    const auto refuse = [](const QString& sentence) { return ReadAttachment{{}, sentence}; };
+    if (info.isDir()) {
+        return refuse(AttachmentText::tr("%1 is a folder: attach the files in it.").arg(name));
+    }
+    if (!info.isFile()) {  // a pipe would be waited for
+        return refuse(info.exists() ? AttachmentText::tr("%1 is not a regular file and cannot be attached.").arg(name)
+                                    : AttachmentText::tr("%1 is not there.").arg(name));
+    }
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) {
+        return refuse(AttachmentText::tr("%1 cannot be read: %2.").arg(name, file.errorString()));
+    }
+    const QByteArray content = file.read(kLargestAttachment + 1);
+    if (content.size() > kLargestAttachment) {
+        return refuse(AttachmentText::tr("%1 is too large to attach: it has %2, and up to %3 are read. Attach the part "
+                                         "that matters.")
+                          .arg(name, bytesText(static_cast<quint64>(file.size())),
+                               bytesText(static_cast<quint64>(kLargestAttachment))));
+    }
+    if (file.error() != QFileDevice::NoError) {
+        return refuse(AttachmentText::tr("%1 cannot be read: %2.").arg(name, file.errorString()));
+    }
+    if (content.startsWith("%PDF-")) {
+        return refuse(AttachmentText::tr("%1: PDF files cannot be read yet; copy their text.").arg(name));
+    }
+    const auto marked = QStringConverter::encodingForData(content);
+    QStringDecoder decoder(marked.value_or(QStringConverter::Utf8));
+    QString text = decoder.decode(content);
+    const bool binary = marked.has_value() && marked != QStringConverter::Utf8
+                            ? std::any_of(text.begin(), text.end(), [](QChar c) { return isForeignToText(c.unicode()); })
+                            : looksBinary(content);
+    if (binary) {
+        return refuse(AttachmentText::tr("%1 is not a text file. Text, source code, CSV and Markdown can be attached.")
+                          .arg(name));
+    }
+    if (decoder.hasError()) {
+        return refuse(AttachmentText::tr("The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and "
+                                         "attach it again.")
+                          .arg(name));
+    }
+    text.replace(QStringLiteral("\r\n"), QStringLiteral("\n")).replace(u'\r', u'\n');
+    if (text.trimmed().isEmpty()) {
+        return refuse(AttachmentText::tr("%1 is empty.").arg(name));
+    }
+    return {{name, content.size(), text}, {}};
+}
+
+QString framed(const Attachment& attachment) {
+    const QString fence(std::max<qsizetype>(3, longestRunOfBackticks(attachment.text) + 1), u'`');
+    const QString end = attachment.text.endsWith(u'\n') ? QString() : QStringLiteral("\n");
+    // Not translated: models were trained on English, and the prompt must not change with the window's language.
+    return QStringLiteral("File: ") + attachment.name + u'\n' + fence + u'\n' + attachment.text + end + fence;
+}
+
+QString promptForModel(const QString& text, const QList<Attachment>& attachments) {
+    QString out;
+    for (const Attachment& attachment : attachments) {
+        out += framed(attachment) + QStringLiteral("\n\n");
+    }
+    return attachments.isEmpty() ? text : out + text;
+}
+
+bool isModelPath(const QString& path) {
+    const QFileInfo info(path);
+    if (info.isDir()) {
+        return true;
+    }
+    const QString suffix = info.suffix().toLower();
+    if (suffix == QStringLiteral("gguf") || suffix == QStringLiteral("safetensors")) {
+        return true;
+    }
+    QFile file(path);  // stores of models name their files by a checksum
+    return info.isFile() && file.open(QIODevice::ReadOnly) && file.read(4) == "GGUF";
+}
+
+QStringList attachablePathsIn(const QMimeData* mime) {
+    QStringList paths;
+    const QList<QUrl> urls = mime->urls();
+    for (const QUrl& url : urls) {
+        const QString path = url.toLocalFile();
+        if (!url.isLocalFile() || !QFileInfo(path).isFile() || isModelPath(path)) {
+            return {};
+        }
+        paths += path;
+    }
+    return paths;
+}
+
+}  // namespace offstage::ui

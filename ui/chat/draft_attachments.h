@@ -1,0 +1,62 @@
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QPair>
+
+#include "ui/chat/chat_controller.h"
+
+namespace offstage::ui {
+
+class ContextCounter;
+class InputBar;
+
+// The files that will go with the prompt that is being written: reads them, shows them as chips above the input box with
+// the tokens that each takes, and keeps the prompt from being sent while they do not fit the context. GUI thread only;
+// tokens are counted on the engine's thread, while no answer is written.
+class DraftAttachments : public QObject {
+    Q_OBJECT
+
+  public:
+    static constexpr int kMostFiles = 20;  // of one prompt
+
+    DraftAttachments(EngineController& engine, ChatController& chat, ContextCounter& counter, InputBar& input,
+                     QObject* parent = nullptr);
+
+    // What cannot be attached is named above the input box, with the reason.
+    void attach(const QStringList& paths);
+    void chooseFiles();
+    // False: not now. Where the tokens are still being counted, readyToSend() follows when they fit, unless the person
+    // has changed the message before.
+    bool maySend();
+
+  Q_SIGNALS:
+    void readyToSend();
+
+  private:
+    using Key = QPair<QString, QString>;  // name and text
+
+    static constexpr qint64 kNotCounted = -1;
+    static constexpr qint64 kCannotCount = -2;  // the model has nothing to count with
+
+    static Key keyOf(const Attachment& attachment) { return {attachment.name, attachment.text}; }
+    void remove(int index);
+    void showChips();
+    void countNext();
+    void onCounted(RequestId id, qint64 tokens);
+    void forgetCounts();
+    void checkFit();
+    void onSettled();
+
+    EngineController& m_engine;
+    ChatController& m_chat;
+    ContextCounter& m_counter;
+    InputBar& m_input;
+    QHash<Key, qint64> m_tokens;
+    qint64 m_frameTokens = kNotCounted;  // of a prompt with nothing but kProbe
+    RequestId m_asked = 0;               // 0: none
+    Key m_askedFor;                      // two empty texts: kProbe alone
+    bool m_sendsWhenCounted = false;
+};
+
+}  // namespace offstage::ui

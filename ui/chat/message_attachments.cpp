@@ -1,0 +1,72 @@
+#include "ui/chat/message_attachments.h"
+
+#include <algorithm>
+
+#include <QFontDatabase>
+#include <QPlainTextEdit>
+
+#include "ui/chat/attachment_chips.h"
+#include "ui/format.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kMostLines = 16;
+constexpr int kTextGap = 6;
+
+}  // namespace
+
+MessageAttachments::MessageAttachments(QWidget* parent)
+    : QWidget(parent), m_chips(new AttachmentChips(AttachmentChip::Kind::Opening, Qt::AlignRight, this)) {
+    connect(m_chips, &AttachmentChips::clicked, this,
+            [this](int index) { show(m_chips->chips()[index]->isChecked() ? index : -1); });
+}
+
+void MessageAttachments::setAttachments(const QList<Attachment>& attachments) {
+    if (m_attachments == attachments) {
+        return;
+    }
+    m_attachments = attachments;
+    QList<AttachmentChips::File> files;
+    for (const Attachment& attachment : attachments) {
+        files.append({attachment.name, bytesText(static_cast<quint64>(attachment.bytes))});
+    }
+    m_chips->setFiles(files);
+    show(-1);
+}
+
+void MessageAttachments::show(int index) {
+    m_shown = index;
+    for (int i = 0; i < m_chips->chips().size(); ++i) {
+        m_chips->chips()[i]->setChecked(i == index);
+    }
+    if (index >= 0) {
+        if (!m_text) {
+            m_text = new QPlainTextEdit(this);
+            m_text->setReadOnly(true);
+            m_text->setTabChangesFocus(true);
+            m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+        }
+        m_text->setAccessibleName(tr("Text of %1").arg(m_attachments[index].name));
+        m_text->setPlainText(m_attachments[index].text);
+    }
+    if (m_text) {
+        m_text->setVisible(index >= 0);
+    }
+    Q_EMIT heightChanged();
+}
+
+int MessageAttachments::layoutFor(int width) {
+    int y = m_chips->heightForWidth(width);
+    m_chips->setGeometry(0, 0, width, y);
+    if (m_text && m_shown >= 0) {
+        const int lines = std::clamp(m_text->blockCount(), 2, kMostLines);
+        const int height = lines * m_text->fontMetrics().lineSpacing() + 2 * m_text->frameWidth() + 10;
+        m_text->setGeometry(0, y + kTextGap, width, height);
+        y += kTextGap + height;
+    }
+    return y;
+}
+
+}  // namespace offstage::ui

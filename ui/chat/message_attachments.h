@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/chat/message.h"
+
+class QPlainTextEdit;
+
+namespace offstage::ui {
+
+class AttachmentChips;
+
+// The files of a prompt that was sent: chips; a click on one shows the file's text below them, another puts it away.
+class MessageAttachments : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit MessageAttachments(QWidget* parent = nullptr);
+
+    void setAttachments(const QList<Attachment>& attachments);
+    AttachmentChips& chips() const { return *m_chips; }
+    bool isUnfolded() const { return m_shown >= 0; }
+    QPlainTextEdit* text() const { return m_text; }  // null: none was ever unfolded
+    int layoutFor(int width);                        // says the height
+
+  Q_SIGNALS:
+    void heightChanged();
+
+  private:
+    void show(int index);
+
+    QList<Attachment> m_attachments;
+    AttachmentChips* m_chips;
+    QPlainTextEdit* m_text = nullptr;
+    int m_shown = -1;
+};
+
+}  // namespace offstage::ui
