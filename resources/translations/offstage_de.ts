@@ -2,6 +2,45 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
+    <name>Attachments</name>
+    <message>
+        <source>%1 is a folder: attach the files in it.</source>
+        <translation>%1 ist ein Ordner: Hängen Sie die Dateien darin an.</translation>
+    </message>
+    <message>
+        <source>%1 is not a regular file and cannot be attached.</source>
+        <translation>%1 ist keine gewöhnliche Datei und kann nicht angehängt werden.</translation>
+    </message>
+    <message>
+        <source>%1 is not there.</source>
+        <translation>%1 ist nicht vorhanden.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>%1 kann nicht gelesen werden: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too large to attach: it has %2, and up to %3 are read. Attach the part that matters.</source>
+        <translation>%1 ist zu groß zum Anhängen: Die Datei hat %2, gelesen werden bis zu %3. Hängen Sie den Teil an, auf den es ankommt.</translation>
+    </message>
+    <message>
+        <source>%1: PDF files cannot be read yet; copy their text.</source>
+        <translation>%1: PDF-Dateien können noch nicht gelesen werden; kopieren Sie ihren Text.</translation>
+    </message>
+    <message>
+        <source>%1 is not a text file. Text, source code, CSV and Markdown can be attached.</source>
+        <translation>%1 ist keine Textdatei. Angehängt werden können Text, Quelltext, CSV und Markdown.</translation>
+    </message>
+    <message>
+        <source>The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and attach it again.</source>
+        <translation>Die Zeichenkodierung von %1 ist nicht erkennbar. Speichern Sie die Datei als UTF-8 und hängen Sie sie noch einmal an.</translation>
+    </message>
+    <message>
+        <source>%1 is empty.</source>
+        <translation>%1 ist leer.</translation>
+    </message>
+</context>
+<context>
     <name>Axis</name>
     <message>
         <source>B</source>
@@ -3154,6 +3193,41 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::AttachmentChip</name>
+    <message>
+        <source>Attached file %1, %2</source>
+        <translation>Angehängte Datei %1, %2</translation>
+    </message>
+    <message>
+        <source>Delete removes it from the message</source>
+        <translation>Entf nimmt sie aus der Nachricht</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+Delete, or a click on the cross, removes it from the message</source>
+        <translation>%1
+%2
+Entf oder ein Klick auf das Kreuz nimmt sie aus der Nachricht</translation>
+    </message>
+    <message>
+        <source>File %1, %2</source>
+        <translation>Datei %1, %2</translation>
+    </message>
+    <message>
+        <source>Shows its text</source>
+        <translation>Zeigt ihren Text</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+Click to see its text</source>
+        <translation>%1
+%2
+Ein Klick zeigt ihren Text</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::BarPlot</name>
     <message>
         <source>from %1</source>
@@ -4834,6 +4908,36 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
 </context>
 <context>
+    <name>offstage::ui::DraftAttachments</name>
+    <message>
+        <source>%1 was not attached: a message can have %2 files.</source>
+        <translation>%1 wurde nicht angehängt: Eine Nachricht kann %2 Dateien haben.</translation>
+    </message>
+    <message>
+        <source>%1 is attached already.</source>
+        <translation>%1 ist schon angehängt.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more files were not attached.</source>
+        <translation>
+            <numerusform>Eine weitere Datei wurde nicht angehängt.</numerusform>
+            <numerusform>%n weitere Dateien wurden nicht angehängt.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Attach files</source>
+        <translation>Dateien anhängen</translation>
+    </message>
+    <message>
+        <source>%1 · %2 tokens</source>
+        <translation>%1 · %2 Tokens</translation>
+    </message>
+    <message>
+        <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
+        <translation>Um %1 Tokens zu lang: Mit diesen Dateien hat die Unterhaltung %2, der Kontext fasst %3. Entfernen Sie eine Datei oder hängen Sie einen Teil davon an.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::EmptyState</name>
     <message>
         <source>Open model…</source>
@@ -5716,6 +5820,18 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>How much the model thinks before it answers. From the next answer on</source>
         <translation>Wie viel das Modell nachdenkt, bevor es antwortet. Ab der nächsten Antwort</translation>
     </message>
+    <message>
+        <source>Attach files</source>
+        <translation>Dateien anhängen</translation>
+    </message>
+    <message>
+        <source>Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same</source>
+        <translation>Textdateien anhängen: Quelltext, CSV, Markdown. Ablegen oder Einfügen tut dasselbe</translation>
+    </message>
+    <message>
+        <source>Write what is to be done with the files</source>
+        <translation>Schreiben Sie, was mit den Dateien geschehen soll</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::LinePlot</name>
@@ -6526,6 +6642,24 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Local server…</source>
         <translation>&amp;Lokaler Server&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Drop to attach %1</source>
+        <translation>Loslassen, um %1 anzuhängen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Loslassen, um eine Datei anzuhängen</numerusform>
+            <numerusform>Loslassen, um %n Dateien anzuhängen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MessageAttachments</name>
+    <message>
+        <source>Text of %1</source>
+        <translation>Text von %1</translation>
     </message>
 </context>
 <context>

@@ -56,6 +56,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::DraftAttachments</name>
+    <message numerus="yes">
+        <source>%n more files were not attached.</source>
+        <translation>
+            <numerusform>One more file was not attached.</numerusform>
+            <numerusform>%n more files were not attached.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::LocalModels</name>
     <message numerus="yes">
         <source>%n other model(s) are no Mixture-of-Experts models.</source>
@@ -72,6 +82,16 @@
         <translation>
             <numerusform>%n outbound connection</numerusform>
             <numerusform>%n outbound connections</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MainWindow</name>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Drop to attach one file</numerusform>
+            <numerusform>Drop to attach %n files</numerusform>
         </translation>
     </message>
 </context>

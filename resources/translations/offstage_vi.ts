@@ -2,6 +2,45 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="vi" sourcelanguage="en">
 <context>
+    <name>Attachments</name>
+    <message>
+        <source>%1 is a folder: attach the files in it.</source>
+        <translation>%1 là một thư mục: hãy đính kèm các tệp trong đó.</translation>
+    </message>
+    <message>
+        <source>%1 is not a regular file and cannot be attached.</source>
+        <translation>%1 không phải là tệp thông thường nên không thể đính kèm.</translation>
+    </message>
+    <message>
+        <source>%1 is not there.</source>
+        <translation>%1 không có ở đó.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>Không đọc được %1: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too large to attach: it has %2, and up to %3 are read. Attach the part that matters.</source>
+        <translation>%1 quá lớn để đính kèm: tệp có %2, chỉ đọc tối đa %3. Hãy đính kèm phần quan trọng.</translation>
+    </message>
+    <message>
+        <source>%1: PDF files cannot be read yet; copy their text.</source>
+        <translation>%1: chưa đọc được tệp PDF; hãy sao chép văn bản của tệp.</translation>
+    </message>
+    <message>
+        <source>%1 is not a text file. Text, source code, CSV and Markdown can be attached.</source>
+        <translation>%1 không phải là tệp văn bản. Có thể đính kèm văn bản, mã nguồn, CSV và Markdown.</translation>
+    </message>
+    <message>
+        <source>The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and attach it again.</source>
+        <translation>Không nhận ra bảng mã của %1. Hãy lưu tệp ở dạng UTF-8 rồi đính kèm lại.</translation>
+    </message>
+    <message>
+        <source>%1 is empty.</source>
+        <translation>%1 trống.</translation>
+    </message>
+</context>
+<context>
     <name>Axis</name>
     <message>
         <source>B</source>
@@ -3152,6 +3191,41 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::AttachmentChip</name>
+    <message>
+        <source>Attached file %1, %2</source>
+        <translation>Tệp đính kèm %1, %2</translation>
+    </message>
+    <message>
+        <source>Delete removes it from the message</source>
+        <translation>Phím Delete bỏ tệp khỏi tin nhắn</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+Delete, or a click on the cross, removes it from the message</source>
+        <translation>%1
+%2
+Nhấn Delete hoặc bấm dấu nhân để bỏ tệp khỏi tin nhắn</translation>
+    </message>
+    <message>
+        <source>File %1, %2</source>
+        <translation>Tệp %1, %2</translation>
+    </message>
+    <message>
+        <source>Shows its text</source>
+        <translation>Hiện văn bản của tệp</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+Click to see its text</source>
+        <translation>%1
+%2
+Bấm để xem văn bản của tệp</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::BarPlot</name>
     <message>
         <source>from %1</source>
@@ -4828,6 +4902,35 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
 </context>
 <context>
+    <name>offstage::ui::DraftAttachments</name>
+    <message>
+        <source>%1 was not attached: a message can have %2 files.</source>
+        <translation>%1 không được đính kèm: một tin nhắn có thể có %2 tệp.</translation>
+    </message>
+    <message>
+        <source>%1 is attached already.</source>
+        <translation>%1 đã được đính kèm.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more files were not attached.</source>
+        <translation>
+            <numerusform>Còn %n tệp nữa không được đính kèm.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Attach files</source>
+        <translation>Đính kèm tệp</translation>
+    </message>
+    <message>
+        <source>%1 · %2 tokens</source>
+        <translation>%1 · %2 token</translation>
+    </message>
+    <message>
+        <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
+        <translation>Dài quá %1 token: cùng các tệp này cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy bỏ bớt một tệp hoặc chỉ đính kèm một phần.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::EmptyState</name>
     <message>
         <source>Open model…</source>
@@ -5710,6 +5813,18 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>How much the model thinks before it answers. From the next answer on</source>
         <translation>Mô hình suy nghĩ bao nhiêu trước khi trả lời. Từ câu trả lời sau</translation>
     </message>
+    <message>
+        <source>Attach files</source>
+        <translation>Đính kèm tệp</translation>
+    </message>
+    <message>
+        <source>Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same</source>
+        <translation>Đính kèm tệp văn bản: mã nguồn, CSV, Markdown. Thả hoặc dán tệp cũng được</translation>
+    </message>
+    <message>
+        <source>Write what is to be done with the files</source>
+        <translation>Hãy viết việc cần làm với các tệp</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::LinePlot</name>
@@ -6518,6 +6633,23 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Local server…</source>
         <translation>Máy chủ &amp;cục bộ…</translation>
+    </message>
+    <message>
+        <source>Drop to attach %1</source>
+        <translation>Thả để đính kèm %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Thả để đính kèm %n tệp</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MessageAttachments</name>
+    <message>
+        <source>Text of %1</source>
+        <translation>Văn bản của %1</translation>
     </message>
 </context>
 <context>
