@@ -55,8 +55,7 @@ void ContextCounter::ask() {
         return;
     }
     std::vector<engine::ChatMessage> messages = m_chat.history();
-    const std::string draft =
-        promptForModel(m_draft.toPlainText().trimmed(), m_chat.draftAttachments()).toStdString();
+    const std::string draft = promptForModel(m_draft.toPlainText().trimmed(), m_chat.draftAttachments()).toStdString();
     if (!draft.empty() && !messages.empty() && messages.back().role == engine::Role::kUser) {
         messages.back().content += "\n" + draft;  // templates want the roles in turn
     } else if (!draft.empty()) {

@@ -13,8 +13,8 @@ class QPlainTextEdit;
 namespace offstage::ui {
 
 // Counts the tokens that the conversation shown, and what is being typed with the files attached to it, would take of
-// the context: by the model's own tokenizer and template, on the engine's thread, while no answer is written. GUI thread
-// only.
+// the context: by the model's own tokenizer and template, on the engine's thread, while no answer is written. GUI
+// thread only.
 class ContextCounter : public QObject {
     Q_OBJECT
 

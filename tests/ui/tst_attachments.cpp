@@ -119,10 +119,12 @@ class TestAttachments : public QObject {
     void read_others_areRefusedInWords_data() {
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QString>("sentence");
-        QTest::newRow("a picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) << QStringLiteral("not a text file");
+        QTest::newRow("a picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16)
+                                   << QStringLiteral("not a text file");
         QTest::newRow("zeros") << QByteArray(100, '\0') << QStringLiteral("not a text file");
         QTest::newRow("Latin-1") << QByteArray("gr\xfc\xdf") << QStringLiteral("Save it as UTF-8");
-        QTest::newRow("half of UTF-16") << QByteArray("\xff\xfeh\0\xd8\xd8h\0", 8) << QStringLiteral("Save it as UTF-8");
+        QTest::newRow("half of UTF-16") << QByteArray("\xff\xfeh\0\xd8\xd8h\0", 8)
+                                        << QStringLiteral("Save it as UTF-8");
         QTest::newRow("PDF") << QByteArray("%PDF-1.7\n%\xe2\xe3") << QStringLiteral("cannot be read yet");
         QTest::newRow("nothing") << QByteArray(" \n") << QStringLiteral("is empty");
         QTest::newRow("too large") << QByteArray(kLargestAttachment + 1, 'x') << QStringLiteral("too large");
@@ -132,7 +134,8 @@ class TestAttachments : public QObject {
         QFETCH(QString, sentence);
         const Folder folder;
         const ReadAttachment read = readAttachment(folder.write(QStringLiteral("odd.dat"), content));
-        QVERIFY2(read.error.contains(sentence) && read.error.contains(QStringLiteral("odd.dat")), qPrintable(read.error));
+        QVERIFY2(read.error.contains(sentence) && read.error.contains(QStringLiteral("odd.dat")),
+                 qPrintable(read.error));
         QVERIFY(read.attachment.text.isEmpty());
     }
 
@@ -166,7 +169,8 @@ class TestAttachments : public QObject {
         QVERIFY2(chips(f).first().contains(QStringLiteral("· %1 tokens").arg(tokens)), qPrintable(chips(f).first()));
         QVERIFY(input(f).chips().isVisible());
         QVERIFY(input(f).chips().chips().first()->accessibleName().contains(QStringLiteral("notes.txt")));
-        QCOMPARE(f.window->page().counter().lastCount(), std::optional<qint64>(size(framedText + QStringLiteral("\n\n"))));
+        QCOMPARE(f.window->page().counter().lastCount(),
+                 std::optional<qint64>(size(framedText + QStringLiteral("\n\n"))));
         QVERIFY(input(f).text().isEmpty());
     }
 
@@ -254,7 +258,8 @@ class TestAttachments : public QObject {
         QVERIFY(drop(*f.window, {folder.write(QStringLiteral("photo.png"), QByteArray("\x89PNG\0\0", 6)),
                                  folder.write(QStringLiteral("notes.txt"), kNotes)}));
         QCOMPARE(chips(f).size(), 1);
-        QVERIFY2(input(f).notice().contains(QStringLiteral("photo.png is not a text file")), qPrintable(input(f).notice()));
+        QVERIFY2(input(f).notice().contains(QStringLiteral("photo.png is not a text file")),
+                 qPrintable(input(f).notice()));
         QVERIFY(isCounted(f));
         f.ask(QStringLiteral("hello"));
         QTRY_COMPARE(f.messages().size(), 2);
@@ -420,7 +425,8 @@ class TestAttachments : public QObject {
         QByteArray bad = json;
         bad.replace("\"bytes\": 23", "\"bytes\": -1");
         QVERIFY(bad != json);
-        QVERIFY(conversationsFromJson(bad, QStringLiteral("c.json")).error.contains(QStringLiteral("attachments[0].bytes")));
+        QVERIFY(conversationsFromJson(bad, QStringLiteral("c.json"))
+                    .error.contains(QStringLiteral("attachments[0].bytes")));
     }
 
     // Pictures to look at, in OFFSTAGE_PICTURES.
@@ -437,17 +443,19 @@ class TestAttachments : public QObject {
         for (int i = 0; i < 12; ++i) {
             code += "int function_" + QByteArray::number(i) + "(int x) { return x + 1; }\n";
         }
-        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("main.cpp"), code),
-                                 folder.write(QStringLiteral("figures of the second quarter, by month.csv"), "x,y\n1,2\n")}));
+        QVERIFY(drop(*f.window,
+                     {folder.write(QStringLiteral("main.cpp"), code),
+                      folder.write(QStringLiteral("figures of the second quarter, by month.csv"), "x,y\n1,2\n")}));
         f.ask(QStringLiteral("What does this program do?"));
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
         QTest::mouseClick(f.window->page().view().messageWidget(f.messages()[0].id)->attachments()->chips().chips()[0],
                           Qt::LeftButton);
-        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("README.md"), QByteArray(1200, 'x')),
-                                 folder.write(QStringLiteral("a rather long name of a file with notes in it.txt"), kNotes),
-                                 folder.write(QStringLiteral("settings.json"), "{\"a\": 1}"),
-                                 folder.write(QStringLiteral("photo.png"), QByteArray("\x89PNG\0\0", 6))}));
+        QVERIFY(
+            drop(*f.window, {folder.write(QStringLiteral("README.md"), QByteArray(1200, 'x')),
+                             folder.write(QStringLiteral("a rather long name of a file with notes in it.txt"), kNotes),
+                             folder.write(QStringLiteral("settings.json"), "{\"a\": 1}"),
+                             folder.write(QStringLiteral("photo.png"), QByteArray("\x89PNG\0\0", 6))}));
         QVERIFY(isCounted(f));
         test::picture(*f.window, QStringLiteral("attachments-fit"), {560, 1280}, 800);
         QVERIFY(drop(*f.window, {folder.write(QStringLiteral("long.txt"), QByteArray(5000, 'x'))}));

@@ -19,7 +19,7 @@ constexpr int kGap = 8;  // between name, detail and mark
 constexpr int kMark = 14;
 constexpr int kSpacing = 6;  // between chips
 constexpr int kWidestName = 200;
-constexpr double kCorner = 8;
+constexpr double kChipCorner = 8;
 
 int chipHeight(const QFontMetrics& metrics) {
     return metrics.height() + 2 * kPadY;
@@ -82,7 +82,7 @@ void AttachmentChip::paintEvent(QPaintEvent*) {
     const Colours colours = Colours::of(palette());
     painter.setPen(QPen(hasFocus() ? colours.accent : colours.line, hasFocus() ? 1.8 : 1));
     painter.setBrush(colours.raised);
-    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), kCorner, kCorner);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), kChipCorner, kChipCorner);
     const QRect mark = markRect();
     const int detail = fontMetrics().horizontalAdvance(m_detail);
     const int room = std::max(0, mark.left() - kGap - kPadX);

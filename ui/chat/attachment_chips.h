@@ -5,8 +5,8 @@
 
 namespace offstage::ui {
 
-// One file: its name, its size. A removable one is taken away by a click on its cross, or by Delete, Backspace, Space or
-// Enter; an opening one is a switch that shows the file's text, all over.
+// One file: its name, its size. A removable one is taken away by a click on its cross, or by Delete, Backspace, Space
+// or Enter; an opening one is a switch that shows the file's text, all over.
 class AttachmentChip : public QAbstractButton {
     Q_OBJECT
 

@@ -82,9 +82,10 @@ ReadAttachment readAttachment(const QString& path) {
     const auto marked = QStringConverter::encodingForData(content);
     QStringDecoder decoder(marked.value_or(QStringConverter::Utf8));
     QString text = decoder.decode(content);
-    const bool binary = marked.has_value() && marked != QStringConverter::Utf8
-                            ? std::any_of(text.begin(), text.end(), [](QChar c) { return isForeignToText(c.unicode()); })
-                            : looksBinary(content);
+    const bool binary =
+        marked.has_value() && marked != QStringConverter::Utf8
+            ? std::any_of(text.begin(), text.end(), [](QChar c) { return isForeignToText(c.unicode()); })
+            : looksBinary(content);
     if (binary) {
         return refuse(AttachmentText::tr("%1 is not a text file. Text, source code, CSV and Markdown can be attached.")
                           .arg(name));

@@ -56,7 +56,8 @@ class ChatController : public QObject {
     // With the draft's files, which are sent then.
     bool sendDraft(const QString& prompt);
     bool canSend() const;
-    // A new branch beside the prompt, with the prompt's files, or beside the answer. False: not accepted now, or there is no such message.
+    // A new branch beside the prompt, with the prompt's files, or beside the answer. False: not accepted now, or there
+    // is no such message.
     bool editPrompt(MessageId prompt, const QString& text);
     bool regenerate(MessageId answer);
     // Goes on writing the last answer of the path, where it was cut short.

@@ -45,7 +45,6 @@ DraftAttachments::DraftAttachments(EngineController& engine, ChatController& cha
         countNext();
     });
     connect(&m_counter, &ContextCounter::settled, this, &DraftAttachments::onSettled);
-    connect(&m_engine, &EngineController::modelLoaded, this, &DraftAttachments::forgetCounts);
     connect(&m_engine, &EngineController::tokensCounted, this, &DraftAttachments::onCounted);
     connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
         if (state == EngineController::State::NoModel || state == EngineController::State::Loading) {
@@ -62,9 +61,8 @@ void DraftAttachments::attach(const QStringList& paths) {
     const qsizetype before = files.size();
     for (const QString& path : paths) {
         if (files.size() >= kMostFiles) {
-            problems += tr("%1 was not attached: a message can have %2 files.")
-                            .arg(QFileInfo(path).fileName())
-                            .arg(kMostFiles);
+            problems +=
+                tr("%1 was not attached: a message can have %2 files.").arg(QFileInfo(path).fileName()).arg(kMostFiles);
             continue;
         }
         const ReadAttachment read = readAttachment(path);
@@ -184,9 +182,10 @@ void DraftAttachments::checkFit() {
         return;
     }
     const QLocale locale;
-    m_input.setBlocked(tr("Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. "
-                          "Remove a file, or attach a part of it.")
-                           .arg(locale.toString(tooMany), locale.toString(*used), locale.toString(model->context)));
+    m_input.setBlocked(
+        tr("Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. "
+           "Remove a file, or attach a part of it.")
+            .arg(locale.toString(tooMany), locale.toString(*used), locale.toString(model->context)));
 }
 
 void DraftAttachments::onSettled() {

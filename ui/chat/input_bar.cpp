@@ -215,6 +215,15 @@ QString InputBar::hint() const {
 void InputBar::setFiles(const QList<AttachmentChips::File>& files) {
     m_chips->setFiles(files);
     m_chips->setVisible(!files.isEmpty());
+    // Before the text, in the order in which they stand.
+    QWidget* before = m_edit->previousInFocusChain();
+    while (before != m_edit && (m_chips->isAncestorOf(before) || (before->focusPolicy() & Qt::TabFocus) == 0)) {
+        before = before->previousInFocusChain();
+    }
+    for (AttachmentChip* chip : m_chips->chips()) {
+        setTabOrder(before, chip);
+        before = chip;
+    }
     refresh();
 }
 
@@ -293,7 +302,7 @@ void InputBar::refresh() {
                              ? tr("Write what is to be done with the files")
                          : empty && !stops ? tr("Write something to send")
                          : stops           ? name + tr(" (Esc)")
-                                                 : name + tr(" (Enter)"));
+                                           : name + tr(" (Enter)"));
     m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && !blocked && m_mode != Mode::NoModel);
     const Colours colours = Colours::of(palette());
     const QColor ink = m_button->isEnabled() ? palette().color(QPalette::HighlightedText) : colours.muted;

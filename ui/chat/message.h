@@ -75,8 +75,8 @@ struct Message {
     QString text;
     QList<Attachment> attachments;  // of a prompt
     Thought thought;                // of an answer
-    QString author;   // the model of an answer
-    QString note;     // e.g. why an answer ended early
+    QString author;                 // the model of an answer
+    QString note;                   // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
     Problem problem;  // of Kind::Problem
 };

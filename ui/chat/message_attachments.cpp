@@ -12,8 +12,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kMostLines = 16;
-constexpr int kTextGap = 6;
+constexpr int kMostShownLines = 16;
+constexpr int kAboveText = 6;
 
 }  // namespace
 
@@ -61,10 +61,10 @@ int MessageAttachments::layoutFor(int width) {
     int y = m_chips->heightForWidth(width);
     m_chips->setGeometry(0, 0, width, y);
     if (m_text && m_shown >= 0) {
-        const int lines = std::clamp(m_text->blockCount(), 2, kMostLines);
+        const int lines = std::clamp(m_text->blockCount(), 2, kMostShownLines);
         const int height = lines * m_text->fontMetrics().lineSpacing() + 2 * m_text->frameWidth() + 10;
-        m_text->setGeometry(0, y + kTextGap, width, height);
-        y += kTextGap + height;
+        m_text->setGeometry(0, y + kAboveText, width, height);
+        y += kAboveText + height;
     }
     return y;
 }
