@@ -82,7 +82,7 @@ void MainWindow::createActions() {
 void MainWindow::createLocalServer() {
     m_server = new LocalServerSwitch(m_engine, this);
     m_serverIndicator = new ServerIndicator(*m_server);
-    statusBar()->insertPermanentWidget(0, m_serverIndicator);
+    statusBar()->addPermanentWidget(m_serverIndicator);
     // A benchmark's answers come one soon after the other, with nobody's between them.
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, m_server, [this] { m_server->setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, m_server, [this] { m_server->setHeld(false); });

@@ -25,10 +25,17 @@ std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::submit(Work work) {
 }
 
 void AnswerQueue::cancel_all() {
-    std::deque<std::shared_ptr<Ticket>> dropped;  // their work may own much
-    const std::lock_guard lock(mutex_);
-    dropped.swap(waiting_);
-    if (running_ != nullptr) running_->cancel();
+    std::deque<std::shared_ptr<Ticket>> dropped;
+    {
+        const std::lock_guard lock(mutex_);
+        dropped.swap(waiting_);
+        if (running_ != nullptr) running_->cancel();
+    }
+    // Who put them in may keep the tickets; what the work owns goes now.
+    for (const auto& ticket : dropped) {
+        ticket->cancel();
+        ticket->work_ = nullptr;
+    }
 }
 
 void AnswerQueue::close() {

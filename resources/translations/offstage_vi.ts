@@ -5973,7 +5973,7 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
     <message>
         <source>&amp;Copy</source>
-        <translation type="unfinished">&amp;Sao chép</translation>
+        <translation>&amp;Sao chép</translation>
     </message>
     <message>
         <source>Copy the token</source>
@@ -6632,7 +6632,7 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>&amp;Local server…</source>
-        <translation>Máy chủ &amp;cục bộ…</translation>
+        <translation>Máy chủ cục &amp;bộ…</translation>
     </message>
     <message>
         <source>Drop to attach %1</source>

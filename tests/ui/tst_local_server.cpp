@@ -213,7 +213,8 @@ class TestLocalServer : public QObject {
         auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
         QTRY_VERIFY(f.stage->generating);
         f.ask(QStringLiteral("mine"));
-        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        QCOMPARE(f.state(), EngineController::State::Generating);
+        QTest::mouseClick(&f.window->page().input().button(), Qt::LeftButton);
         QTRY_COMPARE(f.last().state, Message::State::Stopped);
         QCOMPARE(f.state(), EngineController::State::Ready);
         QVERIFY(!hasCome(answer));

@@ -169,6 +169,7 @@ void LocalServerDialog::refresh() {
         choice->setEnabled(!on);
     }
     m_token->setText(m_server.token());
+    m_token->setCursorPosition(0);
     m_copyToken->setEnabled(!m_server.token().isEmpty());
     m_url->setText(m_server.url());
     m_copyUrl->setEnabled(on);
