@@ -90,7 +90,7 @@ ReadAttachment readAttachment(const QString& path) {
         return refuse(AttachmentText::tr("%1 is not a text file. Text, source code, CSV and Markdown can be attached.")
                           .arg(name));
     }
-    if (decoder.hasError()) {
+    if (decoder.hasError() || !text.isValidUtf16()) {
         return refuse(AttachmentText::tr("The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and "
                                          "attach it again.")
                           .arg(name));

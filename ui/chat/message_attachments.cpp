@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include <QEvent>
 #include <QFontDatabase>
 #include <QPlainTextEdit>
 
 #include "ui/chat/attachment_chips.h"
 #include "ui/format.h"
+#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -47,6 +49,7 @@ void MessageAttachments::show(int index) {
             m_text->setReadOnly(true);
             m_text->setTabChangesFocus(true);
             m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+            restyle();
         }
         m_text->setAccessibleName(tr("Text of %1").arg(m_attachments[index].name));
         m_text->setPlainText(m_attachments[index].text);
@@ -57,12 +60,26 @@ void MessageAttachments::show(int index) {
     Q_EMIT heightChanged();
 }
 
+void MessageAttachments::restyle() {
+    const Colours colours = Colours::of(palette());
+    m_text->setStyleSheet(QStringLiteral("QPlainTextEdit { border: 1px solid %1; border-radius: 8px; background: %2; "
+                                         "padding: 4px; } QPlainTextEdit:focus { border-color: %3; }")
+                              .arg(colours.line.name(), colours.raised.name(), colours.accent.name()));
+}
+
+void MessageAttachments::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_text) {
+        restyle();
+    }
+}
+
 int MessageAttachments::layoutFor(int width) {
     int y = m_chips->heightForWidth(width);
     m_chips->setGeometry(0, 0, width, y);
     if (m_text && m_shown >= 0) {
         const int lines = std::clamp(m_text->blockCount(), 2, kMostShownLines);
-        const int height = lines * m_text->fontMetrics().lineSpacing() + 2 * m_text->frameWidth() + 10;
+        const int height = lines * m_text->fontMetrics().lineSpacing() + 22;  // and border and padding
         m_text->setGeometry(0, y + kAboveText, width, height);
         y += kAboveText + height;
     }

@@ -26,7 +26,11 @@ class MessageAttachments : public QWidget {
   Q_SIGNALS:
     void heightChanged();
 
+  protected:
+    void changeEvent(QEvent* event) override;
+
   private:
+    void restyle();
     void show(int index);
 
     QList<Attachment> m_attachments;

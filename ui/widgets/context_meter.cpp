@@ -22,13 +22,13 @@ ContextMeter::ContextMeter(QWidget* parent) : QWidget(parent) {
 }
 
 void ContextMeter::setUsed(qint64 used, qint64 size) {
-    const bool resized = size != m_size;  // the number of tokens used does not count
+    const QSize before = sizeHint();
     m_used = used;
     m_size = size;
     setAccessibleName(tr("Context used: %1 tokens").arg(text()));
     setToolTip(tr("Tokens of this conversation in the model's context: %1").arg(text()));
     setVisible(size > 0);
-    if (resized) {
+    if (sizeHint() != before) {
         updateGeometry();
     }
     update();
@@ -39,9 +39,11 @@ QString ContextMeter::text() const {
 }
 
 QSize ContextMeter::sizeHint() const {
-    // As wide as a full one: numbers that grow move nothing.
+    // As wide as a full one: numbers that grow move nothing, until files that are attached bring more than there is
+    // room for.
     const QString full = QStringLiteral("%1 / %1").arg(m_size);
-    return {fontMetrics().horizontalAdvance(full) + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};
+    const int width = std::max(fontMetrics().horizontalAdvance(full), fontMetrics().horizontalAdvance(text()));
+    return {width + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};
 }
 
 void ContextMeter::paintEvent(QPaintEvent*) {
