@@ -6044,8 +6044,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Token</translation>
     </message>
     <message>
-        <source>made when the server is switched on</source>
-        <translation>entsteht beim Einschalten des Servers</translation>
+        <source>made when first switched on</source>
+        <translation>entsteht beim ersten Einschalten</translation>
     </message>
     <message>
         <source>What other programs call the API key. Kept in %1, which only you can read.</source>

@@ -6036,8 +6036,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Token</translation>
     </message>
     <message>
-        <source>made when the server is switched on</source>
-        <translation>được tạo khi bật máy chủ</translation>
+        <source>made when first switched on</source>
+        <translation>được tạo khi bật lần đầu</translation>
     </message>
     <message>
         <source>What other programs call the API key. Kept in %1, which only you can read.</source>

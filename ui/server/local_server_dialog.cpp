@@ -87,7 +87,7 @@ void LocalServerDialog::build() {
     m_token->setAccessibleName(tr("Token"));
     m_token->setReadOnly(true);
     m_token->setEchoMode(QLineEdit::Password);
-    m_token->setPlaceholderText(tr("made when the server is switched on"));
+    m_token->setPlaceholderText(tr("made when first switched on"));
     m_token->setToolTip(tr("What other programs call the API key. Kept in %1, which only you can read.")
                             .arg(LocalServerSwitch::tokenFile()));
     m_origins->setPlaceholderText(tr("none, or http://localhost:3000"));
