@@ -4920,7 +4920,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message numerus="yes">
         <source>%n more files were not attached.</source>
         <translation>
-            <numerusform>Eine weitere Datei wurde nicht angehängt.</numerusform>
+            <numerusform>%n weitere Datei wurde nicht angehängt.</numerusform>
             <numerusform>%n weitere Dateien wurden nicht angehängt.</numerusform>
         </translation>
     </message>
@@ -6650,7 +6650,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message numerus="yes">
         <source>Drop to attach %n files</source>
         <translation>
-            <numerusform>Loslassen, um eine Datei anzuhängen</numerusform>
+            <numerusform>Loslassen, um %n Datei anzuhängen</numerusform>
             <numerusform>Loslassen, um %n Dateien anzuhängen</numerusform>
         </translation>
     </message>

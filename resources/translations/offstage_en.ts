@@ -60,7 +60,7 @@
     <message numerus="yes">
         <source>%n more files were not attached.</source>
         <translation>
-            <numerusform>One more file was not attached.</numerusform>
+            <numerusform>%n more file was not attached.</numerusform>
             <numerusform>%n more files were not attached.</numerusform>
         </translation>
     </message>
@@ -90,7 +90,7 @@
     <message numerus="yes">
         <source>Drop to attach %n files</source>
         <translation>
-            <numerusform>Drop to attach one file</numerusform>
+            <numerusform>Drop to attach %n file</numerusform>
             <numerusform>Drop to attach %n files</numerusform>
         </translation>
     </message>
