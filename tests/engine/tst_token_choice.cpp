@@ -78,7 +78,8 @@ class TestTokenChoice : public QObject {
             QCOMPARE(choices[i].chosen.token, tokens[first + i]);
             const auto is_share = [&](const TokenProbability& token) {
                 const double share = shares[static_cast<std::size_t>(token.token)];
-                return std::abs(std::exp(token.log_probability) - share) < 1e-6;
+                // Steps of one token add in another order than steps of many.
+                return std::abs(std::exp(token.log_probability) - share) < 2e-5;
             };
             QVERIFY(is_share(choices[i].chosen));
             QCOMPARE(choices[i].alternatives.size(), n_alternatives);
