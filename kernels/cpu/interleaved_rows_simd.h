@@ -5,6 +5,7 @@
 // panels, as are those of rows that lie one by one. The sums are those of
 // integer_rows_simd.h, in the same order.
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/integer_panels_simd.h"
@@ -216,14 +217,17 @@ constexpr std::int64_t kFetchAhead = 4096;  // bytes: products end before memory
 template <WeightType kType>
 constexpr auto kPlacesOf = places_of_parts(kType);
 
-// y[t] of kLanes rows of a strip. numbers: (n_groups, kScales, kNumbers) vectors.
+// y[t] of kLanes rows of a strip, of n_tokens tokens: kTokens or one less, in whose place
+// the last one is multiplied twice. numbers: (n_groups, kScales, kNumbers) vectors.
 template <WeightType kType, int kTokens>
 void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, std::int64_t n_cols,
-                    const std::byte* const* inputs, float* y, std::int64_t y_stride) {
+                    const std::byte* const* inputs, int n_tokens, float* y, std::int64_t y_stride) {
     using Group = StripGroup<kType>;
     const std::int64_t n_scales = n_cols / kInputsPerScale;
     const ByteGroup* x[kTokens];
-    for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    for (int t = 0; t < kTokens; ++t) {
+        x[t] = reinterpret_cast<const ByteGroup*>(inputs[std::min(t, n_tokens - 1)]);
+    }
     const std::int64_t strip_bytes = n_cols / traits_of(kType).group * Group::kRows * Group::kBlockBytes;
     Vector eighths[kScales][kTokens];
     for (int step = 0; step < kSteps; ++step) {
@@ -250,7 +254,7 @@ void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, s
             for (int t = 0; t < kTokens; ++t) eighths[Group::step_scale(step, odd)][t] = sums[odd][t];
         }
     }
-    for (int t = 0; t < kTokens; ++t) {
+    for (int t = 0; t < n_tokens; ++t) {
         store(y + t * y_stride, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; }));
     }
 }
@@ -334,9 +338,10 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
     }
 }
 
-template <WeightType kType, int... kTokens>
-constexpr auto strip_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
-    return std::array{multiply_strip<kType, kTokens + 1>...};
+// For 1, 2, 3, ... tokens: compiled for even numbers of them.
+template <WeightType kType, int... kPairs>
+constexpr auto strip_products(std::integer_sequence<int, kPairs...> /*pairs*/) {
+    return std::array{multiply_strip<kType, 2 * kPairs + 2>...};
 }
 
 // Of at most kPanelTokens tokens: more are multiplied by panels.
@@ -344,7 +349,7 @@ template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
                           std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
                           std::byte* scratch) {
-    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens>{});
+    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens / 2>{});
     float* const numbers = CodePanel(scratch, weight.n_cols).numbers;
     for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
         const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
@@ -354,8 +359,8 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
                 multiply_strip_once<kType>(strip, half, weight.n_cols, inputs[0], to);
             } else {
                 read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
-                kByTokens[static_cast<std::size_t>(n_tokens - 1)](strip, half, numbers, weight.n_cols, inputs, to,
-                                                                  y_stride);
+                kByTokens[static_cast<std::size_t>((n_tokens - 1) / 2)](strip, half, numbers, weight.n_cols, inputs,
+                                                                        n_tokens, to, y_stride);
             }
         }
     }
