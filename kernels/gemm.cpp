@@ -467,23 +467,31 @@ double ProductTrial::run_us(TrialProduct product) {
     State& s = *state_;
     const WeightView many{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs};
     const WeightView few{s.blocks.data(), WeightType::kQ4K, State::kOutputs, State::kInputs};
+    // All bytes are the same, so that this is a matter of the view.
+    const WeightView interleaved{s.blocks.data(), WeightType::kQ4K, State::kOutputs, State::kInputs, 0, true};
+    const auto multiply_many = [&](GemmMode mode, const WeightView& weight) {
+        s.gemm.multiply(mode, GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, weight,
+                        s.y.data(), State::kOutputs);
+    };
     const CpuKernels& kernels = cpu_kernels();
     const auto start = std::chrono::steady_clock::now();
     switch (product) {
         case TrialProduct::kManyF32:
         case TrialProduct::kManyBf16:
-            s.gemm.multiply(product == TrialProduct::kManyF32 ? GemmMode::kF32 : GemmMode::kBf16,
-                            GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, many, s.y.data(),
-                            State::kOutputs);
+            multiply_many(product == TrialProduct::kManyF32 ? GemmMode::kF32 : GemmMode::kBf16, many);
+            break;
+        case TrialProduct::kManyBlocksF32:
+        case TrialProduct::kManyBlocksBf16:
+            multiply_many(product == TrialProduct::kManyBlocksF32 ? GemmMode::kF32 : GemmMode::kBf16, few);
             break;
         case TrialProduct::kFewFloatInputs:
             kernels.matvec(few, s.x.data(), 0, State::kOutputs, s.y.data());
             break;
         case TrialProduct::kFewByteInputs:
-            s.multiply_bytes(few, 1);
+            s.multiply_bytes(interleaved, 1);
             break;
         case TrialProduct::kManyByteInputs:
-            s.multiply_bytes(few, State::kTokens);
+            s.multiply_bytes(interleaved, State::kTokens);
             break;
     }
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();

@@ -67,7 +67,15 @@ class Gemm {
 // Products of typical shapes, for comparing the forms: 64 tokens with 512 outputs of 2048
 // bf16 weights, or of weights in Q4_K for inputs of 8 bits; one token with 512 outputs of
 // 2048 weights in Q4_K.
-enum class TrialProduct : std::uint8_t { kManyF32, kManyBf16, kManyByteInputs, kFewFloatInputs, kFewByteInputs };
+enum class TrialProduct : std::uint8_t {
+    kManyF32,
+    kManyBf16,
+    kManyBlocksF32,   // with a file's blocks, unpacked by the way
+    kManyBlocksBf16,  // the same
+    kManyByteInputs,  // with a file's blocks, their rows interleaved
+    kFewFloatInputs,
+    kFewByteInputs
+};
 
 // Threads as Gemm; products with inputs of 8 bits, and of one token, run on the calling
 // thread.

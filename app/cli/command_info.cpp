@@ -102,6 +102,8 @@ nlohmann::ordered_json to_json(const Products& products) {
         json["measured_on"] = products.times.measured_on;
         json["f32_us"] = products.times.f32_us;
         json["bf16_us"] = products.times.bf16_us;
+        json["blocks_f32_us"] = products.times.blocks_f32_us;
+        json["blocks_bf16_us"] = products.times.blocks_bf16_us;
         json["byte_prompts_us"] = products.times.byte_prompts_us;
         json["float_inputs_us"] = products.times.float_inputs_us;
         json["byte_inputs_us"] = products.times.byte_inputs_us;

@@ -242,6 +242,8 @@ bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
         const JsonFields fields(document, source);
         times.f32_us = fields.number("f32_us", 0, kLongestUs);
         times.bf16_us = fields.number("bf16_us", 0, kLongestUs);
+        times.blocks_f32_us = fields.number("blocks_f32_us", 0, kLongestUs);
+        times.blocks_bf16_us = fields.number("blocks_bf16_us", 0, kLongestUs);
         times.byte_prompts_us = fields.number("byte_prompts_us", 0, kLongestUs);
         times.float_inputs_us = fields.number("float_inputs_us", 0, kLongestUs);
         times.byte_inputs_us = fields.number("byte_inputs_us", 0, kLongestUs);
@@ -253,6 +255,8 @@ std::string CalibrationCache::store(const std::string& key, const ProductTimes& 
     return report(store_document(directory_, key, "products",
                                  {{"f32_us", times.f32_us},
                                   {"bf16_us", times.bf16_us},
+                                  {"blocks_f32_us", times.blocks_f32_us},
+                                  {"blocks_bf16_us", times.blocks_bf16_us},
                                   {"byte_prompts_us", times.byte_prompts_us},
                                   {"float_inputs_us", times.float_inputs_us},
                                   {"byte_inputs_us", times.byte_inputs_us},

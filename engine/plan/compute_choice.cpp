@@ -24,9 +24,11 @@ std::string key_of_machine() {
 
 ProductTimes measure_products(const ProductTimer& timer) {
     ProductTimes times;
-    const std::array<std::pair<TrialProduct, double*>, 5> products = {{
+    const std::array<std::pair<TrialProduct, double*>, 7> products = {{
         {TrialProduct::kManyF32, &times.f32_us},
         {TrialProduct::kManyBf16, &times.bf16_us},
+        {TrialProduct::kManyBlocksF32, &times.blocks_f32_us},
+        {TrialProduct::kManyBlocksBf16, &times.blocks_bf16_us},
         {TrialProduct::kManyByteInputs, &times.byte_prompts_us},
         {TrialProduct::kFewFloatInputs, &times.float_inputs_us},
         {TrialProduct::kFewByteInputs, &times.byte_inputs_us},
@@ -46,7 +48,8 @@ ProductTimes measure_products(const ProductTimer& timer) {
 ProductTimes measure_products() {
     kernels::ThreadPool one_thread(1);
     kernels::ProductTrial trial(one_thread);
-    for (const TrialProduct product : {TrialProduct::kManyF32, TrialProduct::kManyBf16}) {
+    for (const TrialProduct product : {TrialProduct::kManyF32, TrialProduct::kManyBf16, TrialProduct::kManyBlocksF32,
+                                       TrialProduct::kManyBlocksBf16}) {
         trial.run_us(product);  // makes the primitives
     }
     return measure_products([&](TrialProduct product) { return trial.run_us(product); });
@@ -65,7 +68,7 @@ std::string today() {
 ProductForm faster_form(const ProductTimes& times) {
     const bool bf16 = times.bf16_us * kProductMargin < times.f32_us;
     const bool few_bytes = times.byte_inputs_us * kProductMargin < times.float_inputs_us;
-    const bool many_bytes = times.byte_prompts_us * kProductMargin < (bf16 ? times.bf16_us : times.f32_us);
+    const bool many_bytes = times.byte_prompts_us * kProductMargin < (bf16 ? times.blocks_bf16_us : times.blocks_f32_us);
     return {bf16 ? GemmMode::kBf16 : GemmMode::kF32, few_bytes, few_bytes && many_bytes};
 }
 

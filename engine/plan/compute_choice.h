@@ -17,6 +17,8 @@ class CalibrationCache;
 struct ProductTimes {
     double f32_us = 0;
     double bf16_us = 0;
+    double blocks_f32_us = 0;  // with a file's blocks
+    double blocks_bf16_us = 0;
     double byte_prompts_us = 0;
     double float_inputs_us = 0;
     double byte_inputs_us = 0;
