@@ -202,6 +202,9 @@ class TestCliStreams : public QObject {
         const QTemporaryDir cache;
         const QString script = QStringLiteral("ulimit -c 0; ulimit -v %1; exec \"$0\" \"$@\"").arg(kilobytes);
         const QString demo = QStringLiteral(" --model ") + kDemo;
+        // What the system's libraries do before main() is not ours.
+        const int started = runInShell(script, words(QStringLiteral("--version")), "", cache.path()).status;
+        if (started != 0 && started != 1) QSKIP("the system's libraries do not start");
         for (const QString& command :
              {QStringLiteral("info ") + kDemo, QStringLiteral("generate --prompt Hi --max-tokens 2") + demo,
               QStringLiteral("generate --prompt Hi --max-tokens 2 --device emulated:rtx-3060 --quant experts=hqq3") +
