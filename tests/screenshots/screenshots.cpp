@@ -4,7 +4,7 @@
 //
 //   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
 //
-// A PANEL is also "formats": the map of experts in several formats with the menu that
+// A PANEL is also "window": the whole window after a conversation; "formats": the map of experts in several formats with the menu that
 // changes them, and "open": the dialog that opens a model.
 #include <cstdio>
 
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     ask(window, QStringLiteral("Tell me a story about a fox."));
     ask(window, QStringLiteral("What is 47 + 38?"));
     ask(window, QStringLiteral("What is an expert?"));
-    if (wanted.isEmpty()) {
+    if (wanted.isEmpty() || wanted.contains(QStringLiteral("window"))) {
         saved = save(window, name(QStringLiteral("window"))) && saved;
     }
     // A token in the middle of the last answer, as a person picks one.
