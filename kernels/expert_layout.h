@@ -118,7 +118,11 @@ struct ExpertView {
     // w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in
     // order: w1's first, w3's first, w1's second, ... Precondition: w2's rows are outputs.
     WeightView gate_and_up() const {  // (2 * ffn_dim, hidden_dim)
-        return {data, layout.gate, 2 * layout.ffn_dim, layout.hidden_dim, row_bytes(layout.gate, layout.hidden_dim),
+        return {data,
+                layout.gate,
+                2 * layout.ffn_dim,
+                layout.hidden_dim,
+                row_bytes(layout.gate, layout.hidden_dim),
                 layout.interleaves_gate_and_up()};
     }
     // (ffn_dim, hidden_dim): transposed; (hidden_dim, ffn_dim) where its rows are

@@ -68,7 +68,8 @@ struct WeightView {
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
     std::size_t stride = 0;  // bytes from one row to the next; 0: one follows the other
-    bool interleaved = false;  // kernels/interleaved.h; rows follow each other, and row() of a strip's first one is the strip
+    // kernels/interleaved.h. row() of a strip's first row is the strip; stride is a row's bytes.
+    bool interleaved = false;
 
     const std::byte* row(std::int64_t index) const {
         return static_cast<const std::byte*>(data) + static_cast<std::size_t>(index) * stride_bytes();

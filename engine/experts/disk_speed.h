@@ -13,7 +13,8 @@ namespace offstage::engine {
 // ExpertStore reads them: directly, as many at a time as a token calls, far apart in the
 // model, while `pool` goes through the weights of the layer before, as its products would.
 // The mean of most of a second, two layers in any case; other places each time. cpu_us:
-// the reading threads' time, shared out over the pool's threads. 0 where the experts lie in no file, or RAM has no room for them. Throws Error
+// the reading threads' time, shared out over the pool's threads. 0 where the experts lie
+// in no file, or RAM has no room for them. Throws Error
 // (kCancelled; kInvalidModel where a file cannot be read).
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop);

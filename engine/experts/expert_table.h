@@ -117,7 +117,7 @@ class ExpertTable {
     Backend& device_;
     SlotHeap ram_, slots_;
     std::vector<Entry> entries_;  // (n_layers, n_experts)
-    bool interleaves_ = false;    // rows of RAM copies (kernels/interleaved.h): nothing but products of bytes reads them
+    bool interleaves_ = false;  // rows of RAM copies (kernels/interleaved.h): nothing but products of bytes reads them
 
   private:
     struct Retired {

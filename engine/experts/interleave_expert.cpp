@@ -10,14 +10,17 @@ void interleave(const kernels::WeightView& weight, std::byte* block, kernels::Th
     if (!weight.interleaved) return;
     const std::size_t strip_bytes = static_cast<std::size_t>(kernels::kInterleavedRows) * weight.stride_bytes();
     const std::int64_t offset = static_cast<const std::byte*>(weight.data) - block;
-    pool.parallel_for(weight.n_rows / kernels::kInterleavedRows, 1, [&](std::int64_t begin, std::int64_t end, int) {
-        std::vector<std::byte> rows(strip_bytes);
+    // Before the threads begin, from which nothing may be thrown.
+    std::vector<std::byte> room(strip_bytes * static_cast<std::size_t>(pool.n_threads()));
+    const auto put = [&](std::int64_t begin, std::int64_t end, int thread) {
+        std::byte* const rows = room.data() + static_cast<std::size_t>(thread) * strip_bytes;
         for (std::int64_t strip = begin; strip < end; ++strip) {
             std::byte* const place = block + offset + static_cast<std::size_t>(strip) * strip_bytes;
-            std::memcpy(rows.data(), place, strip_bytes);
-            kernels::interleave_rows(weight.type, weight.n_cols, rows.data(), place, back);
+            std::memcpy(rows, place, strip_bytes);
+            kernels::interleave_rows(weight.type, weight.n_cols, rows, place, back);
         }
-    });
+    };
+    pool.parallel_for(weight.n_rows / kernels::kInterleavedRows, 1, put);
 }
 
 }  // namespace

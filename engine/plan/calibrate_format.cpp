@@ -79,7 +79,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
                                   std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
     Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
-    const std::vector<kernels::ExpertView> samples = fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory.data());
+    const std::vector<kernels::ExpertView> samples =
+        fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory.data());
     CalibrationRequest request;
     request.experts = samples;
     request.format = wanted.format;

@@ -68,7 +68,8 @@ std::string today() {
 ProductForm faster_form(const ProductTimes& times) {
     const bool bf16 = times.bf16_us * kProductMargin < times.f32_us;
     const bool few_bytes = times.byte_inputs_us * kProductMargin < times.float_inputs_us;
-    const bool many_bytes = times.byte_prompts_us * kProductMargin < (bf16 ? times.blocks_bf16_us : times.blocks_f32_us);
+    const bool many_bytes =
+        times.byte_prompts_us * kProductMargin < (bf16 ? times.blocks_bf16_us : times.blocks_f32_us);
     return {bf16 ? GemmMode::kBf16 : GemmMode::kF32, few_bytes, few_bytes && many_bytes};
 }
 

@@ -51,7 +51,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
 // What an expert on disk takes to come into RAM: measured where the model's weights are
 // there. 0: not known.
 DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
-                       const std::stop_token& stop) {
+                          const std::stop_token& stop) {
     const LoadRequest& request = model.request;
     try {
         std::unique_ptr<WeightSource> source;

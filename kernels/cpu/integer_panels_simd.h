@@ -151,8 +151,8 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
         if constexpr (kHalves) {
             const Vector scales = numbers(kHalf);
             for (int t = 0; t < kTokens; ++t) {
-                products[t] = kHalf == 0 ? multiply(as_numbers(dots[t]), scales)
-                                         : fma(as_numbers(dots[t]), scales, products[t]);
+                products[t] =
+                    kHalf == 0 ? multiply(as_numbers(dots[t]), scales) : fma(as_numbers(dots[t]), scales, products[t]);
             }
         } else if constexpr (kHalf == 1) {
             const Vector scales = numbers(0);
@@ -174,7 +174,9 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
 // Of kLanes rows: as sum_of_eighths() of one.
 template <typename Eighth>
 __attribute__((always_inline)) inline Vector sums_of_eighths(const Eighth& eighth) {
-    const auto both = [&](int k) __attribute__((always_inline)) { return add(eighth(k), eighth(k + 4)); };
+    const auto both = [&](int k) __attribute__((always_inline)) {
+        return add(eighth(k), eighth(k + 4));
+    };
     return add(add(both(0), both(2)), add(both(1), both(3)));
 }
 

@@ -164,8 +164,8 @@ struct StripGroup {
             to[0] = _mm512_castsi512_ps(
                 _mm512_mask_blend_epi32(_mm512_cmpgt_epi32_mask(all_words(2), exponents), large, small));
 #else
-            const Bytes exponents =
-                _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(word64_at(group + k * kRows * kBlockBytes + kLanes * half))));
+            const Bytes exponents = _mm256_cvtepu8_epi32(
+                _mm_cvtsi64_si128(static_cast<long long>(word64_at(group + k * kRows * kBlockBytes + kLanes * half))));
             const Bytes large = _mm256_slli_epi32(_mm256_sub_epi32(exponents, all_words(1)), 23);
             const Bytes small = _mm256_sllv_epi32(all_words(0x200000), exponents);
             to[0] = _mm256_castsi256_ps(_mm256_blendv_epi8(large, small, _mm256_cmpgt_epi32(all_words(2), exponents)));
@@ -244,7 +244,8 @@ void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, s
                 if (g * kScales + k >= n_scales) return;
                 const float* const from = numbers + (g * kScales + k) * Group::kNumbers * kLanes;
                 add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
-                    x, g, k, kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return load(from + i * kLanes); },
+                    x, g, k,
+                    kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return load(from + i * kLanes); },
                     [&](int part, int four)
                         __attribute__((always_inline)) { return group.template codes<kOdd>(step, part, four); },
                     sums[kOdd]);

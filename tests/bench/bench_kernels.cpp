@@ -251,11 +251,10 @@ void register_all() {
                     return joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
                 };
                 const auto add_matvec = [&](bool byte_inputs, WeightType type, bool interleaved = false) {
-                    const std::string full_name =
-                        joined({interleaved   ? "matvec_interleaved"
-                                : byte_inputs ? "matvec_bytes"
-                                              : "matvec",
-                                where_of(type)});
+                    const std::string full_name = joined({interleaved   ? "matvec_interleaved"
+                                                          : byte_inputs ? "matvec_bytes"
+                                                                        : "matvec",
+                                                          where_of(type)});
                     benchmark::RegisterBenchmark(full_name.c_str(), matvec, kernels, byte_inputs, type, threads, tokens,
                                                  interleaved)
                         ->UseManualTime()

@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include <QTemporaryDir>
 #include <QDirIterator>
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/device/cpu_backend.h"

@@ -4,8 +4,8 @@
 //
 //   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
 //
-// A PANEL is also "window": the whole window after a conversation; "formats": the map of experts in several formats with the menu that
-// changes them, and "open": the dialog that opens a model.
+// A PANEL is also "window": the whole window after a conversation; "formats": the map of experts in several formats
+// with the menu that changes them, and "open": the dialog that opens a model.
 #include <cstdio>
 
 #include <QApplication>
