@@ -18,7 +18,7 @@ constexpr std::size_t kLargestCalibrationFile = std::size_t{1} << 20;
 constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
-constexpr int kCostTableVersion = 3;
+constexpr int kCostTableVersion = 4;
 
 // FNV-1a. Only names files: the key inside decides.
 std::string hash_of(std::string_view text) {
@@ -51,7 +51,8 @@ json to_document(const CostTable& table) {
             {"cpu_slowdown", table.cpu_slowdown},
             {"copy_slowdown", table.copy_slowdown},
             {"disk_read_us", table.disk.us},
-            {"disk_cpu_us", table.disk.cpu_us}};
+            {"disk_cpu_us", table.disk.cpu_us},
+            {"disk_latency_us", table.disk.latency_us}};
 }
 
 // [[n_tokens, us], ...], ascending.
@@ -99,6 +100,7 @@ CostTable from_document(const json& document, const std::string& source) {
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
     table.disk.us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
     table.disk.cpu_us = fields.number("disk_cpu_us", 0, kLongestUs, 0.0);
+    table.disk.latency_us = fields.number("disk_latency_us", 0, kLongestUs, 0.0);
     return table;
 }
 
@@ -311,12 +313,14 @@ std::string CalibrationCache::store(const std::string& key, const DenseCosts& co
 bool CalibrationCache::load(const std::string& key, DiskReadCost& read) const {
     return load_document(directory_, key, "disk", [&](const json& document, const std::string& source) {
         const JsonFields fields(document, source);
-        read = {fields.number("read_us", 0, kLongestUs), fields.number("cpu_us", 0, kLongestUs)};
+        read = {fields.number("read_us", 0, kLongestUs), fields.number("cpu_us", 0, kLongestUs),
+                fields.number("latency_us", 0, kLongestUs)};
     });
 }
 
 std::string CalibrationCache::store(const std::string& key, const DiskReadCost& read) const {
-    return report(store_document(directory_, key, "disk", {{"read_us", read.us}, {"cpu_us", read.cpu_us}}));
+    return report(store_document(directory_, key, "disk",
+                                 {{"read_us", read.us}, {"cpu_us", read.cpu_us}, {"latency_us", read.latency_us}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

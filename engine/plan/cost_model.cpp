@@ -105,7 +105,7 @@ DiskReadCost CostModel::disk_read(kernels::WeightType format) const {
     // Disks know bytes, not formats.
     if (!known) scale = static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
     const DiskReadCost& read = known ? table.disk : table_.disk;
-    return {read.us * scale, read.cpu_us * scale};
+    return {read.us * scale, read.cpu_us * scale, read.latency_us};
 }
 
 void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {

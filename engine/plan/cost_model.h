@@ -10,8 +10,9 @@ namespace offstage::engine {
 
 // Of one expert that is read from the disk into RAM, ready for use. Microseconds.
 struct DiskReadCost {
-    double us = 0;      // until it is there, where others are read before and after it; 0: unknown
-    double cpu_us = 0;  // so much longer the CPU's own work takes that goes on beside it
+    double us = 0;          // until it is there, where others are read before and after it; 0: unknown
+    double cpu_us = 0;      // so much longer the CPU's own work takes that goes on beside it
+    double latency_us = 0;  // so much longer the first one takes when nothing was being read
 };
 
 struct CostPoint {

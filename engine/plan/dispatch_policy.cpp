@@ -34,7 +34,8 @@ struct CpuList {
         reading_us += one_us;
         if (beside && read.us > 0) {
             us += read.cpu_us;
-            if (beside_us == 0) first_read_us = read.us;
+            if (beside_us == 0) beside_us = first_read_us = read.latency_us;
+            if (beside_cpu_us == 0) first_read_us += read.us;
             beside_us += read.us;
             beside_cpu_us += expert_us + read.cpu_us;
             last_beside_us = expert_us;
@@ -583,7 +584,7 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
             const DiskReadCost read = disk_read(a.place, a.format, cost);
             const bool beside = cost.reads_beside(a.format);
             list.add(a.cpu_us, one_us, read, beside, a.n_tokens);
-            if (beside) figures.disk_us += read.us;
+            if (beside) figures.disk_us += read.us + (figures.disk_us == 0 ? read.latency_us : 0);
         }
     }
     Timeline timeline(cost, staging_slots, n_rows);

@@ -1,6 +1,7 @@
 #include "engine/plan/forecast.h"
 
 #include <algorithm>
+#include <random>
 
 #include "engine/plan/prompt_steps.h"
 #include "engine/plan/routing_draw.h"
@@ -90,19 +91,38 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
     Figures sum;
     std::string key;
     double idle_us = 0;  // of the disk, before the layer at hand
+    std::mt19937 random(1);
+    const auto is_guessed = [&](std::size_t n_chosen) {
+        const double share =
+            std::min(kGuessRecall, static_cast<double>(guessing.n_slots) / static_cast<double>(n_chosen));
+        return static_cast<double>(random()) < share * 0x1p32;
+    };
     for (std::int64_t token = 0; token < n_tokens(); ++token) {
         for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
             key.clear();
+            double ahead_us = 0;      // of the expert that was being read when the layer began
+            double ahead_cpu_us = 0;  // of those that were read before
             for (const std::int32_t expert : chosen(token, layer)) {
                 const auto i = static_cast<std::size_t>(layer * n_experts_ + expert);
-                key += DecodeCosts::code(slots.use(plan.places[i], i), plan.format(i, times.master()));
+                const kernels::WeightType format = plan.format(i, times.master());
+                Place place = slots.use(plan.places[i], i);
+                if (place == Place::kDisk && layer > 0 && idle_us > 0 && is_guessed(chosen(token, layer).size())) {
+                    const DiskReadCost read = times.disk_read(format);
+                    // Wrong guesses are read as well.
+                    const double needed_us = read.us / kGuessRecall;
+                    if (needed_us <= idle_us) {
+                        place = Place::kRam;
+                        ahead_cpu_us += read.cpu_us;
+                    } else {
+                        ahead_us = idle_us * kGuessRecall;
+                    }
+                    idle_us = std::max(0.0, idle_us - needed_us);
+                }
+                key += DecodeCosts::code(place, format);
             }
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
-            const auto n_chosen = static_cast<double>(std::max<std::size_t>(1, key.size()));
-            const double share = std::min(kGuessRecall, static_cast<double>(guessing.n_slots) / n_chosen);
-            const double ahead_us = layer == 0 ? 0 : std::min(idle_us, share * figures.disk_us);
-            const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us);
+            const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us) + ahead_cpu_us;
             idle_us = guessing.dense_layer_us + std::max(0.0, us - (figures.disk_us - ahead_us));
             sum.us += us;
             sum.copied_bytes += figures.copied_bytes;
@@ -125,10 +145,12 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     RoutingDraw routing(popularity, seed);
 
     DecodeCosts times(demand, cost, decode);
-    const double dense_us = decode_dense_us(plan, cost, decode, prompt_tokens);
     const std::int64_t n_guessed = demand.disk_guess_slots > 0 && cost.table().disk_beside
                                        ? std::min(plan.host_staging_slots / 2, demand.n_active)
                                        : 0;
+    const double dense_us =
+        std::max(decode_dense_us(plan, cost, decode, prompt_tokens),
+                 cost.table().dense.step_us(1, prompt_tokens) + (n_guessed > 0 ? cost.table().dense.guess_us : 0));
     const DecodeSample::Guessing guessing{dense_us / static_cast<double>(demand.n_layers), n_guessed};
     const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, guessing);
     const double token_us = token.us + dense_us;

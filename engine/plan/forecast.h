@@ -53,6 +53,7 @@ class DecodeCosts {
 
     DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
     kernels::WeightType master() const { return master_; }
+    DiskReadCost disk_read(kernels::WeightType format) const { return cost_.disk_read(format); }
     // codes: of the token's experts, in ascending order.
     Figures of(const std::string& codes, std::int64_t staging_slots);
 

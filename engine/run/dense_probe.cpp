@@ -24,6 +24,7 @@
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_cache.h"
+#include "engine/run/layers/router.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -142,6 +143,35 @@ class DenseProbe {
     }
 
     void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
+
+    // The gates of all layers but the first on one token: what guessing its experts takes. Their weights are in the
+    // caches, since the layer that they belong to reads them as well.
+    double guess_us() {
+        const std::int64_t n_layers = spec_.experts.n_layers;
+        const auto n_active = static_cast<std::size_t>(spec_.experts.n_active);
+        const auto allocate = [&](std::size_t n) {
+            return device_.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, "measuring");
+        };
+        const DeviceBlock in = allocate(static_cast<std::size_t>(spec_.hidden_dim));
+        const DeviceBlock chosen = allocate(n_active);
+        const DeviceBlock weights = allocate(n_active);
+        device_.clear(spec_.hidden_dim, in.as<float>());
+        double us = 0;
+        for (std::int64_t layer = 1; layer < n_layers; ++layer) {
+            const RouterWeights router = router_of(spec_, weights_, layer);
+            const auto route_us = [&] {
+                device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+                const double begin = device_.now_us();
+                device_.route(router.spec, router.arrays, in.as<float>(), 1, spec_.hidden_dim,
+                              chosen.as<std::int32_t>(), weights.as<float>());
+                device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+                return device_.now_us() - begin;
+            };
+            route_us();
+            us += median({route_us(), route_us(), route_us()});
+        }
+        return us;
+    }
 
     // The head on one token.
     double head_us() {
@@ -335,7 +365,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         }();
         const double more_vocab =
             static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
-        return costs_by(
+        DenseCosts measured = costs_by(
             [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
                 const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
                 if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
@@ -353,6 +383,8 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                 return median(us) + head_us * more_vocab;
             },
             whole, {512, 2048});
+        measured.guess_us = probe.guess_us();
+        return measured;
     };
     costs = measure(n_layers, kMeasuredSeconds);
     if (n_first < n_layers) {
@@ -362,6 +394,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         costs.step.resize(std::min(costs.step.size(), first.step.size()));
         costs.past.resize(std::min(costs.past.size(), first.past.size()));
         costs.pairs.resize(std::min(costs.pairs.size(), first.pairs.size()));
+        extend(costs.guess_us, first.guess_us);
         for (std::size_t i = 0; i < costs.step.size(); ++i) extend(costs.step[i].us, first.step[i].us);
         for (std::size_t i = 0; i < costs.past.size(); ++i) extend(costs.past[i].us, first.past[i].us);
         for (std::size_t i = 0; i < costs.pairs.size(); ++i) extend(costs.pairs[i].us, first.pairs[i].us);

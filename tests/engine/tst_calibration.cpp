@@ -561,27 +561,30 @@ class TestCalibration : public QObject {
         QVERIFY(!cache.load("a", found) && cache.load("a", table));
     }
 
-    // One that was kept before the CPU's part was measured is measured anew.
-    void diskReads_areKeptWithTheCpusPart() {
+    // One that was kept before one of its parts was measured is measured anew.
+    void diskReads_areKeptWithTheirParts() {
         const QTemporaryDir folder;
         const CalibrationCache cache(folder.path().toStdString());
-        cache.store("a", DiskReadCost{1500, 120});
+        cache.store("a", DiskReadCost{1500, 120, 70});
         DiskReadCost found;
         QVERIFY(cache.load("a", found));
         QCOMPARE(found.us, 1500.0);
         QCOMPARE(found.cpu_us, 120.0);
+        QCOMPARE(found.latency_us, 70.0);
         QDirIterator files(folder.path(), QDir::Files, QDirIterator::Subdirectories);
         QVERIFY(files.hasNext());
         QFile file(files.next());
-        QVERIFY(file.open(QIODevice::ReadWrite));
-        QByteArray text = file.readAll();
-        QVERIFY(text.contains("\"cpu_us\""));
-        file.resize(0);
-        file.seek(0);
-        file.write(text.replace("\"cpu_us\"", "\"cpu\""));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray text = file.readAll();
         file.close();
-        DiskReadCost old;
-        QVERIFY(!cache.load("a", old));
+        for (const QByteArray part : {"\"cpu_us\"", "\"latency_us\""}) {
+            QVERIFY(text.contains(part));
+            QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+            file.write(QByteArray(text).replace(part, "\"other\""));
+            file.close();
+            DiskReadCost old;
+            QVERIFY(!cache.load("a", old));
+        }
     }
 
     void disk_isReadColdEachTime_farApart() {
@@ -682,7 +685,7 @@ class TestCalibration : public QObject {
         QTest::addColumn<QString>("to");
         QTest::newRow("cut") << "\"version\""
                              << "";
-        QTest::newRow("another version") << "\"version\": 3"
+        QTest::newRow("another version") << "\"version\": 4"
                                          << "\"version\": 1";
         QTest::newRow("another format") << "offstage-calibration"
                                         << "offstage";

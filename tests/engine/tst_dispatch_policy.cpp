@@ -530,6 +530,13 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(us(from_disk, 100), 100.0 + 220 + 2 * 20);
         QCOMPARE(us(loads, 1000), 2000.0 + 110);
         t.disk.cpu_us = 0;
+        // The first read of a layer begins with a disk that had nothing to do.
+        t.disk.us = 150;
+        t.disk.latency_us = 40;
+        const Schedule late = decided(PolicyKind::kStatic, from_disk, CostModel(t));
+        QCOMPARE(late.makespan_us, 40 + 300.0 + 110);
+        QCOMPARE(late.disk_us, 40 + 300.0);
+        t.disk = {1000, 0, 0};
         // In another format than the file's they are made ready by the CPU, before it computes.
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);

@@ -123,6 +123,40 @@ class TestForecast : public QObject {
         QVERIFY(isNear(f.ttft_s, tokens * (4 * 2 * 100 + 10) / 1e6, tokens > 64 ? 0.05 : 1e-9));
     }
 
+    // What is guessed is read before its layer where the disk has the time: never the first layer's, and four of five.
+    void decode_fromDisk_readsAheadWhatIsGuessed() {
+        ModelDemand d = demand(2, 2);
+        d.shares_host_memory = true;
+        CostTable t = table();
+        t.gpu_expert.clear();
+        t.cpu_expert = {{1, 10}, {2, 20}};
+        t.dense.step = {{1, 4000}, {2, 4000}};
+        t.dense.guess_us = 50;
+        t.disk = {100, 0, 0};
+        t.disk_beside = true;
+        Plan plan = planOf(d, 0);
+        plan.places.assign(plan.places.size(), Place::kDisk);
+        plan.host_staging_slots = 4;  // half of what a token calls: none is there when it is called again
+        const Popularity uniform = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
+        const auto token_us = [&] {
+            return 1e6 / forecast(plan, d, uniform, CostModel(t), PolicyKind::kStatic, PolicyKind::kStatic, 1)
+                             .decode_tokens_per_s;
+        };
+        const double needed_us = 2 * 100 + 10;
+        QVERIFY(isNear(token_us(), 4000 + 4 * needed_us, 1e-9));
+        d.disk_guess_slots = 2;
+        const double guessed_us = 0.64 * 20 + 0.32 * (100 + 10) + 0.04 * needed_us;
+        QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us, 0.01));
+        // Where one is missing, its layer begins with an idle disk.
+        t.disk.latency_us = 200;
+        QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us + 200 * (1 + 3 * 0.36), 0.015));
+        // Without time between the layers nothing is read ahead but while the CPU computes.
+        t.disk.latency_us = 0;
+        t.dense.step = {{1, 0}, {2, 0}};
+        t.dense.guess_us = 0;
+        QVERIFY(token_us() > 4 * needed_us - 3 * 2 * 20);
+    }
+
     void forecast_isDeterministic_andDependsOnTheSeed() {
         const ModelDemand d = demand();
         const auto with = [&](std::uint64_t seed) {
