@@ -8,7 +8,6 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kPieceRows = 48;       // of a weight: a piece of a job of several, both grains divide it
 constexpr std::int64_t kJobFloats = 1 << 20;  // of gates, and of ups: experts that go together stay in a cache
 
 // n pairs (gate, up) apart: the second ones into the first half of their place.

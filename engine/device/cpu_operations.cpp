@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/device/cpu_operations_state.h"
+#include "kernels/interleaved.h"
 
 namespace offstage::engine {
 
@@ -26,6 +27,18 @@ void CpuOperations::set_sum_order(SumOrder order) {
 
 void CpuOperations::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const std::int64_t hidden = table.n_cols;
+    if (table.interleaved) {
+        const std::size_t row_bytes = table.stride_bytes();
+        std::byte* const rows =
+            State::room(state_->strip, static_cast<std::int64_t>(row_bytes) * kernels::kInterleavedRows);
+        for (std::int64_t t = 0; t < n; ++t) {
+            const std::int64_t lane = tokens[t] % kernels::kInterleavedRows;
+            kernels::interleave_rows(table.type, hidden, table.row(tokens[t] - lane), rows, true);
+            state_->kernels.widen(rows + static_cast<std::size_t>(lane) * row_bytes, table.type, hidden,
+                                  x + t * hidden);
+        }
+        return;
+    }
     state_->pool.parallel_for(n, State::kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
             state_->kernels.widen(table.row(tokens[t]), table.type, hidden, x + t * hidden);

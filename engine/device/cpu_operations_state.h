@@ -17,6 +17,7 @@ namespace offstage::engine {
 
 struct CpuOperations::State {
     static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the smallest worth another thread
+    static constexpr std::int64_t kPieceRows = 48;     // of a weight: a piece of a job of several; all grains divide it
     static constexpr std::int64_t kValueGrain = 4096;  // the same for single values
     static constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 
@@ -88,6 +89,7 @@ struct CpuOperations::State {
     std::vector<Piece> pieces;
     std::vector<float> gathered;     // inputs of experts whose tokens are apart
     std::vector<float> partials;     // see ExpertRows
+    std::vector<std::byte> strip;    // of an embedding, its rows one after the other
     std::vector<std::byte> rounded;  // see Inputs
     std::vector<const std::byte*> rounded_rows;
     std::vector<Rounding> roundings;

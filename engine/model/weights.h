@@ -29,13 +29,14 @@ struct Matrix {
     std::int64_t n_cols = 0;
     // A network whose matrices differ; `type` is then one that is no plain one.
     std::optional<kernels::ExpertLayout> network = {};
+    bool interleaved = false;  // kernels/interleaved.h; row() is then that of a strip's first row
 
     Matrix() = default;
     // Throws Error (kOutOfMemory) naming `purpose`.
     Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
            const std::string& purpose);
     Matrix(Arena& host, const kernels::ExpertLayout& layout, const std::string& purpose);
-    kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols}; }
+    kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols, 0, interleaved}; }
     std::uint64_t bytes() const {
         return network ? network->bytes() : static_cast<std::uint64_t>(n_rows) * kernels::row_bytes(type, n_cols);
     }

@@ -113,7 +113,7 @@ class DenseProbe {
           source_(model, spec_, dry),
           expert_source_(spec_.experts, source_, nullptr),
           plan_(plan()),
-          weights_(source_.load_dense(own_memory()), spec_.n_layers(), device),
+          weights_(source_.load_dense(own_memory()), spec_.n_layers(), device, operations),
           experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
           kv_(kv_layout_of(spec_, model.kv), rooms(), device, own_memory()),
           cost_(table()),

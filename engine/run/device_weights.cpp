@@ -3,14 +3,25 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/experts/interleave_expert.h"
 
 namespace offstage::engine {
+namespace {
 
-DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device)
+// By whole rows: not the parts of a latent, whose rows belong to heads. Rows of an embedding are found in their strips,
+// which pays where the embedding is the head.
+bool is_only_multiplied(TensorRole role, bool has_head) {
+    return role != TensorRole::kKeyUp && role != TensorRole::kValueUp && (role != TensorRole::kEmbedding || !has_head);
+}
+
+}  // namespace
+
+DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device, CpuOperations& host)
     : host_(std::move(weights)),
       entries_(static_cast<std::size_t>(n_layers + 1)),
       networks_(static_cast<std::size_t>(n_layers)) {
     const bool shared = device.shares_host_memory();
+    if (shared && host.wants_interleaved()) interleave(host.pool());
     for (const DenseWeight& tensor : host_.tensors) {
         kernels::WeightView view = tensor.what.kind == DenseTensor::Kind::kVector
                                        ? kernels::WeightView{tensor.values.data(), kernels::WeightType::kF32,
@@ -39,6 +50,23 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
                     "Copying the dense weights to " + device.info().name + " failed: " + device.failure());
     }
     host_ = DenseWeights();
+}
+
+void DeviceWeights::interleave(kernels::ThreadPool& pool) {
+    const bool has_head = host_.find(TensorRole::kHead) != nullptr;
+    for (DenseWeight& tensor : host_.tensors) {
+        Matrix& matrix = tensor.matrix;
+        if (tensor.what.kind == DenseTensor::Kind::kNetwork) {
+            kernels::ExpertLayout layout = matrix.network.value_or(tensor.what.network_layout(matrix.type));
+            layout.interleaved = true;
+            interleave_expert(layout, matrix.memory.data(), pool);
+            matrix.network = layout;
+        } else if (tensor.what.kind == DenseTensor::Kind::kMatrix && is_only_multiplied(tensor.what.role, has_head) &&
+                   kernels::can_interleave(matrix.type, matrix.n_rows)) {
+            interleave_weight(matrix.type, matrix.n_rows, matrix.n_cols, matrix.memory.data(), pool);
+            matrix.interleaved = true;
+        }
+    }
 }
 
 float DeviceWeights::number(TensorRole role, std::int64_t layer) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
 #include "engine/model/weights.h"
 
 namespace offstage::engine {
@@ -13,9 +14,10 @@ namespace offstage::engine {
 class DeviceWeights {
   public:
     DeviceWeights() = default;
-    // Copies the weights to the device and lets the host's go; where the device shares the host's memory they stay as
-    // they are. Throws Error (kOutOfMemory, kDevice).
-    DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device);
+    // Copies the weights to the device and lets the host's go. Where the device shares the host's memory they stay
+    // there, and `host`, which computes with them, says whether the rows of matrices that are only multiplied by are
+    // interleaved (kernels/interleaved.h). Throws Error (kOutOfMemory, kDevice).
+    DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device, CpuOperations& host);
 
     // A matrix; without data where the model has none in this role.
     kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
@@ -37,6 +39,8 @@ class DeviceWeights {
     const kernels::WeightView& entry(TensorRole role, std::int64_t layer) const {
         return entries_[static_cast<std::size_t>(layer + 1)][static_cast<std::size_t>(role)];
     }
+
+    void interleave(kernels::ThreadPool& pool);
 
     struct Number {
         TensorRole role;

@@ -75,7 +75,7 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
     DenseWeights dense = master.load_dense(ram());
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, ram(), pool(), stop);
     const std::uint64_t dense_bytes = dense.bytes(), dense_read_bytes = dense.decode_bytes();
-    DeviceWeights weights(std::move(dense), spec().n_layers(), device());
+    DeviceWeights weights(std::move(dense), spec().n_layers(), device(), host());
     fill(plan);
     master.watch({}, {});
     runtime_.emplace(*this, std::move(weights), dense_read_bytes, std::move(plan));

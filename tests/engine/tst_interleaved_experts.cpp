@@ -1,5 +1,5 @@
-// Experts whose rows lie side by side: the same bits as those whose rows follow each other, alone and in a model
-// that keeps some so in RAM and reads the others from its file.
+// Weights whose rows lie side by side: the same bits as those whose rows follow each other, alone and in a model
+// that keeps some experts so in RAM and reads the others from its file.
 
 #include <algorithm>
 #include <cstring>
@@ -10,9 +10,11 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/device/cpu_backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/eval/logits.h"
 #include "engine/experts/interleave_expert.h"
+#include "engine/run/device_weights.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "kernels/thread_pool.h"
@@ -119,6 +121,78 @@ class TestInterleavedExperts : public QObject {
         }
         interleave_expert(interleaved, block.data(), pool, true);
         QVERIFY(block == plain);
+    }
+
+    // The head and attention are only multiplied by; of an embedding rows are looked up, and it is interleaved where it
+    // is the head as well.
+    void denseWeights_giveTheSameBits_data() {
+        QTest::addColumn<int>("type");
+        QTest::addColumn<bool>("tied");
+        QTest::addColumn<int>("threads");
+        for (const WeightType type : {WeightType::kQ4K, WeightType::kQ6K, WeightType::kQ8_0, WeightType::kMxfp4}) {
+            for (const bool tied : {false, true}) {
+                QTest::addRow("%s%s", kernels::name_of(type), tied ? ", tied" : "")
+                    << static_cast<int>(type) << tied << (tied ? 2 : 3);
+            }
+        }
+    }
+    void denseWeights_giveTheSameBits() {
+        QFETCH(int, type);
+        QFETCH(bool, tied);
+        QFETCH(int, threads);
+        constexpr std::int64_t kHidden = 512, kVocab = 208;
+        kernels::ThreadPool pool(threads);
+        CpuBackend bytes(pool, kernels::ProductForm(kernels::GemmMode::kF32, true), std::uint64_t{1} << 24);
+        CpuOperations operations(pool, kernels::ProductForm(kernels::GemmMode::kF32, true));
+        CpuOperations floats(pool, kernels::ProductForm(kernels::GemmMode::kF32));
+        const auto made = [&](CpuOperations& host) {
+            DenseWeights weights;
+            std::mt19937 generator(3);
+            const auto add = [&](TensorRole role, std::int64_t layer, std::int64_t n_rows) {
+                DenseWeight weight;
+                weight.what = {role, layer, DenseTensor::Kind::kMatrix, n_rows, kHidden};
+                weight.matrix = Matrix(bytes.memory(), static_cast<WeightType>(type), n_rows, kHidden, "a test");
+                for (std::int64_t row = 0; row < n_rows; ++row)
+                    kernels::test::fill_block_row(weight.matrix.type, kHidden, generator, 0.25f,
+                                                  weight.matrix.row(row));
+                weights.tensors.push_back(std::move(weight));
+            };
+            add(TensorRole::kEmbedding, -1, kVocab);
+            add(TensorRole::kQkv, 0, 80);
+            add(TensorRole::kKeyUp, 0, 64);
+            add(TensorRole::kAttentionOutput, 0, 72);  // no whole strips
+            if (!tied) add(TensorRole::kHead, -1, kVocab);
+            return DeviceWeights(std::move(weights), 1, bytes, host);
+        };
+        const DeviceWeights apart = made(floats);
+        const DeviceWeights beside = made(operations);
+        QVERIFY(!apart.logits().interleaved && !apart.matrix(TensorRole::kQkv, 0).interleaved);
+        QVERIFY(beside.logits().interleaved && beside.matrix(TensorRole::kQkv, 0).interleaved);
+        QCOMPARE(beside.matrix(TensorRole::kEmbedding).interleaved, tied);
+        QVERIFY(!beside.matrix(TensorRole::kKeyUp, 0).interleaved);
+        QVERIFY(!beside.matrix(TensorRole::kAttentionOutput, 0).interleaved);
+        for (const std::int64_t n : {1, 3, 9, 40}) {
+            std::vector<float> inputs(static_cast<std::size_t>(n * kHidden));
+            kernels::test::fill_random(inputs, 7);
+            for (const TensorRole role : {TensorRole::kQkv, TensorRole::kHead, TensorRole::kAttentionOutput}) {
+                const bool head = role == TensorRole::kHead;
+                const kernels::WeightView a = head ? apart.logits() : apart.matrix(role, 0);
+                const kernels::WeightView b = head ? beside.logits() : beside.matrix(role, 0);
+                std::vector<float> expected(static_cast<std::size_t>(n * a.n_rows), -1.0f);
+                std::vector<float> got(expected.size(), -2.0f);
+                operations.multiply(a, inputs.data(), n, expected.data());
+                operations.multiply(b, inputs.data(), n, got.data());
+                QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
+                QVERIFY(*std::max_element(got.begin(), got.end()) > 0);
+            }
+            std::vector<TokenId> tokens(static_cast<std::size_t>(n));
+            for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>((i * 37 + 5) % kVocab);
+            std::vector<float> expected(inputs.size(), -1.0f);
+            std::vector<float> got(inputs.size(), -2.0f);
+            operations.embed(apart.matrix(TensorRole::kEmbedding), tokens.data(), n, expected.data());
+            operations.embed(beside.matrix(TensorRole::kEmbedding), tokens.data(), n, got.data());
+            QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
+        }
     }
 
     // RAM copies have their rows side by side, slots for experts on disk as the file has them; budgets that move make
