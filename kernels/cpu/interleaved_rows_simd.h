@@ -345,23 +345,33 @@ constexpr auto strip_products(std::integer_sequence<int, kPairs...> /*pairs*/) {
     return std::array{multiply_strip<kType, 2 * kPairs + 2>...};
 }
 
-// Of at most kPanelTokens tokens: more are multiplied by panels.
+// So many tokens at most are multiplied by strips, kPanelTokens at once, each time with the codes taken apart anew;
+// for more of them panels pay, and earlier where a code's bits lie in two places.
+template <WeightType kType>
+constexpr int kStripTokens =
+    kType == WeightType::kQ5K || kType == WeightType::kQ6K ? 3 * kPanelTokens / 2 : 3 * kPanelTokens;
+
 template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
                           std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
                           std::byte* scratch) {
     static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens / 2>{});
     float* const numbers = CodePanel(scratch, weight.n_cols).numbers;
+    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
     for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
         const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
         for (int half = 0; half < kStripHalves; ++half) {
             float* const to = y + row + half * kLanes;
             if (n_tokens == 1) {
                 multiply_strip_once<kType>(strip, half, weight.n_cols, inputs[0], to);
-            } else {
-                read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
-                kByTokens[static_cast<std::size_t>((n_tokens - 1) / 2)](strip, half, numbers, weight.n_cols, inputs,
-                                                                        n_tokens, to, y_stride);
+                continue;
+            }
+            read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
+            for (int tile = 0; tile < n_tiles; ++tile) {
+                const int first = n_tokens * tile / n_tiles;
+                const int count = n_tokens * (tile + 1) / n_tiles - first;
+                kByTokens[static_cast<std::size_t>((count - 1) / 2)](
+                    strip, half, numbers, weight.n_cols, inputs + first, count, to + first * y_stride, y_stride);
             }
         }
     }

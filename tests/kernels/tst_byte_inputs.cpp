@@ -64,8 +64,8 @@ class TestByteInputs : public QObject {
 
     // Inputs of the tokens, a stretch of zeros, one that stands out and one very small
     // among them.
-    static std::vector<float> inputs(std::int64_t n_cols) {
-        std::vector<float> x(static_cast<std::size_t>(kMostTokens * n_cols));
+    static std::vector<float> inputs(std::int64_t n_cols, std::int64_t n_tokens = kMostTokens) {
+        std::vector<float> x(static_cast<std::size_t>(n_tokens * n_cols));
         fill_random(x, 3, 2.0f);
         std::fill_n(x.begin(), 32, 0.0f);
         x[40] = 300.0f;
@@ -313,8 +313,9 @@ class TestByteInputs : public QObject {
             WeightView interleaved = rows.view();
             interleaved.data = strips.data();
             interleaved.interleaved = true;
-            const std::vector<float> x = inputs(n_cols);
-            for (int n_tokens = 1; n_tokens <= kMostTokens; ++n_tokens) {
+            constexpr int kMostInStrips = 24;
+            const std::vector<float> x = inputs(n_cols, kMostInStrips + 1);
+            for (int n_tokens = 1; n_tokens <= kMostInStrips + 1; ++n_tokens) {
                 std::vector<float> expected(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
                 std::vector<float> got = expected;
                 multiply(kernels, rows.view(), x.data(), n_tokens, 16, 48, expected.data());
