@@ -63,13 +63,13 @@ struct KvGroupDemand {
         if (is_state) return 0;
         return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
     }
-    // Beside all these, for so many tokens of other conversations: of a state one for each
-    // conversation, of a window what it keeps at one place.
+    // Beside all these, for so many tokens of other conversations. States and windows are
+    // there twice for each of them, as for the running one.
     std::int64_t n_kept_blocks(std::int64_t kept_tokens) const {
         const std::int64_t n = kept_sequences(kept_tokens);
-        if (is_state) return n;
+        if (is_state) return 2 * n;
         const std::int64_t all = kv_blocks_for(kept_tokens);
-        return window == 0 ? all : std::min(all, n * (kv_blocks_for(window) + 1));
+        return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
     }
 };
 

@@ -45,17 +45,17 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
             const Rank rank = rank_of(running, common);
             keep(std::exchange(running, std::move(branch)), rank);
         }
+    } else if (n_reused < from->sequence.size()) {
+        // Who only begins alike does not make that one more recent.
+        CachedPrefix branch = copy_of(*from);
+        if (rank_of(*from, common_tokens(*from, prompt)) == Rank::kFirstToGo)
+            std::rotate(kept_.begin(), from, from + 1);
+        keep(std::exchange(running, std::move(branch)), Rank::kLastToGo);
     } else {
         CachedPrefix found = std::move(*from);
         kept_.erase(from);
         found.sequence.set_idle(false);
-        keep(std::move(running), Rank::kLastToGo);
-        if (n_reused < found.sequence.size()) {
-            CachedPrefix branch = copy_of(found);
-            const Rank rank = rank_of(found, common_tokens(found, prompt));
-            keep(std::exchange(found, std::move(branch)), rank);
-        }
-        running = std::move(found);
+        keep(std::exchange(running, std::move(found)), Rank::kLastToGo);
     }
     running.sequence.truncate(n_reused);
     running.sequence.set_capacity(capacity);

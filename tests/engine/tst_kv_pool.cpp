@@ -223,7 +223,7 @@ class TestKvPool : public QObject {
     // ---- idle sequences
 
     void idleSequence_leavesTheDeviceToWhoRuns_andComesBack() {
-        Fixture f(KvRoom{3, 4});
+        Fixture f(KvRoom{3, 5});
         const auto nInHost = [&](const KvSequence& sequence) {
             return static_cast<int>(f.inHost(sequence, 0)) + f.inHost(sequence, 1) + f.inHost(sequence, 2);
         };
