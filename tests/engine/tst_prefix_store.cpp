@@ -23,6 +23,9 @@ constexpr std::int64_t kVocab = 45;  // no tiny model has fewer
 // (SumOrder::kMany), so that all can be compared bit by bit.
 constexpr std::int64_t kInAnySteps = 1000;
 
+// Its times are the profile's: nothing is measured when a model is opened.
+constexpr const char* kEmulated = "emulated:rtx-3060-desktop";
+
 using Tokens = std::vector<TokenId>;
 using Logits = std::vector<float>;
 
@@ -145,12 +148,12 @@ class TestPrefixStore : public QObject {
         // beside whole layers, MLA.
         for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
                                         "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "deepseek_v3_plain_f32"}) {
-            for (const char* const device : {"cpu", "emulated:rtx-3060"}) {
-                for (const int n : {2, 3}) {
-                    QTest::addRow("%s, %s, %d", model, device, n) << QString(model) << QString(device) << n;
-                }
-            }
+            QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
         }
+        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"})
+            QTest::addRow("%s, emulated, 3", model) << QString(model) << QString(kEmulated) << 3;
+        for (const char* const device : {"cpu", kEmulated})
+            QTest::addRow("states, %s, 2", device) << QStringLiteral("qwen3_5_moe_odd_f32") << QString(device) << 2;
     }
     void byTurns_onlyTheNewTokensAreRead() {
         QFETCH(QString, model);
@@ -211,13 +214,13 @@ class TestPrefixStore : public QObject {
     }
     void anything_answersAsAFreshRead() {
         QFETCH(QString, model);
-        LoadRequest request = requestFor(model, QStringLiteral("emulated:rtx-3060"), 200);
+        LoadRequest request = requestFor(model, QString(kEmulated), 200);
         Reader fresh(request), reader(request);
         std::mt19937 random(11);
         std::vector<Tokens> places;  // to which somebody may go back
         places.push_back(someText(30, 1));
         std::int64_t n_reused = 0;
-        for (int i = 0; i < 60; ++i) {
+        for (int i = 0; i < 30; ++i) {
             Tokens prompt = places[random() % places.size()];
             if (random() % 3 == 0) prompt.resize(1 + random() % prompt.size());
             if (random() % 4 != 0) prompt = joined(prompt, someText(1 + static_cast<int>(random() % 40), i));
@@ -229,7 +232,7 @@ class TestPrefixStore : public QObject {
             if (random() % 4 == 0) reader.stopInAStep(someText(5, i));
             places.push_back(got.whole);
         }
-        QVERIFY2(n_reused > 300, qPrintable(QString::number(n_reused)));
+        QVERIFY2(n_reused > 150, qPrintable(QString::number(n_reused)));
         reader.store.clear();
         reader.running.sequence.clear();
         QCOMPARE(reader.nHeld(), 0);
@@ -256,7 +259,7 @@ class TestPrefixStore : public QObject {
 
     void roomIsShort_theOneUsedLongestAgoGoesFromItsEnd() {
         // 8 blocks of the context, and 17 for beams.
-        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("emulated:rtx-3060")));
+        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
         const KvPool& pool = reader.model.kv().pool(0);
         const std::uint64_t bytes = reader.model.device().memory().usage().used_bytes;
         std::vector<Tokens> talks;
@@ -272,7 +275,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(pool.n_blocks(), 8 + kSpareKvBlocks);
         QCOMPARE(reader.model.device().memory().usage().used_bytes, bytes);
         // One that takes all that there is.
-        Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("emulated:rtx-3060")));
+        Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
         const Tokens whole = someText(500, 77);
         QVERIFY(isAsFresh(fresh, whole, reader.answer(whole, 12)));
     }
@@ -283,7 +286,7 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
         for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"}) {
-            for (const char* const device : {"cpu", "emulated:rtx-3060"})
+            for (const char* const device : {"cpu", kEmulated})
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
         }
     }
@@ -322,7 +325,7 @@ class TestPrefixStore : public QObject {
 
     // The running conversation's blocks lie on the device, those of the others in RAM.
     void otherConversations_leaveTheDevice_andComeBack() {
-        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("emulated:rtx-3060"));
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated));
         Reader fresh(request);
         request.kept_context = 3 * kKeptTokensEach;
         Reader reader(request);
@@ -349,7 +352,7 @@ class TestPrefixStore : public QObject {
     // ---- re-plans
 
     void smallerContext_theOthersGoFirst() {
-        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("emulated:rtx-3060"), 1024);
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated), 1024);
         Reader fresh(request), reader(request);
         Replanner replanner(reader.model);
         replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
