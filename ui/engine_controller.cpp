@@ -155,12 +155,20 @@ void EngineController::stopServing() {
 }
 
 void EngineController::resetConversation() {
+    leaveConversation(&EngineWorker::resetConversation);
+}
+
+void EngineController::beginConversation() {
+    leaveConversation(&EngineWorker::beginConversation);
+}
+
+void EngineController::leaveConversation(void (EngineWorker::*leave)()) {
     if (!m_worker) {
         return;
     }
     interruptAnswer();
     QMetaObject::invokeMethod(
-        m_worker, [worker = m_worker] { worker->resetConversation(); }, Qt::QueuedConnection);
+        m_worker, [worker = m_worker, leave] { (worker->*leave)(); }, Qt::QueuedConnection);
     if (m_state == State::Generating || m_state == State::Stopping) {
         setState(State::Ready);
     }

@@ -44,8 +44,10 @@ class EngineController : public QObject {
     RequestId generate(const engine::GenerationRequest& request);
     // The token is set before this returns; answered() follows within one layer's time.
     void stop();
-    // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget the conversation.
+    // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget all conversations.
     void resetConversation();
+    // The same, but what the KV cache holds stays there while there is room: for another conversation.
+    void beginConversation();
 
     // tokensCounted() follows: what these messages would take of the context.
     RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
@@ -101,6 +103,7 @@ class EngineController : public QObject {
     void advance();
     void setState(State state);
     void interruptAnswer();
+    void leaveConversation(void (EngineWorker::*leave)());
     void onLoaded(RequestId id, const engine::ModelSummary& model);
     void onLoadFailed(RequestId id, const EngineFailure& failure);
     void onAnswered(RequestId id, const engine::GenerationResult& result);

@@ -158,11 +158,19 @@ void EngineWorker::countTokens(RequestId id, const std::vector<engine::ChatMessa
 }
 
 void EngineWorker::resetConversation() {
+    leaveConversation(&engine::Session::reset_conversation);
+}
+
+void EngineWorker::beginConversation() {
+    leaveConversation(&engine::Session::begin_conversation);
+}
+
+void EngineWorker::leaveConversation(void (engine::Session::*leave)()) {
     if (!m_session) {
         return;
     }
     try {
-        m_session->reset_conversation();
+        (m_session.get()->*leave)();
     } catch (...) {
         // Forgetting has no answer to fail; the next request reports whatever is wrong.
     }

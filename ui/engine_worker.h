@@ -26,6 +26,7 @@ class EngineWorker : public QObject {
     void load(RequestId id, const engine::LoadRequest& request, const std::stop_token& stop);
     void generate(RequestId id, const engine::GenerationRequest& request, const std::stop_token& stop);
     void resetConversation();
+    void beginConversation();
     void countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages);
     // Goes on moving experts between two answers, until all is done or a stop is requested.
     void advance(const std::stop_token& stop);
@@ -50,6 +51,7 @@ class EngineWorker : public QObject {
 
   private:
     engine::Session& ensureSession();
+    void leaveConversation(void (engine::Session::*leave)());
 
     SessionFactory m_factory;
     std::unique_ptr<engine::Session> m_session;

@@ -118,7 +118,7 @@ class Chat {
     }
 
     void start_over() {
-        session_->reset_conversation();
+        session_->begin_conversation();
         messages_.clear();
         if (!options_.system.empty()) messages_.push_back({engine::Role::kSystem, options_.system});
     }

@@ -29,6 +29,7 @@ struct ModelOptions {
     std::string ram;
     std::string disk_reads;  // empty: auto
     std::string kv;          // "bf16"; empty: the default
+    std::int64_t kept_context = 0;
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own

@@ -24,6 +24,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.disk_reads.empty()) request.disk_reads = engine::parse_disk_reads(options.disk_reads);
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
+    request.kept_context = options.kept_context;
     request.dispatch = engine::parse_dispatch(options.policy);
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;

@@ -165,6 +165,16 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
     command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
 }
 
+// For commands that hold several conversations, one after another.
+void add_kept_context_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--kept-context", options.kept_context,
+                    "Tokens of other conversations that stay in RAM beside the context, so that going back to one "
+                    "does not read it again; without it they stay in what the running one leaves of the context")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
 // How experts are kept, moved and guessed while tokens are made.
 void add_expert_options(CLI::App& command, ModelOptions& options) {
     add_quant_option(command, options);
@@ -314,6 +324,7 @@ int run(int argc, char** argv) {
     add_sampler_options(*command, chat);
     add_expert_options(*command, chat.model);
     add_device_options(*command, chat.model);
+    add_kept_context_option(*command, chat.model);
     add_paced_option(*command, chat.model);
     add_compute_options(*command, chat.model);
     command->callback([&] { status = offstage::cli::run_chat(chat); });
@@ -342,6 +353,7 @@ int run(int argc, char** argv) {
     add_context_option(*command, serve.model, kModelContext);
     add_expert_options(*command, serve.model);
     add_device_options(*command, serve.model);
+    add_kept_context_option(*command, serve.model);
     add_paced_option(*command, serve.model);
     add_compute_options(*command, serve.model);
     command->callback([&] { status = offstage::cli::run_serve(serve); });
@@ -450,6 +462,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     add_context_option(*command, plan.model, kModelContext);
     add_device_options(*command, plan.model);
+    add_kept_context_option(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model.json);
     add_expert_options(*command, plan.model);

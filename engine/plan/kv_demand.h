@@ -30,6 +30,16 @@ inline constexpr std::int64_t kSpareKvBlocks = 17;
 // and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
 inline constexpr std::int64_t kStateBlocks = 4;
 
+// Of other conversations that are kept beside the running one: so many tokens are counted
+// for each, where what is kept of it does not grow with them.
+inline constexpr std::int64_t kKeptTokensEach = 2048;
+inline constexpr std::int64_t kMostKeptSequences = 16;
+
+constexpr std::int64_t kept_sequences(std::int64_t kept_tokens) {
+    const std::int64_t n = kept_tokens / kKeptTokensEach + (kept_tokens % kKeptTokensEach != 0 ? 1 : 0);
+    return std::min(n, kMostKeptSequences);
+}
+
 // What a group of layers of equal KV cache (KvGroup) takes, in blocks of kKvBlockTokens
 // tokens.
 struct KvGroupDemand {
@@ -52,6 +62,14 @@ struct KvGroupDemand {
     std::int64_t n_other_blocks(std::int64_t max_step) const {
         if (is_state) return 0;
         return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
+    }
+    // Beside all these, for so many tokens of other conversations. States and windows are
+    // there twice for each of them, as for the running one.
+    std::int64_t n_kept_blocks(std::int64_t kept_tokens) const {
+        const std::int64_t n = kept_sequences(kept_tokens);
+        if (is_state) return 2 * n;
+        const std::int64_t all = kv_blocks_for(kept_tokens);
+        return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
     }
 };
 

@@ -61,6 +61,10 @@ struct LoadRequest {
     std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
     std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
     KvType kv = KvType::kBf16;     // what keys and values of the conversation are kept in
+    // Tokens of other conversations that the KV cache has room for beside the context, in
+    // RAM, so that going back to one does not read it again. 0: they stay in what the
+    // running conversation leaves of the context.
+    std::int64_t kept_context = 0;
     DispatchSettings dispatch;
     std::string
         popularity_file;   // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any

@@ -239,17 +239,22 @@ class Placer {
 
     [[noreturn]] void fail(Wide bytes, Wide fixed, const char* place) const {
         const Wide least = fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_);
+        const Wide kept = demand_.shares_host_memory ? demand_.kept_bytes() : 0;  // among the fixed
         std::string text =
             "The model does not fit in " + in_words(bytes) + " of " + place + ": " +
             (plan_.host_staging_slots > 0 ? "dense weights and room for experts from disk (" : "dense weights (") +
-            format_bytes(narrow(fixed)) + "), the KV cache of " + std::to_string(least_context_) + " tokens (" +
-            format_bytes(narrow(kv_bytes(least_context_))) + ") and workspace (" +
-            format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) + ", " +
-            std::to_string(narrow(least - bytes)) + " bytes more.";
+            format_bytes(narrow(fixed - kept)) + "), " + kept_text(kept) + "the KV cache of " +
+            std::to_string(least_context_) + " tokens (" + format_bytes(narrow(kv_bytes(least_context_))) +
+            ") and workspace (" + format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) +
+            ", " + std::to_string(narrow(least - bytes)) + " bytes more.";
         const Wide others = fixed + workspace_bytes(smallest_step_);
         const std::int64_t context = others < bytes ? longest_context_in(bytes - others) : 0;
         if (context > 0) text += " A context of " + std::to_string(context) + " tokens would fit.";
         throw Error(ErrorKind::kOutOfMemory, text);
+    }
+
+    static std::string kept_text(Wide bytes) {
+        return bytes > 0 ? "room for other conversations (" + format_bytes(narrow(bytes)) + "), " : std::string();
     }
 
     static Wide limit(std::uint64_t bytes) { return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max(); }
@@ -277,6 +282,7 @@ class Placer {
     }
 
     void place_in_ram() {
+        plan_.kv_host_bytes += demand_.kept_bytes();
         const Wide bytes = limit(budget_.ram_bytes);
         const Wide fixed = Wide{demand_.host_fixed_bytes} + plan_.kv_host_bytes;
         std::size_t n = n_all_ - n_resident_;
@@ -293,7 +299,7 @@ class Placer {
     // ---- CPU: one memory, then disk
     void place_on_host() {
         const Wide bytes = limit(budget_.ram_bytes);
-        Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
+        Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes + demand_.kept_bytes();
         const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
         if (!all_fit) {
             set_disk_slots(fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_), bytes);
@@ -302,6 +308,7 @@ class Placer {
         const std::size_t n = divide(bytes, fixed, false, "RAM");
         if (n < n_all_) note_disk(n_all_ - n);
         plan_.ram_bytes = narrow(fixed + plan_.kv_bytes + plan_.workspace_bytes + bytes_up_to_[n]);
+        plan_.kv_bytes += demand_.kept_bytes();
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
     }
 
@@ -334,9 +341,10 @@ class Placer {
         set_disk_slots(taken, bytes);
         const Wide least = taken + disk_slots_bytes();
         if (least > bytes) {
-            throw Error(ErrorKind::kOutOfMemory, "The model does not fit in " + in_words(bytes) + " of RAM: " +
-                                                     in_words(least) + " are needed even with the experts on disk, " +
-                                                     std::to_string(narrow(least - bytes)) + " bytes more.");
+            throw Error(ErrorKind::kOutOfMemory,
+                        "The model does not fit in " + in_words(bytes) + " of RAM: " + in_words(least) +
+                            " are needed even with the experts on disk, " + kept_text(demand_.kept_bytes()) +
+                            std::to_string(narrow(least - bytes)) + " bytes more.");
         }
         const std::size_t n = fitting(n_resident_, bytes - least);
         note_disk(n_wanted - n);

@@ -43,7 +43,9 @@ struct Plan {
     std::uint64_t slot_bytes = 0;           // of an expert in the largest format of the plan
     bool duplicates = true;                 // experts on the device keep a copy in RAM
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
-    std::uint64_t kv_host_bytes = 0;  // RAM: blocks of the KV cache that VRAM has no room for; part of ram_bytes
+    // RAM: blocks of the KV cache that VRAM has no room for, and those for other
+    // conversations (LoadRequest::kept_context); part of ram_bytes.
+    std::uint64_t kv_host_bytes = 0;
     std::uint64_t ram_bytes = 0;
     double expected_hit_rate = 0;
     double mean_bits = 16;      // per expert weight

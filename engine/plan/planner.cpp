@@ -78,6 +78,15 @@ std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
     return bytes;
 }
 
+std::uint64_t ModelDemand::kept_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        bytes += static_cast<std::uint64_t>(group.n_kept_blocks(kept_context) * kernels::kKvBlockTokens) *
+                 group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
 std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
     std::uint64_t bytes = 0;
     for (const KvGroupDemand& group : kv_groups) {
@@ -95,7 +104,9 @@ std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
     for (const KvGroupDemand& group : kv_groups) {
         const std::int64_t n = group.n_blocks(plan.context);
         const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
-        rooms.push_back({on_device + group.n_other_blocks(plan.max_step), n - on_device});
+        KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
+        (shares_host_memory ? room.device_blocks : room.host_blocks) += group.n_kept_blocks(kept_context);
+        rooms.push_back(room);
     }
     return rooms;
 }

@@ -68,6 +68,7 @@ struct ModelDemand {
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
+    std::int64_t kept_context = 0;    // LoadRequest::kept_context
 
     // What an expert that is kept in formats[f] is kept in.
     const FormatDemand& format_of(std::size_t f, std::size_t expert) const {
@@ -77,6 +78,8 @@ struct ModelDemand {
     // nullptr: not of this model.
     const FormatDemand* find(kernels::WeightType format) const;
     std::uint64_t kv_bytes(std::int64_t context) const;
+    // For kept_context: RAM, or of the device where the two share their memory.
+    std::uint64_t kept_bytes() const;
     // The KV groups' part of the workspace: a line over the tokens of a step.
     std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;
     // The same with keys and values kept otherwise.

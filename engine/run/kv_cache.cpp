@@ -34,7 +34,16 @@ void KvCache::resize(std::span<const KvRoom> rooms) {
     }
 }
 
+bool KvCache::holds_more_than(std::span<const KvRoom> rooms) const {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+        if (pools_[g]->n_blocks() - pools_[g]->n_free() > rooms[g].n_blocks()) return true;
+    }
+    return false;
+}
+
 bool KvCache::approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes) {
+    while (holds_more_than(rooms) && (give_up(GiveUp::kEnds) || give_up(GiveUp::kWhole))) {
+    }
     for (const bool smaller : {true, false}) {
         for (std::size_t g = 0; g < pools_.size(); ++g) {
             if ((rooms[g].n_blocks() < pools_[g]->n_blocks()) != smaller) continue;
@@ -46,8 +55,14 @@ bool KvCache::approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes) 
     return true;
 }
 
+void KvCache::bring_to_device() {
+    for (const auto& pool : pools_) pool->bring_to_device();
+}
+
 void KvCache::retype(kernels::KvType type) {
     const kernels::KvType before = this->type();
+    while (type != before && give_up(GiveUp::kWhole)) {
+    }
     std::size_t done = 0;
     try {
         for (; done < pools_.size(); ++done) pools_[done]->retype(type);
@@ -64,7 +79,9 @@ KvSequence::KvSequence(KvCache& cache, std::int64_t capacity)
     : cache_(&cache), tables_(cache.n_groups()), capacity_(capacity) {}
 
 KvSequence::~KvSequence() {
-    if (cache_ != nullptr) clear();
+    if (cache_ == nullptr) return;
+    set_idle(false);
+    clear();
 }
 
 KvSequence::KvSequence(KvSequence&& other) noexcept {
@@ -77,6 +94,7 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
     std::swap(checkpoints_, other.checkpoints_);
     std::swap(capacity_, other.capacity_);
     std::swap(size_, other.size_);
+    std::swap(idle_, other.idle_);
     return *this;
 }
 
@@ -129,11 +147,16 @@ bool KvSequence::grow_states() {
 
 bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     assert(cache_ != nullptr);
+    assert(!idle_);
     while (!has_room_for(n_tokens)) {
-        if (grow_states()) continue;
+        if (cache_->give_up(KvCache::GiveUp::kEnds)) continue;
+        if (checkpoints_.size() > 1) {
+            drop_first_checkpoint();
+            continue;
+        }
+        if (cache_->give_up(KvCache::GiveUp::kWhole) || grow_states()) continue;
         if (checkpoints_.empty()) return false;
-        drop(checkpoints_.front().tables);
-        checkpoints_.erase(checkpoints_.begin());
+        drop_first_checkpoint();
     }
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         KvPool& pool = cache_->pool(g);
@@ -183,16 +206,34 @@ bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t size, st
     return true;
 }
 
+void KvSequence::drop_first_checkpoint() {
+    drop(checkpoints_.front().tables);
+    checkpoints_.erase(checkpoints_.begin());
+}
+
+const KvSequence::Checkpoint* KvSequence::checkpoint_for(std::int64_t n_tokens) const {
+    const auto found = std::find_if(checkpoints_.rbegin(), checkpoints_.rend(), [&](const Checkpoint& one) {
+        return reaches(one.tables, one.size, n_tokens, true);
+    });
+    return found == checkpoints_.rend() ? nullptr : &*found;
+}
+
+std::int64_t KvSequence::reach(std::int64_t n_tokens) const {
+    n_tokens = std::min(n_tokens, size_);
+    if (reaches(tables_, size_, n_tokens, false)) return n_tokens;
+    const Checkpoint* const found = checkpoint_for(n_tokens);
+    return found == nullptr ? 0 : std::min(n_tokens, found->size);
+}
+
 std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
+    assert(!idle_);
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         if (tables_[g].next_state >= 0) cache_->pool(g).drop(std::exchange(tables_[g].next_state, -1));
     }
     n_tokens = std::min(n_tokens, size_);
     if (!reaches(tables_, size_, n_tokens, false)) {
-        const auto found = std::find_if(checkpoints_.rbegin(), checkpoints_.rend(), [&](const Checkpoint& one) {
-            return reaches(one.tables, one.size, n_tokens, true);
-        });
-        n_tokens = found == checkpoints_.rend() ? 0 : std::min(n_tokens, found->size);
+        const Checkpoint* const found = checkpoint_for(n_tokens);
+        n_tokens = found == nullptr ? 0 : std::min(n_tokens, found->size);
         if (n_tokens > 0) share(found->tables);
         for (std::size_t g = 0; n_tokens > 0 && g < tables_.size(); ++g) {
             if (cache_->pool(g).keeps_all()) continue;
@@ -236,9 +277,7 @@ void KvSequence::checkpoint() {
     if (!any) return;
     share(now.tables);
     checkpoints_.push_back(std::move(now));
-    if (checkpoints_.size() <= kMostCheckpoints) return;
-    drop(checkpoints_.front().tables);
-    checkpoints_.erase(checkpoints_.begin());
+    if (checkpoints_.size() > kMostCheckpoints) drop_first_checkpoint();
 }
 
 KvSequence KvSequence::fork() const {
@@ -247,6 +286,53 @@ KvSequence KvSequence::fork() const {
     for (std::size_t g = 0; g < tables_.size(); ++g) copy.tables_[g] = held(g);
     share(copy.tables_);
     return copy;
+}
+
+KvSequence KvSequence::copy() const {
+    KvSequence copy = fork();
+    copy.checkpoints_ = checkpoints_;
+    for (const Checkpoint& one : checkpoints_) share(one.tables);
+    return copy;
+}
+
+// ---------------------------------------------------------------- idle ones
+
+void KvSequence::mark_idle(const std::vector<Table>& tables, bool idle) const {
+    for (std::size_t g = 0; g < tables.size(); ++g) {
+        for (const std::int32_t block : tables[g].blocks) cache_->pool(g).set_idle(block, idle);
+    }
+}
+
+void KvSequence::set_idle(bool idle) {
+    if (idle == idle_) return;
+    if (idle) truncate(size_);  // a step that was not made may have taken blocks
+    mark_idle(tables_, idle);
+    for (const Checkpoint& one : checkpoints_) mark_idle(one.tables, idle);
+    idle_ = idle;
+}
+
+bool KvSequence::keeps_all() const {
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        if (!cache_->pool(g).keeps_all()) return false;
+    }
+    return true;
+}
+
+bool KvSequence::give_up_end() {
+    if (size_ == 0) return false;
+    const std::int64_t kept = keeps_all()            ? (kv_blocks_for(size_) - 1) * kKvBlockTokens
+                              : checkpoints_.empty() ? size_
+                                                     : checkpoints_.back().size;
+    if (checkpoints_.size() < 2 && kept >= size_) return false;
+    const bool was_idle = idle_;
+    set_idle(false);
+    if (checkpoints_.size() > 1) {
+        drop_first_checkpoint();
+    } else {
+        truncate(kept);
+    }
+    set_idle(was_idle);
+    return true;
 }
 
 }  // namespace offstage::engine

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -31,12 +32,28 @@ class KvCache {
     void resize(std::span<const KvRoom> rooms);
     // most_bytes: to be taken or copied by this call, at least one block.
     bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
-    // Where it throws, all groups are in the type that they were in.
+    // Where it throws, all groups are in the type that they were in. Idle sequences are
+    // given up: what they hold would not be what a fresh read in the new type computes.
     void retype(kernels::KvType type);
 
+    // Idle sequences (KvSequence::set_idle), whose blocks running ones may have. `give_up`
+    // is called wherever blocks are short - in KvSequence::prepare(), and where the room
+    // shrinks below what is held - and gives up some blocks, or says that it has none.
+    enum class GiveUp : std::uint8_t {
+        kEnds,   // what lies behind a sequence's last checkpoint, and earlier checkpoints
+        kWhole,  // a sequence with all it holds
+    };
+    void set_give_up(std::function<bool(GiveUp what)> give_up) { give_up_ = std::move(give_up); }
+    bool give_up(GiveUp what) { return give_up_ && give_up_(what); }
+    // Of running sequences, as far as the device has room or idle ones hold its blocks.
+    void bring_to_device();
+
   private:
+    bool holds_more_than(std::span<const KvRoom> rooms) const;
+
     std::vector<std::unique_ptr<KvPool>> pools_;
     kernels::KvType type_ = kernels::KvType::kF32;
+    std::function<bool(GiveUp what)> give_up_;
 };
 
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools.
@@ -73,8 +90,9 @@ class KvSequence {
 
     // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared
     // last block by copying what it holds of this sequence (at most kKvBlockTokens - 1
-    // tokens). Where blocks are short, checkpoints are given up. False when a pool has no
-    // block left even so; nothing else has changed then.
+    // tokens). Where blocks are short, the ends of idle sequences are given up, then this
+    // one's earlier checkpoint, idle sequences, and the last checkpoint. False when a pool
+    // has no block left even so; nothing else has changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
     // Makes n more tokens, already written for every layer, part of the sequence.
     void commit(std::int64_t n_tokens);
@@ -83,6 +101,8 @@ class KvSequence {
     // there would see, it goes back to the last checkpoint before it, or holds nothing.
     // Returns the number of tokens that it holds.
     std::int64_t truncate(std::int64_t n_tokens);
+    // What truncate() would return.
+    std::int64_t reach(std::int64_t n_tokens) const;
     void clear() { truncate(0); }
     // Keeps what windowed groups hold now, so that truncate() can come back here, or to
     // one token less, and the states of DeltaNet layers, which are those of just here. The
@@ -92,6 +112,16 @@ class KvSequence {
     // A second sequence with the same tokens: shares all blocks, copies nothing. Without
     // the checkpoints.
     KvSequence fork() const;
+    // The same with the checkpoints.
+    KvSequence copy() const;
+
+    // No step is made with it for a while: its blocks leave the device first.
+    void set_idle(bool idle);
+    bool is_idle() const { return idle_; }
+    // Gives up an earlier checkpoint, or else what lies behind the last one; where all
+    // groups keep everything, the last block. False: there is no such thing. It may hold
+    // nothing afterwards.
+    bool give_up_end();
 
   private:
     struct Checkpoint {
@@ -103,6 +133,10 @@ class KvSequence {
     // The tables, of `size` tokens, hold what a token after n_tokens tokens sees, or
     // (`or_before`) where a state is that of fewer tokens, what one after those sees.
     bool reaches(const std::vector<Table>& tables, std::int64_t size, std::int64_t n_tokens, bool or_before) const;
+    const Checkpoint* checkpoint_for(std::int64_t n_tokens) const;  // nullptr: none reaches it
+    void drop_first_checkpoint();
+    void mark_idle(const std::vector<Table>& tables, bool idle) const;
+    bool keeps_all() const;  // every group does
     bool has_room_for(std::int64_t n_tokens) const;
     bool grow_states();
     bool parts_from_last(std::size_t group) const;
@@ -115,6 +149,7 @@ class KvSequence {
     std::vector<Checkpoint> checkpoints_;  // ascending
     std::int64_t capacity_ = 0;
     std::int64_t size_ = 0;
+    bool idle_ = false;
 };
 
 }  // namespace offstage::engine

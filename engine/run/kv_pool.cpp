@@ -39,7 +39,27 @@ std::int64_t KvPool::n_held_in_host() const {
     return room_.host_blocks - static_cast<std::int64_t>(spare_[static_cast<std::size_t>(Place::kHost)].size());
 }
 
+void KvPool::set_idle(std::int32_t block, bool idle) {
+    Held& held = held_[static_cast<std::size_t>(block)];
+    held.idle += idle ? 1 : -1;
+    n_idle_ += idle ? 1 : -1;
+    assert(held.idle >= 0 && held.idle <= held.references);
+}
+
+void KvPool::bring_to_device() {
+    settle(2 * n_blocks() + 2);
+}
+
+void KvPool::make_device_room() {
+    if (n_idle_ == 0 || !spare(Place::kDevice).empty() || spare(Place::kHost).empty()) return;
+    const std::vector<std::int32_t> on_device = held_in(Place::kDevice);
+    if (on_device.empty()) return;
+    const Held& least = held_[static_cast<std::size_t>(on_device.front())];
+    if (least.idle == least.references) move(std::span(on_device).first(1), Place::kDevice);
+}
+
 std::int32_t KvPool::take() {
+    make_device_room();
     const Place place = spare(Place::kDevice).empty() ? Place::kHost : Place::kDevice;
     if (spare(place).empty()) return -1;
     const std::int32_t number = free_numbers_.back();
@@ -228,7 +248,9 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
 }
 
 bool KvPool::is_read_more(const Held& a, const Held& b) const {
-    return !keeps_all() ? a.age > b.age : a.references > b.references;
+    const std::int64_t n_a = a.references - a.idle, n_b = b.references - b.idle;
+    if (n_a == 0 || n_b == 0) return n_a > n_b;
+    return !keeps_all() ? a.age > b.age : n_a > n_b;
 }
 
 std::vector<std::int32_t> KvPool::held_in(Place place) const {

@@ -22,7 +22,8 @@ namespace offstage::engine {
 // New blocks are taken on the device first. When blocks must leave the device, those that
 // are read least go: first what fewer sequences share, then, of equals, the newest, which
 // leave behind what a conversation keeps longest; under a sliding window, and of the
-// states of DeltaNet layers, the oldest, which are no longer read.
+// states of DeltaNet layers, the oldest, which are no longer read. What only idle
+// sequences hold (set_idle()) goes before all others, also when a new block is taken.
 class KvPool {
   public:
     // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
@@ -59,7 +60,8 @@ class KvPool {
     std::int64_t n_held_in_host() const;  // by sequences
     KvBlock block(std::int32_t number) const { return held_[static_cast<std::size_t>(number)].memory.place; }
 
-    // -1: none left.
+    // -1: none left. Where the device is full and RAM is not, what only idle sequences hold
+    // goes to RAM, so that the new block lies on the device.
     std::int32_t take();
     // One more than the room has, in RAM where the device has no memory left. False: nor
     // has RAM. The next approach() gives it back, once it is free.
@@ -67,6 +69,12 @@ class KvPool {
     void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);
     bool is_shared(std::int32_t block) const { return held_[static_cast<std::size_t>(block)].references > 1; }
+    // One of the sequences that hold the block is idle from now on, or no longer is: no
+    // step reads it for this sequence. Before such a sequence drops it, it is idle no more.
+    void set_idle(std::int32_t block, bool idle);
+    // Moves what sequences that are not idle hold to the device, as far as that has room or
+    // can exchange. A preference: where the device fails, blocks stay where they are.
+    void bring_to_device();
 
   private:
     // A block's memory.
@@ -83,6 +91,7 @@ class KvPool {
     struct Held {
         Memory memory;
         std::int64_t references = 0;  // 0: the number is free, and without memory
+        std::int64_t idle = 0;        // of these, by sequences that are idle
         std::uint64_t age = 0;        // the larger, the newer
     };
     enum class Place : std::uint8_t { kDevice, kHost };
@@ -91,6 +100,7 @@ class KvPool {
     std::vector<Memory>& spare(Place place) { return spare_[static_cast<std::size_t>(place)]; }
     std::vector<Memory> allocate(Place place, const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all);
     bool is_read_more(const Held& a, const Held& b) const;
+    void make_device_room();
     // Numbers of what sequences hold there, what is read least first.
     std::vector<std::int32_t> held_in(Place place) const;
     // Copies these blocks into the memories, of the other place, and waits. False: the device failed, nothing is lost.
@@ -110,6 +120,7 @@ class KvPool {
     std::vector<std::int32_t> free_numbers_;
     std::vector<Memory> spare_[2];  // by Place; the next one to hand out last
     std::uint64_t n_taken_ = 0;
+    std::int64_t n_idle_ = 0;  // references, of all blocks
 };
 
 }  // namespace offstage::engine

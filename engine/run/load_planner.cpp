@@ -74,6 +74,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
     demand.short_context = spec.rope().original_context;
     demand.kv = request.kv;
+    demand.kept_context = request.kept_context;
     for (const KvType kv : kKvTypes) {
         const KvLayout layout = kv_layout_of(spec, kv);
         demand.kv_groups.resize(layout.groups.size());
@@ -133,6 +134,11 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
                                                   ", or 0 for the model's own.");
+    }
+    if (request.kept_context < 0 || request.kept_context > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, "Room for " + std::to_string(request.kept_context) +
+                                                  " tokens of other conversations was asked for; expected 0 to " +
+                                                  std::to_string(kLargestContext) + ".");
     }
 }
 

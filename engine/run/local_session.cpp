@@ -41,10 +41,11 @@ std::string_view name_of(FinishReason reason) {
 ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) {
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
-    cache_ = model_->new_sequence();
+    running_ = {model_->new_sequence(), {}, 0};
+    model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
-    replans_.open(*model_, watch_, [this] { return cache_.size(); });
+    replans_.open(*model_, watch_, [this] { return running_.sequence.size(); });
     publisher_.open(*model_);
     recorder_.reshape(grid.n_layers, grid.n_experts, grid.n_active);
     publish(When::kNow);
@@ -52,13 +53,13 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
 }
 
 void LocalSession::unload() {
-    cache_ = KvSequence();
+    kept_.clear();
+    running_ = CachedPrefix();
     record_ = AnswerRecord();
     replans_.close();
     publisher_.close();
     watch_.reset();
     model_.reset();
-    cached_tokens_.clear();
     recorder_.reshape(0, 0, 0);
     publish(When::kNow);
 }
@@ -82,21 +83,11 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
 
 void LocalSession::check_fits(std::int64_t n_prompt) const {
     if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, "The prompt is empty; expected at least one token.");
-    if (n_prompt < cache_.capacity()) return;
+    if (n_prompt < running_.sequence.capacity()) return;
     throw Error(ErrorKind::kInvalidInput,
                 "The prompt has " + std::to_string(n_prompt) + " tokens, but the context of " + model_->summary().name +
-                    " holds " + std::to_string(cache_.capacity()) +
+                    " holds " + std::to_string(running_.sequence.capacity()) +
                     " and the answer needs room too; shorten it or start a new conversation.");
-}
-
-std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
-    const auto [cached, wanted] =
-        std::mismatch(cached_tokens_.begin(), cached_tokens_.end(), prompt.begin(), prompt.end());
-    // The last token is always computed: its logits begin the answer.
-    const auto n = std::min(std::distance(prompt.begin(), wanted), static_cast<std::ptrdiff_t>(prompt.size()) - 1);
-    const std::int64_t reused = cache_.truncate(n);
-    cached_tokens_.resize(static_cast<std::size_t>(reused));
-    return reused;
 }
 
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
@@ -128,8 +119,8 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         }
         record_.add_step(segments, us);
         for (const Segment& segment : segments) {
-            if (segment.sequence != &cache_) continue;
-            cached_tokens_.insert(cached_tokens_.end(), segment.tokens.begin(), segment.tokens.end());
+            if (segment.sequence != &running_.sequence) continue;
+            running_.tokens.insert(running_.tokens.end(), segment.tokens.begin(), segment.tokens.end());
         }
         model_->runtime().learn(forward.routing(), n_tokens);
         publish(When::kWhenDue);
@@ -142,13 +133,13 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
     // States are kept of a place before the prompt's end: another answer begins there, and
     // so does the next turn where the template writes the end in another way.
     constexpr std::size_t kBehindState = 8;
-    const bool has_states = cache_.cache().has_states() && tokens.size() > kBehindState;
+    const bool has_states = running_.sequence.cache().has_states() && tokens.size() > kBehindState;
     while (!tokens.empty()) {
         std::size_t n = std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
-        if (has_states && tokens.size() == kBehindState) cache_.checkpoint();
+        if (has_states && tokens.size() == kBehindState) running_.sequence.checkpoint();
         if (has_states && tokens.size() > kBehindState) n = std::min(n, tokens.size() - kBehindState);
         const bool last = n == tokens.size();
-        const Segment segment{&cache_, tokens.first(n)};
+        const Segment segment{&running_.sequence, tokens.first(n)};
         if (step({&segment, 1}, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop, n_prompt) !=
             Forward::Outcome::kDone) {
             return false;
@@ -171,7 +162,7 @@ bool LocalSession::feed_scored(const std::vector<TokenId>& prompt, int n_alterna
     text.describe(first);
     choices.push_back(std::move(first));
     for (std::span<const TokenId> left(prompt); !left.empty();) {
-        const Segment segment{&cache_, left.first(std::min(left.size(), most))};
+        const Segment segment{&running_.sequence, left.first(std::min(left.size(), most))};
         left = left.subspan(segment.tokens.size());
         if (step({&segment, 1}, Forward::Logits::kAll, stop, static_cast<std::int64_t>(prompt.size())) !=
             Forward::Outcome::kDone) {
@@ -227,10 +218,11 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
     result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
     if (request.score_prompt) {  // what is not computed has no probability
-        cache_.truncate(0);
-        cached_tokens_.clear();
+        kept_.begin_anew(running_);
+        running_.n_prompt = result.prompt_tokens;
+    } else {
+        result.reused_tokens = kept_.begin(running_, prompt);
     }
-    result.reused_tokens = reuse_prefix(prompt);
     const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
     const auto read_prompt = [&] {
         if (!request.score_prompt) return feed(fresh, stop);
@@ -241,8 +233,9 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     } else if (request.prompt_only) {
         result.finish = FinishReason::kMaxTokens;
     } else {
-        if (!cache_.cache().has_states()) cache_.checkpoint();  // another answer to the same prompt begins here
-        const auto strategy = make_strategy({request, text, cache_, cached_tokens_, result.seed});
+        if (!running_.sequence.cache().has_states())
+            running_.sequence.checkpoint();  // another answer to the same prompt begins here
+        const auto strategy = make_strategy({request, text, running_.sequence, running_.tokens, result.seed});
         answer(*strategy, request, on_delta, stop, result);
     }
     record_.finish(result);
@@ -304,7 +297,8 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
 // Also where the plan came into force between two answers.
 void LocalSession::follow_context() {
     const std::int64_t context = replans_.replanner().in_force().context;
-    if (context != cache_.capacity() && context >= cache_.size()) cache_.set_capacity(context);
+    if (context != running_.sequence.capacity() && context >= running_.sequence.size())
+        running_.sequence.set_capacity(context);
 }
 
 ReplanPreview LocalSession::preview(const ReplanRequest& request) {
@@ -327,14 +321,22 @@ void LocalSession::advance(std::stop_token stop) {
 }
 
 void LocalSession::reset_conversation() {
-    cache_.truncate(0);
-    cached_tokens_.clear();
+    kept_.clear();
+    running_.sequence.truncate(0);
+    running_.tokens.clear();
+    recorder_.reset();
+    publish(When::kNow);
+}
+
+void LocalSession::begin_conversation() {
+    if (model_ != nullptr) kept_.begin_anew(running_);
     recorder_.reset();
     publish(When::kNow);
 }
 
 void LocalSession::publish(When when) {
-    publisher_.publish(when, {recorder_, cache_.size(), cache_.capacity(), watch_.overhead_us()});
+    publisher_.publish(when, {recorder_, running_.sequence.size(), running_.sequence.capacity(), kept_.n_sequences(),
+                              kept_.n_tokens(), watch_.overhead_us()});
 }
 
 }  // namespace offstage::engine

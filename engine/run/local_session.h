@@ -6,8 +6,8 @@
 #include "engine/run/answer_record.h"
 #include "engine/run/answer_strategy.h"
 #include "engine/run/decode_watch.h"
-#include "engine/run/kv_cache.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/prefix_store.h"
 #include "engine/run/replan_queue.h"
 #include "engine/run/session.h"
 #include "engine/run/snapshot_publisher.h"
@@ -26,6 +26,7 @@ class LocalSession final : public Session {
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                               std::stop_token stop) override;
     void reset_conversation() override;
+    void begin_conversation() override;
     Snapshot snapshot() const override { return publisher_.latest(); }
     LayerEvents layer_events(std::uint64_t i) const override { return publisher_.layer_events(i); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
@@ -44,7 +45,6 @@ class LocalSession final : public Session {
     // By the device's clock: for an emulated one the time it would have taken.
     double seconds_since(double start_us) const;
     void check_fits(std::int64_t n_prompt) const;
-    std::int64_t reuse_prefix(const std::vector<TokenId>& prompt);
     // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws
     // Error (kDevice).
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
@@ -68,12 +68,12 @@ class LocalSession final : public Session {
     DecodeWatch watch_;
     ReplanQueue replans_;
     SnapshotPublisher publisher_;
-    RoutingRecorder recorder_;            // of the conversation
-    KvSequence cache_;                    // the conversation's; goes before the model does
-    std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
-    AnswerRecord record_;                 // of the answer being made
-    double started_us_ = 0;               // of the answer, by the device's clock
-    std::vector<float> endless_logits_;   // see possible()
+    RoutingRecorder recorder_;           // of the conversation
+    PrefixStore kept_;                   // of other conversations; these two go before the model does
+    CachedPrefix running_;               // the conversation's
+    AnswerRecord record_;                // of the answer being made
+    double started_us_ = 0;              // of the answer, by the device's clock
+    std::vector<float> endless_logits_;  // see possible()
 };
 
 }  // namespace offstage::engine

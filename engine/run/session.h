@@ -18,7 +18,7 @@
 
 namespace offstage::engine {
 
-// One loaded model and one conversation's KV cache. All calls but snapshot() come from one thread at a time (the
+// One loaded model and its KV cache. All calls but snapshot() come from one thread at a time (the
 // engine's worker); snapshot() from any thread. Errors are thrown as engine::Error and leave the session usable: after
 // a failed load no model is loaded, after a failed generate the next one works.
 class Session {
@@ -39,13 +39,17 @@ class Session {
     // (kUnsupported) without a tokenizer.
     virtual std::string text_of(std::span<const TokenId> tokens) const;
 
-    // Streams an answer. The prompt's longest prefix already in the KV cache is not computed again. A stop request is
+    // Streams an answer. The prompt's longest prefix already in the KV cache, of whatever
+    // conversation, is not computed again. A stop request is
     // obeyed within one layer's time and is no error: the result holds what was generated.
     virtual GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                       std::stop_token stop) = 0;
 
-    // Forgets the conversation: KV cache and the conversation's routing counts.
+    // Forgets all conversations: KV cache and the conversation's routing counts.
     virtual void reset_conversation() = 0;
+    // Another conversation: routing counts begin anew. What the KV cache holds of this one
+    // stays there while there is room, so that going back to it does not read it again.
+    virtual void begin_conversation() { reset_conversation(); }
 
     // A copied value; any thread.
     virtual Snapshot snapshot() const = 0;

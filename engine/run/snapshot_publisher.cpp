@@ -75,6 +75,8 @@ void SnapshotPublisher::publish(When when, const Conversation& conversation) {
     }
     snapshot.context_used = conversation.n_tokens;
     snapshot.context_size = conversation.capacity;
+    snapshot.kept_prefixes = conversation.n_kept;
+    snapshot.kept_tokens = conversation.n_kept_tokens;
     snapshot.decode_overhead_us = conversation.overhead_us;
     board_.publish(std::move(snapshot));
 }

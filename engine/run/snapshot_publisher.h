@@ -25,8 +25,9 @@ class SnapshotPublisher {
     enum class When { kNow, kWhenDue };
     struct Conversation {
         const RoutingRecorder& routing;
-        std::int64_t n_tokens = 0, capacity = 0;  // of its KV cache
-        double overhead_us = 0;                   // Snapshot::decode_overhead_us
+        std::int64_t n_tokens = 0, capacity = 0;     // of its KV cache
+        std::int64_t n_kept = 0, n_kept_tokens = 0;  // Snapshot::kept_prefixes, kept_tokens
+        double overhead_us = 0;                      // Snapshot::decode_overhead_us
     };
     void publish(When when, const Conversation& conversation);
 

@@ -56,6 +56,10 @@ struct Snapshot {
 
     std::int64_t context_used = 0;  // tokens in the KV cache
     std::int64_t context_size = 0;
+    // Beside it: sequences of other conversations that lie in the KV cache while there is
+    // room, and how many tokens they hold together (a common beginning counts for each).
+    std::int64_t kept_prefixes = 0;
+    std::int64_t kept_tokens = 0;
 
     // The rest is gathered while somebody looks (Session::snapshot() was called within kLookedAt) and whenever the
     // engine comes to rest.

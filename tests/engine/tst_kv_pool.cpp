@@ -220,6 +220,67 @@ class TestKvPool : public QObject {
         QCOMPARE(f.pool.n_free(), f.pool.n_blocks());
     }
 
+    // ---- idle sequences
+
+    void idleSequence_leavesTheDeviceToWhoRuns_andComesBack() {
+        Fixture f(KvRoom{3, 5});
+        const auto nInHost = [&](const KvSequence& sequence) {
+            return static_cast<int>(f.inHost(sequence, 0)) + f.inHost(sequence, 1) + f.inHost(sequence, 2);
+        };
+        KvSequence a(f.cache, 1000), b(f.cache, 1000);
+        f.write(a, 3 * kKvBlockTokens, 1.0f);
+        a.set_idle(true);
+        f.write(b, 3 * kKvBlockTokens, 50.0f);
+        QCOMPARE(nInHost(b), 0);
+        QCOMPARE(nInHost(a), 3);
+        b.set_idle(true);
+        a.set_idle(false);
+        f.cache.bring_to_device();
+        QCOMPARE(nInHost(a), 0);
+        QCOMPARE(nInHost(b), 3);
+        for (std::int64_t t = 0; t < 3 * kKvBlockTokens; ++t) QVERIFY(f.holds(a, t, 1.0f) && f.holds(b, t, 50.0f));
+        // What one that runs shares stays where it is read fast.
+        KvSequence c = a.fork();
+        a.set_idle(true);
+        KvSequence d(f.cache, 1000);
+        f.write(d, kKvBlockTokens, 90.0f);
+        QCOMPARE(nInHost(c), 0);
+        QVERIFY(f.inHost(d, 0));
+        c.clear();
+        f.cache.bring_to_device();
+        QVERIFY(!f.inHost(d, 0));
+        QVERIFY(f.holds(a, 5, 1.0f) && f.holds(d, 5, 90.0f));
+        QVERIFY(f.usesWhatItsRoomSays());
+    }
+
+    void blocksShort_idleOnesAreGivenUpBeforeTheLastCheckpoint() {
+        Fixture f({9, 0}, 100);
+        KvSequence idle(f.cache, 10'000), runs(f.cache, 10'000);
+        f.write(idle, 300, 1.0f);
+        idle.checkpoint();
+        f.write(idle, 100, 1.0f);
+        idle.set_idle(true);
+        std::vector<KvCache::GiveUp> asked;
+        f.cache.set_give_up([&](KvCache::GiveUp what) {
+            asked.push_back(what);
+            if (what == KvCache::GiveUp::kEnds) return idle.give_up_end();
+            const bool any = idle.size() > 0;
+            idle = KvSequence(f.cache, 10'000);
+            return any;
+        });
+        f.write(runs, 150, 5.0f);
+        runs.checkpoint();
+        QVERIFY(asked.empty());
+        f.write(runs, 200, 5.0f);
+        QCOMPARE(asked.size(), std::size_t{1});
+        QCOMPARE(idle.size(), 300);  // at its checkpoint
+        QVERIFY(f.holds(idle, 299, 1.0f));
+        f.write(runs, 200, 5.0f);
+        QCOMPARE(idle.size(), 0);
+        QCOMPARE(runs.truncate(150), 150);
+        f.cache.set_give_up({});
+    }
+
     // ---- windows
 
     // What the plan counts is enough for any steps, with a checkpoint at the last

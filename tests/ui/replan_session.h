@@ -62,6 +62,7 @@ class ReplanSession : public engine::Session {
         return result;
     }
     void reset_conversation() override { m_inner->reset_conversation(); }
+    void begin_conversation() override { m_inner->begin_conversation(); }
     engine::Snapshot snapshot() const override {
         engine::Snapshot snapshot = m_inner->snapshot();
         const std::lock_guard lock(m_stage->mutex);

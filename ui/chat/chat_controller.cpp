@@ -70,7 +70,7 @@ void ChatController::newConversation() {
     const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
     showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling));
     if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
-        m_engine.resetConversation();
+        m_engine.beginConversation();
         m_engineConversation = m_current;
     }
 }

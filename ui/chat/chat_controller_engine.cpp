@@ -83,7 +83,7 @@ void ChatController::startNext() {
     }
     if (m_engineConversation != job.conversation) {
         if (m_engineConversation != 0) {
-            m_engine.resetConversation();
+            m_engine.beginConversation();
         }
         m_engineConversation = job.conversation;
     }

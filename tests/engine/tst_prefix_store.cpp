@@ -1,0 +1,462 @@
+// Several conversations by turns: each goes on from what the KV cache still holds of it,
+// reads the new tokens alone, and answers as if it had been read from its beginning.
+
+#include <random>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/run/loaded_model.h"
+#include "engine/run/local_session.h"
+#include "engine/run/prefix_store.h"
+#include "engine/run/replanner.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+constexpr std::int64_t kVocab = 45;  // no tiny model has fewer
+
+// As of a piece of so long a prompt no result depends on the steps in which tokens are read
+// (SumOrder::kMany), so that all can be compared bit by bit.
+constexpr std::int64_t kInAnySteps = 1000;
+
+// Its times are the profile's: nothing is measured when a model is opened.
+constexpr const char* kEmulated = "emulated:rtx-3060-desktop";
+
+using Tokens = std::vector<TokenId>;
+using Logits = std::vector<float>;
+
+Tokens someText(std::int64_t n, int which) {
+    std::mt19937 random(static_cast<unsigned>(which));
+    Tokens tokens;
+    for (std::int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<TokenId>(random() % kVocab));
+    return tokens;
+}
+
+Tokens joined(Tokens first, const Tokens& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+LoadRequest requestFor(const QString& model, const QString& device, std::int64_t context = 512) {
+    LoadRequest request;
+    request.model = tinyModel(model);
+    request.device = device.toStdString();
+    request.compute = ComputeMode::kF32;
+    request.context = context;
+    request.n_threads = 1;
+    request.learn_placement = false;
+    return request;
+}
+
+// One model, and what its KV cache holds of conversations: as LocalSession goes about it,
+// without a tokenizer.
+struct Reader {
+    explicit Reader(const LoadRequest& request)
+        : model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{}) {
+        model.kv().set_give_up([this](KvCache::GiveUp what) { return store.give_up(what); });
+        running.sequence = model.new_sequence();
+    }
+
+    struct Answer {
+        std::int64_t reused = 0;
+        std::int64_t prefilled = 0;  // tokens of the prompt that steps computed
+        Tokens tokens;
+        Logits logits;  // of the prompt's last token and of each of `tokens`
+        Tokens whole;   // prompt and answer
+    };
+    Answer answer(const Tokens& prompt, int n_tokens) {
+        Answer answer;
+        answer.reused = store.begin(running, prompt);
+        std::span<const TokenId> left = std::span(prompt).subspan(static_cast<std::size_t>(answer.reused));
+        const bool has_states = model.kv().has_states();
+        if (has_states && left.size() > 8) {
+            feed(answer, left.first(left.size() - 8), false);
+            left = left.last(8);
+            running.sequence.checkpoint();
+        }
+        feed(answer, left, true);
+        answer.prefilled = static_cast<std::int64_t>(prompt.size()) - answer.reused;
+        if (!has_states) running.sequence.checkpoint();
+        answer.whole = prompt;
+        for (int i = 0; i < n_tokens; ++i) {
+            const std::span<const float> last = model.forward().logits();
+            const auto token = static_cast<TokenId>(std::max_element(last.begin(), last.end()) - last.begin());
+            answer.tokens.push_back(token);
+            answer.whole.push_back(token);
+            feed(answer, {&token, 1}, true);
+        }
+        return answer;
+    }
+    void feed(Answer& answer, std::span<const TokenId> tokens, bool keeps_logits) {
+        const Segment segment{&running.sequence, tokens};
+        const auto outcome = model.forward().step({&segment, 1}, Forward::Logits::kLast, {}, kInAnySteps);
+        QTest::qVerify(outcome == Forward::Outcome::kDone, "a step is made", "", __FILE__, __LINE__);
+        running.tokens.insert(running.tokens.end(), tokens.begin(), tokens.end());
+        const std::span<const float> logits = model.forward().logits();
+        if (keeps_logits) answer.logits.insert(answer.logits.end(), logits.begin(), logits.end());
+    }
+    // A step that ends before its last layer, as Stop leaves it.
+    void stopInAStep(const Tokens& tokens) {
+        std::stop_source stop;
+        stop.request_stop();
+        const Segment segment{&running.sequence, tokens};
+        QCOMPARE(model.forward().step({&segment, 1}, Forward::Logits::kLast, stop.get_token()),
+                 Forward::Outcome::kStopped);
+    }
+    std::int64_t nHeld() {
+        std::int64_t n = 0;
+        for (std::size_t g = 0; g < model.kv().n_groups(); ++g)
+            n += model.kv().pool(g).n_blocks() - model.kv().pool(g).n_free();
+        return n;
+    }
+
+    LoadedModel model;
+    PrefixStore store;
+    CachedPrefix running;
+};
+
+// The same prompt read from its beginning, in a KV cache that holds nothing else.
+bool isAsFresh(Reader& fresh, const Tokens& prompt, const Reader::Answer& got) {
+    fresh.store.clear();
+    fresh.running.sequence.truncate(0);
+    fresh.running.tokens.clear();
+    const Reader::Answer expected = fresh.answer(prompt, static_cast<int>(got.tokens.size()));
+    return expected.reused == 0 && got.logits == expected.logits && got.tokens == expected.tokens;
+}
+
+}  // namespace
+
+class TestPrefixStore : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+
+  private Q_SLOTS:
+    void initTestCase() { qputenv("XDG_CACHE_HOME", m_folder.path().toUtf8()); }
+
+    // ---- every kind of layer
+
+    void byTurns_onlyTheNewTokensAreRead_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<int>("n_conversations");
+        // Grouped attention, windows beside whole layers, windows alone, DeltaNet states
+        // beside whole layers, MLA.
+        for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
+                                        "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "deepseek_v3_plain_f32"}) {
+            QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
+        }
+        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"})
+            QTest::addRow("%s, emulated, 3", model) << QString(model) << QString(kEmulated) << 3;
+        for (const char* const device : {"cpu", kEmulated})
+            QTest::addRow("states, %s, 2", device) << QStringLiteral("qwen3_5_moe_odd_f32") << QString(device) << 2;
+    }
+    void byTurns_onlyTheNewTokensAreRead() {
+        QFETCH(QString, model);
+        QFETCH(QString, device);
+        QFETCH(int, n_conversations);
+        LoadRequest request = requestFor(model, device);
+        Reader fresh(request);
+        // What a DeltaNet layer has room for by itself is one conversation beside the
+        // running one, at its last prompt.
+        const bool has_states = fresh.model.kv().has_states();
+        if (has_states && n_conversations > 2) request.kept_context = 3 * kKeptTokensEach;
+        Reader reader(request);
+        const std::int64_t n_blocks = reader.model.kv().pool(0).n_blocks();
+        const Tokens system = someText(70, 1);
+        std::vector<Tokens> talks, held;
+        std::vector<std::int64_t> prompts;
+        for (int turn = 0; turn < 3; ++turn) {
+            for (int c = 0; c < n_conversations; ++c) {
+                const auto i = static_cast<std::size_t>(c);
+                if (turn == 0) {
+                    talks.push_back(joined(system, someText(25 + 5 * c, 10 + c)));
+                    held.emplace_back();
+                    prompts.push_back(0);
+                } else {
+                    talks[i] = joined(talks[i], someText(12 + turn, 20 * turn + c));
+                }
+                const Reader::Answer got = reader.answer(talks[i], 6);
+                const QString where = QStringLiteral("turn %1 of conversation %2: %3 of %4 tokens reused")
+                                          .arg(turn)
+                                          .arg(c)
+                                          .arg(got.reused)
+                                          .arg(talks[i].size());
+                QVERIFY2(isAsFresh(fresh, talks[i], got), qPrintable(where));
+                if (turn > 0) {
+                    const bool at_end = got.reused == std::ssize(held[i]);
+                    const bool at_prompt = got.reused == prompts[i] - 8;
+                    QVERIFY2(at_end || (has_states && n_conversations == 2 && at_prompt), qPrintable(where));
+                } else if (c > 0 && model == QStringLiteral("olmoe_bf16")) {
+                    QCOMPARE(got.reused, 70);  // what the system prompt is to all of them
+                }
+                prompts[i] = std::ssize(talks[i]);
+                held[i] = talks[i] = got.whole;
+            }
+        }
+        QCOMPARE(reader.store.n_sequences(), n_conversations - 1);
+        QCOMPARE(reader.model.kv().pool(0).n_blocks(), n_blocks);
+        reader.store.clear();
+        reader.running.sequence.clear();
+        QCOMPARE(reader.nHeld(), 0);
+    }
+
+    // What a person does at random, with little room: go on, make an answer again, change
+    // an earlier message, stop, and go back to any of it.
+    void anything_answersAsAFreshRead_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "deepseek_v3_plain_f32"})
+            QTest::newRow(model) << QString(model);
+    }
+    void anything_answersAsAFreshRead() {
+        QFETCH(QString, model);
+        LoadRequest request = requestFor(model, QString(kEmulated), 200);
+        Reader fresh(request), reader(request);
+        std::mt19937 random(11);
+        std::vector<Tokens> places;  // to which somebody may go back
+        places.push_back(someText(30, 1));
+        std::int64_t n_reused = 0;
+        for (int i = 0; i < 30; ++i) {
+            Tokens prompt = places[random() % places.size()];
+            if (random() % 3 == 0) prompt.resize(1 + random() % prompt.size());
+            if (random() % 4 != 0) prompt = joined(prompt, someText(1 + static_cast<int>(random() % 40), i));
+            if (prompt.size() > 180) prompt.resize(40);
+            if (random() % 5 == 0) reader.store.begin_anew(reader.running);
+            const Reader::Answer got = reader.answer(prompt, static_cast<int>(random() % 6));
+            n_reused += got.reused;
+            QVERIFY2(isAsFresh(fresh, prompt, got), qPrintable(QStringLiteral("%1, reused %2").arg(i).arg(got.reused)));
+            if (random() % 4 == 0) reader.stopInAStep(someText(5, i));
+            places.push_back(got.whole);
+        }
+        QVERIFY2(n_reused > 150, qPrintable(QString::number(n_reused)));
+        reader.store.clear();
+        reader.running.sequence.clear();
+        QCOMPARE(reader.nHeld(), 0);
+    }
+
+    // ---- what is regenerated, and what is short of room
+
+    void answerMadeAgain_isTheFirstToGo() {
+        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu")));
+        const Tokens other = someText(100, 1), asked = someText(90, 2);
+        const Tokens talk = reader.answer(other, 10).whole;
+        for (int i = 0; i < 3; ++i) {
+            const Reader::Answer got = reader.answer(asked, 10);
+            if (i > 0) QCOMPARE(got.reused, 89);
+        }
+        QCOMPARE(reader.store.n_sequences(), 3);
+        QCOMPARE(reader.store.n_tokens(), 110 + 2 * 100);
+        // An edit in the middle leaves a conversation to which somebody may go back.
+        reader.answer(joined(Tokens(asked.begin(), asked.begin() + 50), someText(20, 3)), 1);
+        QVERIFY(reader.store.give_up(KvCache::GiveUp::kWhole) && reader.store.give_up(KvCache::GiveUp::kWhole));
+        QCOMPARE(reader.answer(talk, 1).reused, 109);
+        QCOMPARE(reader.answer(asked, 1).reused, 89);
+    }
+
+    void roomIsShort_theOneUsedLongestAgoGoesFromItsEnd() {
+        // 8 blocks of the context, and 17 for beams.
+        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
+        const KvPool& pool = reader.model.kv().pool(0);
+        const std::uint64_t bytes = reader.model.device().memory().usage().used_bytes;
+        std::vector<Tokens> talks;
+        for (int c = 0; c < 5; ++c) talks.push_back(reader.answer(someText(316, c), 4).whole);  // 5 blocks each
+        QCOMPARE(pool.n_free(), 0);
+        QCOMPARE(reader.store.n_tokens(), 4 * 320);
+        const Tokens longer = joined(talks[4], someText(100, 99));
+        QCOMPARE(reader.answer(longer, 1).reused, 320);  // two blocks are of the first one
+        QCOMPARE(reader.store.n_tokens(), 4 * 320 - 128);
+        QCOMPARE(reader.answer(talks[0], 1).reused, 192);
+        QCOMPARE(reader.answer(talks[3], 1).reused, 319);
+        QCOMPARE(reader.answer(talks[1], 1).reused, 64);  // since then the one used longest ago
+        QCOMPARE(pool.n_blocks(), 8 + kSpareKvBlocks);
+        QCOMPARE(reader.model.device().memory().usage().used_bytes, bytes);
+        // One that takes all that there is.
+        Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
+        const Tokens whole = someText(500, 77);
+        QVERIFY(isAsFresh(fresh, whole, reader.answer(whole, 12)));
+    }
+
+    // ---- room that was asked for
+
+    void keptContext_isPlannedAndTaken_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("device");
+        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"}) {
+            for (const char* const device : {"cpu", kEmulated})
+                QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
+        }
+    }
+    void keptContext_isPlannedAndTaken() {
+        QFETCH(QString, model);
+        QFETCH(QString, device);
+        LoadRequest request = requestFor(model, device);
+        Reader without(request);
+        request.kept_context = 2 * kKeptTokensEach;
+        Reader reader(request);
+        const Plan &more = reader.model.plan(), &less = without.model.plan();
+        const std::uint64_t bytes = reader.model.demand().kept_bytes();
+        QVERIFY(bytes > 0);
+        QCOMPARE(without.model.demand().kept_bytes(), std::uint64_t{0});
+        QCOMPARE(more.ram_bytes, less.ram_bytes + bytes);
+        QCOMPARE(more.context, less.context);
+        std::uint64_t taken = 0;
+        for (std::size_t g = 0; g < reader.model.kv().n_groups(); ++g) {
+            const KvPool& pool = reader.model.kv().pool(g);
+            taken += static_cast<std::uint64_t>((pool.n_blocks() - without.model.kv().pool(g).n_blocks()) *
+                                                pool.shape().block_bytes());
+        }
+        QCOMPARE(taken, bytes);
+        if (device == QStringLiteral("cpu")) {
+            QCOMPARE(more.kv_bytes, less.kv_bytes + bytes);
+            return;
+        }
+        QCOMPARE(more.vram_bytes(), less.vram_bytes());
+        QCOMPARE(more.kv_host_bytes, bytes);
+        const auto in_use = [](const Arena& arena) {
+            return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
+        };
+        QCOMPARE(in_use(reader.model.ram()), bytes);
+        QCOMPARE(in_use(reader.model.device().memory()), in_use(without.model.device().memory()));
+    }
+
+    // The running conversation's blocks lie on the device, those of the others in RAM.
+    void otherConversations_leaveTheDevice_andComeBack() {
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated));
+        Reader fresh(request);
+        request.kept_context = 3 * kKeptTokensEach;
+        Reader reader(request);
+        KvPool& pool = reader.model.kv().pool(0);
+        const auto nOnDevice = [&] {
+            std::int64_t n = 0;
+            for (const std::int32_t block : reader.running.sequence.table(0).blocks) n += !pool.block(block).in_host;
+            return n;
+        };
+        std::vector<Tokens> talks;
+        for (int c = 0; c < 9; ++c) talks.push_back(reader.answer(someText(316, c), 4).whole);
+        QCOMPARE(reader.store.n_tokens(), 8 * 320);
+        QVERIFY(pool.n_held_in_host() >= 9 * 5 - 25);
+        for (const int c : {0, 3, 8}) {
+            const auto i = static_cast<std::size_t>(c);
+            const Tokens prompt = joined(talks[i], someText(10, 50 + c));
+            const Reader::Answer got = reader.answer(prompt, 3);
+            QCOMPARE(got.reused, 320);
+            QCOMPARE(nOnDevice(), 6);
+            QVERIFY(isAsFresh(fresh, prompt, got));
+        }
+    }
+
+    // ---- re-plans
+
+    void smallerContext_theOthersGoFirst() {
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated), 1024);
+        Reader fresh(request), reader(request);
+        Replanner replanner(reader.model);
+        replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
+        std::vector<Tokens> talks;
+        for (int c = 0; c < 4; ++c) talks.push_back(reader.answer(someText(444, c), 4).whole);  // 7 blocks each
+        QCOMPARE(reader.model.kv().pool(0).n_free(), 16 + kSpareKvBlocks - 28);
+        ReplanRequest replan;
+        replan.context = 512;
+        replanner.begin(1, replan, 0);
+        replanner.finish({});
+        QVERIFY2(replanner.reports().back().state == ReplanState::kDone, replanner.reports().back().problem.c_str());
+        QCOMPARE(reader.model.kv().pool(0).n_blocks(), 8 + kSpareKvBlocks);
+        QCOMPARE(reader.store.n_tokens(), 3 * 448 - 3 * 64);  // 25 blocks are left
+        reader.running.sequence.set_capacity(512);
+        for (const int c : {3, 2, 0}) {
+            const auto i = static_cast<std::size_t>(c);
+            const Tokens prompt = joined(talks[i], someText(10, 50 + c));
+            const Reader::Answer got = reader.answer(prompt, 3);
+            QCOMPARE(got.reused, c == 0 ? 256 - 2 * 64 : 448);  // a block went to each of the two that went on
+            QVERIFY(isAsFresh(fresh, prompt, got));
+        }
+        // Another format is not what a fresh read writes.
+        replan = {};
+        replan.kv = KvType::kInt8;
+        replanner.begin(2, replan, 0);
+        replanner.finish({});
+        QVERIFY(replanner.reports().back().state == ReplanState::kDone);
+        QCOMPARE(reader.store.n_sequences(), 0);
+        QVERIFY(reader.running.sequence.size() > 0);
+    }
+
+    // ---- a session
+
+    void session_byTurns_beamsAndStops() {
+        LocalSession session, fresh;
+        LoadRequest request;
+        request.model = demoModel();
+        request.compute = ComputeMode::kF32;
+        request.context = 512;
+        request.kv = KvType::kF32;
+        request.n_threads = 1;
+        session.load(request, {}, {});
+        fresh.load(request, {}, {});
+        GenerationRequest ask;
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 12;
+        const auto answer = [&](const std::vector<ChatMessage>& messages) {
+            ask.messages = messages;
+            const GenerationResult got = session.generate(ask, {}, {});
+            fresh.reset_conversation();
+            const GenerationResult expected = fresh.generate(ask, {}, {});
+            QTest::qVerify(got.tokens == expected.tokens && expected.reused_tokens == 0, "as fresh", "", __FILE__,
+                           __LINE__);
+            return got;
+        };
+        std::vector<ChatMessage> first = {{Role::kUser, "What is an expert?"}},
+                                 second = {{Role::kUser, "Tell me a story about a fox."}};
+        const auto goOn = [](std::vector<ChatMessage>& talk, const GenerationResult& result, const char* next) {
+            talk.push_back({Role::kAssistant, result.text});
+            talk.push_back({Role::kUser, next});
+        };
+        const GenerationResult a = answer(first);
+        session.begin_conversation();
+        QCOMPARE(session.snapshot().context_used, 0);
+        QCOMPARE(session.snapshot().kept_prefixes, 1);
+        QVERIFY(session.snapshot().kept_tokens >= a.prompt_tokens);
+        const GenerationResult b = answer(second);
+        QVERIFY(b.reused_tokens < a.prompt_tokens);
+        goOn(first, a, "And a router?");
+        const GenerationResult a2 = answer(first);
+        QVERIFY2(a2.reused_tokens >= a.prompt_tokens, qPrintable(QString::number(a2.reused_tokens)));
+        // Beams part from what a conversation holds, and give their blocks back.
+        goOn(second, b, "And then?");
+        ask.beam.width = 3;
+        const GenerationResult b2 = answer(second);
+        ask.beam.width = 1;
+        QVERIFY2(b2.reused_tokens >= b.prompt_tokens, qPrintable(QString::number(b2.reused_tokens)));
+        goOn(first, a2, "Thanks.");
+        std::stop_source stop;
+        ask.messages = first;
+        ask.max_tokens = 40;
+        const GenerationResult stopped = session.generate(
+            ask,
+            [&](const TextDelta& delta) {
+                if (delta.n_tokens == 4) stop.request_stop();
+            },
+            stop.get_token());
+        QVERIFY(stopped.finish == FinishReason::kStopped && stopped.reused_tokens >= a2.prompt_tokens);
+        ask.max_tokens = 12;
+        goOn(second, b2, "Why?");
+        QVERIFY(answer(second).reused_tokens >= b2.prompt_tokens);
+        goOn(first, stopped, "Go on.");
+        QVERIFY(answer(first).reused_tokens >= stopped.prompt_tokens);
+        // Scores are those of all tokens, and harm nobody.
+        ask.score_prompt = true;
+        QCOMPARE(answer({{Role::kUser, "What is an expert?"}}).reused_tokens, 0);
+        ask.score_prompt = false;
+        QVERIFY(answer(second).reused_tokens > b2.prompt_tokens);
+        session.reset_conversation();
+        QCOMPARE(session.snapshot().kept_prefixes, 0);
+        KvPool& pool = session.model()->kv().pool(0);
+        QCOMPARE(pool.n_free(), pool.n_blocks());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPrefixStore)
+#include "tst_prefix_store.moc"
