@@ -97,7 +97,11 @@ std::vector<engine::ChoiceTask> read_tasks(engine::ChoiceFormat format, const Ev
     std::vector<engine::ChoiceTask> tasks;
     for (const std::string& path : files) {
         const std::string data = read_long_text(path);
-        engine::ChoiceFiles parts{{data, path}, {labels, options.labels}, {}, options.n_shots, options.subject};
+        engine::ChoiceFiles parts;
+        parts.data = {data, path};
+        parts.labels = {labels, options.labels};
+        parts.n_shots = options.n_shots;
+        parts.subject = options.subject;
         if (parts.subject.empty()) parts.subject = engine::mmlu_subject(path);
         std::string shots;
         if (!options.shots.empty() && options.n_shots > 0) {

@@ -77,11 +77,14 @@ std::vector<ScoredTokens> lm_eval_tokens(const ChoiceTask& task, const TaskEncod
     return choices;
 }
 
+// The first token in which not all choices are alike; where one text is the beginning of
+// another, its last token.
 std::size_t first_difference(std::span<const ScoredTokens> choices) {
-    std::size_t first = choices.front().tokens.size();
+    const std::vector<TokenId>& a = choices.front().tokens;
+    std::size_t first = a.size() - 1;
     for (const ScoredTokens& choice : choices) {
-        const auto& a = choices.front().tokens;
-        const auto& b = choice.tokens;
+        const std::vector<TokenId>& b = choice.tokens;
+        first = std::min(first, b.size() - 1);
         first = std::min(first, as_size(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
     }
     return first;
@@ -95,9 +98,7 @@ void set_llama_stretches(const ChoiceTask& task, ChoiceRule rule, const TaskEnco
     for (const ScoredTokens& choice : choices) whole_tail |= choice.tokens.size() - shared <= kShortTail;
     for (std::size_t i = 0; i < choices.size(); ++i) {
         ScoredTokens& choice = choices[i];
-        // Where one text is the beginning of another, its last token is scored.
-        choice.first = std::min(shared, choice.tokens.size() - 1);
-        if (!whole_tail) choice.first = encode(task.context + task.choices[i].lead).size();
+        choice.first = whole_tail ? shared : encode(task.context + task.choices[i].lead).size();
         choice.first = std::max<std::size_t>(choice.first, 1);  // nothing predicts the first token of a text
         choice.end = choice.tokens.size();
         if (choice.first >= choice.end) no_token_of_its_own(task, i);

@@ -60,7 +60,7 @@ std::vector<ChoiceTask> parse_six_lines(const NamedText& data) {
         for (std::size_t i = 0; i < 4; ++i) {
             const std::string_view ending = lines[first + 2 + i];
             if (ending.empty()) refuse(where(2 + i), "(ending) is empty; expected a text");
-            task.choices.push_back({{}, " " + std::string(ending)});
+            task.choices.push_back({{}, std::string(" ").append(ending)});
         }
         tasks.push_back(std::move(task));
     }
@@ -186,7 +186,7 @@ std::vector<ChoiceTask> parse_binary_choices(const NamedText& data) {
         }
         for (const std::string& answer : answers.texts) {
             if (answer.empty()) refuse(where, "has an empty answer; expected a text");
-            task.choices.push_back({{}, " " + answer});
+            task.choices.push_back({{}, std::string(" ").append(answer)});
         }
         task.is_right = std::move(answers.is_right);
         tasks.push_back(std::move(task));

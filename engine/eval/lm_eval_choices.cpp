@@ -137,7 +137,7 @@ std::vector<ChoiceTask> tasks_of_lines(const NamedText& data, const Make& make) 
         const std::string where = line_of(data.source, line.number);
         const nlohmann::json object = parse_json(line.text, where, {.max_depth = 8, .max_values = 10'000});
         const JsonFields fields(object, where);
-        ChoiceTask task = make(fields, tasks.size());
+        ChoiceTask task = make(fields, tasks.size(), where);
         task.where = where;
         tasks.push_back(std::move(task));
     }
@@ -146,7 +146,7 @@ std::vector<ChoiceTask> tasks_of_lines(const NamedText& data, const Make& make) 
 
 std::vector<ChoiceTask> parse_piqa(const ChoiceFiles& files) {
     const Labels labels(files.labels, lines_with_text(files.data.text).size(), files.data.source, 0);
-    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index) {
+    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index, const std::string&) {
         ChoiceTask task;
         task.context = "Question: " + text_of_field(fields, "goal") + "\nAnswer:";
         for (const char* key : {"sol1", "sol2"}) task.choices.push_back(choice_of_text(text_of_field(fields, key)));
@@ -157,7 +157,7 @@ std::vector<ChoiceTask> parse_piqa(const ChoiceFiles& files) {
 
 std::vector<ChoiceTask> parse_winogrande(const ChoiceFiles& files) {
     const Labels labels(files.labels, lines_with_text(files.data.text).size(), files.data.source, 1);
-    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index) {
+    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index, const std::string&) {
         const std::string sentence = fields.text("sentence");
         const std::size_t blank = sentence.find('_');
         if (blank == std::string::npos) fields.reject("sentence", "a sentence with _ where the options go");
@@ -190,7 +190,7 @@ std::string without_brackets(std::string_view text) {
 
 std::vector<ChoiceTask> parse_hellaswag(const ChoiceFiles& files) {
     const Labels labels(files.labels, lines_with_text(files.data.text).size(), files.data.source, 0);
-    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index) {
+    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index, const std::string&) {
         ChoiceTask task;
         task.context = without_brackets(fields.text("activity_label") + ": " + fields.text("ctx_a") + " " +
                                         jinja::to_capitalized(fields.text("ctx_b", std::string())));
@@ -256,8 +256,7 @@ ArcChoices arc_choices(const JsonFields& fields, const std::string& where) {
 }
 
 std::vector<ChoiceTask> parse_arc(const ChoiceFiles& files) {
-    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t) {
-        const std::string where = files.data.source;
+    return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t, const std::string& where) {
         const ArcChoices choices = arc_choices(fields, where);
         if (choices.texts.size() < 2) fields.reject("choices", "at least two choices");
         const std::string key = fields.text("answerKey");
