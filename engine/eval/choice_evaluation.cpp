@@ -15,10 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_from(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Encodes texts as one rule wants them.
 class TaskEncoder {
   public:
@@ -179,7 +175,9 @@ ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span
         throw Error(ErrorKind::kUnsupported,
                     "The model " + model.summary().name + " has no tokenizer, so it cannot read the tasks.");
     }
-    const Clock::time_point start = Clock::now();
+    const auto seconds_so_far = [start = Clock::now()] {
+        return std::chrono::duration<double>(Clock::now() - start).count();
+    };
     const ChoiceRule rule = choice_format_row(format).rule;
     ChoiceReport report;
     report.format = format;
@@ -219,14 +217,14 @@ ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span
         if (progress) {
             const std::size_t shown = report.scores.size() - 1;
             progress({"Task", report.n_done(), report.n_tasks,
-                      report.scores[shown].name + print(" %.2f %%", 100 * report.value(shown)), seconds_from(start)});
+                      report.scores[shown].name + print(" %.2f %%", 100 * report.value(shown)), seconds_so_far()});
         }
     }
     if (report.groups.size() < 2) report.groups.clear();
     if (!report.results.empty()) report.chance /= static_cast<double>(report.n_done());
     report.n_read = scorer.n_read();
     report.n_alone = scorer.n_alone();
-    report.seconds = seconds_from(start);
+    report.seconds = seconds_so_far();
     return report;
 }
 

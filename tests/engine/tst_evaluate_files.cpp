@@ -156,8 +156,9 @@ class TestEvaluateFiles : public QObject {
     void hellaswag_isCleanedAsLmEvalDoes() {
         const auto tasks = tasks_of(
             ChoiceFormat::kHellaSwag,
-            R"({"activity_label": "Tea", "ctx_a": "A [step] cup [title] is there.", "ctx_b": "then SHE", "label": "1",)"
-            R"( "endings": [" sings [substeps] loud. ", "pours.", "a", "b [open"]})");
+            std::string(
+                R"({"activity_label": "Tea", "ctx_a": "A [step] cup [title] is there.", "ctx_b": "then SHE", )") +
+                "\"label\": \"1\", \"endings\": [\" sings [substeps] loud. \", \"pours.\", \"a\", \"b [open\"]}");
         QCOMPARE(tasks[0].context, std::string("Tea: A cup. is there. Then she"));
         QCOMPARE(tasks[0].choices[0].continuation, std::string(" sings loud."));
         QCOMPARE(tasks[0].choices[3].continuation, std::string(" b [open"));
@@ -165,11 +166,12 @@ class TestEvaluateFiles : public QObject {
     }
 
     void arc_isReadInBothItsForms() {
-        for (const char* line :
-             {R"({"question": {"stem": "Hot?", "choices": [{"text": "ice", "label": "1"}, {"text": "fire", "label":)"
-              R"( "2"}, {"text": "rain", "label": "3"}]}, "answerKey": "2"})",
-              R"({"question": "Hot?", "choices": {"text": ["ice", "fire", "rain"], "label": ["A", "B", "C"]},)"
-              R"( "answerKey": "B"})"}) {
+        const std::string published = std::string(R"({"question": {"stem": "Hot?", "choices": )") +
+                                      R"([{"text": "ice", "label": "1"}, {"text": "fire", "label": "2"}, )" +
+                                      R"({"text": "rain", "label": "3"}]}, "answerKey": "2"})";
+        const std::string lists = std::string(R"({"question": "Hot?", "choices": {"text": ["ice", "fire", "rain"], )") +
+                                  R"("label": ["A", "B", "C"]}, "answerKey": "B"})";
+        for (const std::string& line : {published, lists}) {
             const auto tasks = tasks_of(ChoiceFormat::kArc, line);
             QCOMPARE(tasks[0].context, std::string("Question: Hot?\nAnswer:"));
             QCOMPARE(tasks[0].choices.size(), std::size_t{3});
