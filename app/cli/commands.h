@@ -162,6 +162,23 @@ struct PerplexityOptions {
     std::vector<std::string> formats;  // quantize-report: FormatRow::option of experts; empty: all
 };
 
+struct EvaluateOptions {
+    ModelOptions model;
+    std::string task;               // one of evaluation_tasks()
+    std::vector<std::string> data;  // files; mmlu: or one folder
+    std::string labels;             // file; empty: the labels are in the data
+    std::string shots;              // mmlu: file or folder of solved questions; empty: none
+    std::int64_t n_shots = 5;
+    std::string subject;     // mmlu; empty: by the file's name
+    std::int64_t limit = 0;  // tasks, chunks or tokens at most; 0: all
+    bool results = false;    // each task's in the JSON
+    bool special = false;
+    std::int64_t window = 512;  // perplexity: tokens of a chunk or a window
+    std::int64_t stride = 256;
+    std::string kl_base;        // file to compare with
+    std::string kl_base_write;  // file to write
+};
+
 int run_info(const ModelOptions& options);
 int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
@@ -186,6 +203,8 @@ std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
 
 int run_perplexity(const PerplexityOptions& options);
 int run_quantize_report(const PerplexityOptions& options);
+int run_evaluate(const EvaluateOptions& options);
+std::vector<std::string> evaluation_tasks();  // names
 
 // A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
 std::string read_long_text(const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 
 namespace offstage::cli {
 namespace {
@@ -12,19 +13,37 @@ void on_interrupt(int) {
     interrupted = 1;
 }
 
+// The handler gets a stack of its own, on the thread that calls this. oneDNN's float32
+// product uses the stack pointer for memory of the heap: a handler that runs on the
+// thread's own stack at that moment writes over what lies below, and the program ends
+// later with "corrupted size vs. prev_size".
+void set_handler_stack() {
+    constexpr std::size_t kBytes = std::size_t{64} << 10;  // more than the registers of AVX-512 and AMX take
+    alignas(16) static std::byte memory[kBytes];
+    stack_t stack{};
+    stack.ss_sp = memory;
+    stack.ss_size = kBytes;
+    sigaltstack(&stack, nullptr);
+}
+
+struct sigaction interrupt_action(bool once) {
+    set_handler_stack();
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_ONSTACK);
+    if (once) action.sa_flags |= static_cast<int>(SA_RESETHAND);
+    return action;
+}
+
 }  // namespace
 
 void catch_interrupts(bool once) {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    if (once) action.sa_flags = static_cast<int>(SA_RESETHAND);
+    const struct sigaction action = interrupt_action(once);
     sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: a waiting read() returns
 }
 
 void catch_terminations() {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    const struct sigaction action = interrupt_action(true);
     sigaction(SIGTERM, &action, nullptr);
 }
 

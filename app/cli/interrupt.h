@@ -6,7 +6,8 @@
 namespace offstage::cli {
 
 // Ctrl+C as a request. After catch_interrupts() it no longer ends the program but is kept until it is cleared; a read()
-// that waits returns with EINTR. `once`: the second Ctrl+C ends the program, as it does without this.
+// that waits returns with EINTR. `once`: the second Ctrl+C ends the program, as it does without this. Call it, and the
+// next one, on the main thread, which gets the signals and, for their handler, a stack of its own.
 void catch_interrupts(bool once);
 // The same of the request to end that the system or `kill` sends (SIGTERM); the second one
 // ends the program.

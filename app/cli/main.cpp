@@ -1,5 +1,5 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage; 130
-// after Ctrl+C in generate, 141 where nobody reads the output any more.
+// after Ctrl+C in generate and evaluate, 141 where nobody reads the output any more.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/eval/activations.h"
+#include "engine/eval/choice_task.h"
 #include "engine/formats.h"
 #include "engine/serve/access.h"
 
@@ -24,6 +25,7 @@ namespace {
 using offstage::cli::ActivationOptions;
 using offstage::cli::BenchOptions;
 using offstage::cli::ClusterOptions;
+using offstage::cli::EvaluateOptions;
 using offstage::cli::FinderOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
@@ -254,6 +256,57 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
         "medium, high; offstage-cli info says which). Unless given: as the template does by itself");
     command.add_flag("--hide-thinking", options.hide_thinking, "Show the answer alone, not what was thought before it");
     add_context_option(command, options.model, kModelContext);
+}
+
+void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
+    std::string files;
+    for (const offstage::engine::ChoiceFormatRow& row : offstage::engine::choice_formats()) {
+        files += std::string(row.name) + ": " + row.file + ". ";
+    }
+    add_model_option(command, options.model);
+    command
+        .add_option("--task", options.task,
+                    "What is measured. Multiple choice, by the log-likelihood of the choices: mmlu, piqa, winogrande, "
+                    "hellaswag and arc as lm-eval scores them; llama-hellaswag, llama-winogrande and llama-choices as "
+                    "llama.cpp does. perplexity: as llama.cpp, in chunks; perplexity-strided: as transformers, in "
+                    "sliding windows; kl-divergence: from a --kl-base, as llama.cpp")
+        ->check(CLI::IsMember(offstage::cli::evaluation_tasks()))
+        ->required();
+    command.add_option("--data", options.data,
+                       "The file; of mmlu also several, or a folder. " + files + "perplexity: UTF-8 text");
+    command.add_option("--labels", options.labels, "piqa, winogrande, hellaswag: file with a label per line");
+    CLI::Option* shots =
+        command.add_option("--shots", options.shots,
+                           "mmlu: solved questions to begin with: the dev csv, or a folder with that of each subject");
+    command.add_option("--n-shots", options.n_shots, "So many of them, the first")
+        ->check(CLI::Range(0, 100))
+        ->needs(shots)
+        ->capture_default_str();
+    command.add_option("--subject", options.subject, "mmlu: the subject's name; by the file's name unless given");
+    command
+        .add_option("--limit", options.limit,
+                    "Tasks, chunks or (perplexity-strided) tokens at most; 0: all. Which tasks, is as the rule's "
+                    "origin takes them: lm-eval the first, llama.cpp random ones")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_flag("--results", options.results, "With --json: each task's log-likelihoods too, under \"results\"");
+    command.add_flag("--special", options.special,
+                     "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
+    command.add_option("--window", options.window, "perplexity: tokens of a chunk or window")
+        ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 24))
+        ->capture_default_str();
+    command.add_option("--stride", options.stride, "perplexity-strided: tokens from one window to the next")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--kl-base", options.kl_base,
+                       "kl-divergence: the logits of the model to compare with, in llama.cpp's format");
+    command.add_option("--kl-base-write", options.kl_base_write,
+                       "perplexity: write the logits to this file, for --kl-base here or --kl-divergence-base there");
+    add_context_option(command, options.model, "Tokens of context; 0: as many as the task takes, at most 4096");
+    add_device_options(command, options.model);
+    add_quant_option(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
 }
 
 int run(int argc, char** argv) {
@@ -506,6 +559,14 @@ int run(int argc, char** argv) {
     command->add_option("--formats", report.formats, "Experts in these only, separated by commas: hqq4,hqq3")
         ->delimiter(',');
     command->callback([&] { status = offstage::cli::run_quantize_report(report); });
+
+    EvaluateOptions evaluate;
+    command = app.add_subcommand(
+        "evaluate",
+        "Accuracy, perplexity and KL divergence as the field measures them; every figure names its rule. Ctrl+C keeps "
+        "what is done");
+    add_evaluate_options(*command, evaluate);
+    command->callback([&] { status = offstage::cli::run_evaluate(evaluate); });
 
     RecallOptions recall;
     command = app.add_subcommand(

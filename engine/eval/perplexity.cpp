@@ -126,24 +126,27 @@ double Perplexity::value() const {
 Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
                               const WindowSettings& settings,
                               const std::function<void(std::int64_t done, std::int64_t all)>& progress,
-                              const std::stop_token& stop) {
+                              const std::stop_token& stop, bool* partial) {
     const auto start = std::chrono::steady_clock::now();
     const auto vocab_size = static_cast<std::size_t>(model.spec().vocab_size);
     Perplexity result;
-    score_text(
-        model, tokens, settings,
-        [&](std::size_t first, std::span<const float> logits) {
-            const std::span<const TokenId> wanted = tokens.subspan(first, logits.size() / vocab_size);
-            std::size_t token = first;
-            for (const double value : log_probabilities(logits, wanted, vocab_size, model.pool())) {
-                if (!counts.empty() && counts[token++] == 0) continue;
-                result.negative_log_likelihood -= value;
-                ++result.n_tokens;
-            }
-            const auto done = static_cast<std::int64_t>(first + wanted.size());
-            if (progress) progress(done, static_cast<std::int64_t>(tokens.size()));
-        },
-        stop);
+    const auto score = [&](std::size_t first, std::span<const float> logits) {
+        const std::span<const TokenId> wanted = tokens.subspan(first, logits.size() / vocab_size);
+        std::size_t token = first;
+        for (const double value : log_probabilities(logits, wanted, vocab_size, model.pool())) {
+            if (!counts.empty() && counts[token++] == 0) continue;
+            result.negative_log_likelihood -= value;
+            ++result.n_tokens;
+        }
+        const auto done = static_cast<std::int64_t>(first + wanted.size());
+        if (progress) progress(done, static_cast<std::int64_t>(tokens.size()));
+    };
+    try {
+        score_text(model, tokens, settings, score, stop);
+    } catch (const Error& error) {
+        if (partial == nullptr || error.kind() != ErrorKind::kCancelled) throw;
+        *partial = true;
+    }
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
 }

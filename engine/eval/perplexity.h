@@ -53,10 +53,10 @@ struct Perplexity {
 };
 
 // counts: 1 for the tokens that count, as long as `tokens`; empty: all that are scored. `progress` (may be empty) gets
-// tokens done and all.
+// tokens done and all. partial: nullptr, or a stop does not throw but sets it and ends with what is scored until then.
 Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
                               const WindowSettings& settings,
                               const std::function<void(std::int64_t done, std::int64_t all)>& progress,
-                              const std::stop_token& stop);
+                              const std::stop_token& stop, bool* partial = nullptr);
 
 }  // namespace offstage::engine

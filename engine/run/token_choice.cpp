@@ -53,10 +53,10 @@ class LogSoftmax {
     }
 
     double operator()(float logit) const {
-        constexpr double kNever = -std::numeric_limits<double>::infinity();
+        constexpr double kImpossible = -std::numeric_limits<double>::infinity();
         if (logit == largest_) return -log_sum_;  // infinities have no difference
         const double value = static_cast<double>(logit) - static_cast<double>(largest_) - log_sum_;
-        return std::isnan(value) ? kNever : value;
+        return std::isnan(value) ? kImpossible : value;
     }
 
   private:

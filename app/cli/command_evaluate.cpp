@@ -1,0 +1,302 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <unistd.h>
+
+#include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
+#include "engine/error.h"
+#include "engine/eval/choice_evaluation.h"
+#include "engine/eval/choice_files.h"
+#include "engine/eval/chunk_perplexity.h"
+#include "engine/eval/kl_divergence.h"
+#include "engine/eval/logit_file.h"
+#include "engine/eval/perplexity.h"
+#include "engine/files/mapped_file.h"
+#include "engine/files/text_file.h"
+#include "engine/print.h"
+#include "engine/run/model_shape.h"
+
+namespace offstage::cli {
+namespace {
+
+constexpr int kStopped = 130;  // what a shell shows for a program that Ctrl+C ended
+constexpr const char* kPerplexity = "perplexity";
+constexpr const char* kStridedPerplexity = "perplexity-strided";
+constexpr const char* kKlDivergence = "kl-divergence";
+
+// One line on stderr that is written over, where that is a terminal.
+class ProgressLine {
+  public:
+    engine::EvaluationProgressFn callback() {
+        return [this](const engine::EvaluationProgress& progress) {
+            const auto now = std::chrono::steady_clock::now();
+            if (!terminal_ || (shown_ && now - *shown_ < std::chrono::milliseconds(100))) return;
+            shown_ = now;
+            std::cerr << "\r\x1b[K" << engine::progress_line(progress) << std::flush;
+        };
+    }
+    void finish() const {
+        if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
+    }
+
+  private:
+    bool terminal_ = isatty(STDERR_FILENO) != 0;
+    std::optional<std::chrono::steady_clock::time_point> shown_;
+};
+
+// ---- files
+
+// The csv files of MMLU in a folder: those of its test questions where there are such.
+std::vector<std::string> csv_files(const std::filesystem::path& folder) {
+    std::vector<std::string> all, tests;
+    std::error_code failure;
+    for (const std::filesystem::path& base : {folder / "test", folder}) {
+        if (!all.empty() || !std::filesystem::is_directory(base, failure)) continue;
+        for (const auto& entry : std::filesystem::directory_iterator(base, failure)) {
+            const std::string path = entry.path().string();
+            if (!path.ends_with(".csv")) continue;
+            all.push_back(path);
+            if (path.ends_with("_test.csv")) tests.push_back(path);
+        }
+    }
+    if (all.empty()) {
+        throw engine::Error(
+            engine::ErrorKind::kNotFound,
+            engine::shown_path(folder) + " holds no .csv file; expected MMLU's, in it or in its test/.");
+    }
+    std::vector<std::string>& files = tests.empty() ? all : tests;
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+// The file of solved questions for the subject of a data file: `shots` itself, or the
+// folder's file of that subject.
+std::string shots_file(const std::string& shots, const std::string& data) {
+    std::error_code failure;
+    if (!std::filesystem::is_directory(shots, failure)) return shots;
+    std::string name = engine::mmlu_subject(data) + "_dev.csv";
+    std::replace(name.begin(), name.end(), ' ', '_');
+    for (const std::filesystem::path& folder : {std::filesystem::path(shots) / "dev", std::filesystem::path(shots)}) {
+        if (std::filesystem::exists(folder / name, failure)) return (folder / name).string();
+    }
+    throw engine::Error(engine::ErrorKind::kNotFound,
+                        shots + ": there is no " + name + " in it; expected the dev file of each subject.");
+}
+
+std::vector<engine::ChoiceTask> read_tasks(engine::ChoiceFormat format, const EvaluateOptions& options) {
+    std::vector<std::string> files = options.data;
+    std::error_code failure;
+    if (format == engine::ChoiceFormat::kMmlu && files.size() == 1 &&
+        std::filesystem::is_directory(files.front(), failure)) {
+        files = csv_files(files.front());
+    }
+    const std::string labels = options.labels.empty() ? std::string() : read_long_text(options.labels);
+    std::vector<engine::ChoiceTask> tasks;
+    for (const std::string& path : files) {
+        const std::string data = read_long_text(path);
+        engine::ChoiceFiles parts;
+        parts.data = {data, path};
+        parts.labels = {labels, options.labels};
+        parts.n_shots = options.n_shots;
+        parts.subject = options.subject;
+        if (parts.subject.empty()) parts.subject = engine::mmlu_subject(path);
+        std::string shots;
+        if (!options.shots.empty() && options.n_shots > 0) {
+            parts.shots.source = shots_file(options.shots, path);
+            shots = read_long_text(parts.shots.source);
+            parts.shots.text = shots;
+        }
+        std::vector<engine::ChoiceTask> more = engine::parse_choices(format, parts);
+        tasks.insert(tasks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+    return tasks;
+}
+
+const std::string& only_file(const EvaluateOptions& options) {
+    if (options.data.size() == 1) return options.data.front();
+    throw engine::Error(engine::ErrorKind::kInvalidInput, "--task " + options.task + " takes one --data file, not " +
+                                                              std::to_string(options.data.size()) + ".");
+}
+
+// ---- results
+
+nlohmann::ordered_json with_model(nlohmann::ordered_json json, const engine::ModelSummary& model,
+                                  const EvaluateOptions& options) {
+    json["model"] = model.name;
+    json["data"] = options.data;
+    json["weight_type"] = model.weight_type;
+    json["weight_bytes"] = model.weight_bytes;
+    json["quant"] = options.model.quant;
+    json["kv_type"] = model.kv_type;
+    json["compute"] = model.compute;
+    json["device"] = model.device;
+    json["context"] = model.context;
+    return json;
+}
+
+// Prints the result; the exit status.
+int report_result(const engine::ModelSummary& model, const EvaluateOptions& options, nlohmann::ordered_json json,
+                  const std::string& text, bool partial) {
+    print_notes(model);
+    if (options.model.json) {
+        print_json(with_model(std::move(json), model, options));
+    } else {
+        std::cout << model.name << ", " << model.weight_type << ", products " << model.compute << ", context "
+                  << model.kv_type << "\n"
+                  << text << std::flush;
+    }
+    if (!partial) return 0;
+    std::cerr << "Stopped by Ctrl+C: the result is partial, of what was done until then." << std::endl;
+    return kStopped;
+}
+
+engine::LoadRequest evaluation_request(const EvaluateOptions& options, std::int64_t context) {
+    engine::LoadRequest request = load_request(options.model);
+    if (request.context == 0) {
+        request.context = std::min(context, engine::read_model_shape(options.model.model).spec.max_context);
+    }
+    request.learn_placement = false;
+    return request;
+}
+
+int run_choices(engine::ChoiceFormat format, const EvaluateOptions& options, const std::stop_token& stop) {
+    constexpr std::int64_t kContext = 4096;  // five solved questions and one more take up to 3000 tokens
+    const std::vector<engine::ChoiceTask> tasks = read_tasks(format, options);
+    engine::LoadedModel model(evaluation_request(options, kContext), engine::LoadedModel::Text::kWanted,
+                              progress_on_terminal(), stop);
+    ProgressLine line;
+    const engine::ChoiceReport report =
+        engine::evaluate_choices(model, format, tasks, {options.limit, options.special}, line.callback(), stop);
+    line.finish();
+    nlohmann::ordered_json json = to_json(report, tasks, options.results);
+    if (format == engine::ChoiceFormat::kMmlu) json["n_shots"] = options.shots.empty() ? 0 : options.n_shots;
+    return report_result(model.summary(), options, std::move(json), to_text(report), report.partial);
+}
+
+int run_chunks(const EvaluateOptions& options, const std::stop_token& stop) {
+    const std::string text = read_long_text(only_file(options));
+    engine::LoadedModel model(evaluation_request(options, options.window), engine::LoadedModel::Text::kWanted,
+                              progress_on_terminal(), stop);
+    const std::vector<engine::TokenId> tokens =
+        engine::chunk_tokens(model, text, options.window, options.limit, options.special);
+    std::optional<engine::LogitFileWriter> base;
+    std::function<void(std::span<const float>)> rows;
+    if (!options.kl_base_write.empty()) {
+        base.emplace(options.kl_base_write, engine::LogitFileHeader{options.window, model.spec().vocab_size, tokens});
+        rows = [&](std::span<const float> logits) { base->add(logits); };
+    }
+    ProgressLine line;
+    const engine::ChunkPerplexity result =
+        engine::measure_chunk_perplexity(model, tokens, options.window, rows, line.callback(), stop);
+    line.finish();
+    nlohmann::ordered_json json = to_json(result);
+    if (base) {
+        if (result.partial) {
+            std::cerr << "note: " << options.kl_base_write
+                      << " was not written: a base must hold all its chunks; --limit makes a shorter one" << std::endl;
+        } else {
+            base->commit();
+        }
+        json["kl_base_written"] = result.partial ? "" : options.kl_base_write;
+    }
+    return report_result(model.summary(), options, std::move(json), to_text(result), result.partial);
+}
+
+int run_strided(const EvaluateOptions& options, const std::stop_token& stop) {
+    const std::string text = read_long_text(only_file(options));
+    engine::LoadedModel model(evaluation_request(options, options.window), engine::LoadedModel::Text::kWanted,
+                              progress_on_terminal(), stop);
+    std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);
+    if (options.limit > 0) tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(options.limit)));
+    const auto n_all = static_cast<std::int64_t>(tokens.size());
+    ProgressLine line;
+    const engine::EvaluationProgressFn show = line.callback();
+    const auto start = std::chrono::steady_clock::now();
+    std::int64_t n_done = 0;
+    bool partial = false;
+    const engine::Perplexity sums = engine::measure_perplexity(
+        model, tokens, {}, {options.window, options.stride},
+        [&](std::int64_t done, std::int64_t all) {
+            n_done = done;
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            show({"Token", done, all, {}, seconds});
+        },
+        stop, &partial);
+    line.finish();
+    constexpr const char* kRule =
+        "transformers: sliding windows, of which the overlap with the one before is context only";
+    nlohmann::ordered_json json = {
+        {"task", kStridedPerplexity}, {"rule", kRule},
+        {"window", options.window},   {"stride", options.stride},
+        {"n_tasks", n_all},           {"n_done", n_done},
+        {"partial", partial},         {"perplexity", sums.value()},
+        {"n_tokens", sums.n_tokens},  {"negative_log_likelihood", sums.negative_log_likelihood},
+        {"seconds", sums.seconds}};
+    const std::string words =
+        std::string(kStridedPerplexity) + ": " + std::to_string(n_done) + " of " + std::to_string(n_all) + " tokens" +
+        (partial ? ", stopped: partial" : "") + "\n" +
+        engine::print("  PPL = %.4f over %lld tokens\n", sums.value(), static_cast<long long>(sums.n_tokens)) +
+        "Rule: " + kRule + "; windows of " + std::to_string(options.window) + ", stride " +
+        std::to_string(options.stride) + ".\n";
+    return report_result(model.summary(), options, std::move(json), words, partial);
+}
+
+int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
+    if (options.kl_base.empty()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput,
+                            "--task kl-divergence needs --kl-base FILE: the logits that --task perplexity "
+                            "--kl-base-write FILE, or llama.cpp's perplexity tool, wrote.");
+    }
+    const engine::MappedFile file{std::filesystem::path(options.kl_base)};
+    file.require_readable(file.bytes());
+    const engine::LogitFile base(file.bytes(), options.kl_base);
+    engine::LoadedModel model(evaluation_request(options, base.header().n_context), engine::LoadedModel::Text::kWanted,
+                              progress_on_terminal(), stop);
+    ProgressLine line;
+    const engine::KlDivergence result =
+        engine::measure_kl_divergence(model, base, options.limit, line.callback(), stop);
+    line.finish();
+    nlohmann::ordered_json json = to_json(result);
+    json["kl_base"] = options.kl_base;
+    return report_result(model.summary(), options, std::move(json), to_text(result), result.partial);
+}
+
+int run_task(const EvaluateOptions& options, const std::stop_token& stop) {
+    if (options.task == kKlDivergence) return run_kl(options, stop);
+    if (options.data.empty()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput, "--task " + options.task + " needs --data FILE.");
+    }
+    if (options.task == kPerplexity) return run_chunks(options, stop);
+    if (options.task == kStridedPerplexity) return run_strided(options, stop);
+    for (const engine::ChoiceFormatRow& row : engine::choice_formats()) {
+        if (options.task == row.name) return run_choices(row.format, options, stop);
+    }
+    throw engine::Error(engine::ErrorKind::kInvalidInput, "There is no task " + options.task + ".");
+}
+
+}  // namespace
+
+std::vector<std::string> evaluation_tasks() {
+    std::vector<std::string> names;
+    for (const engine::ChoiceFormatRow& row : engine::choice_formats()) names.emplace_back(row.name);
+    for (const char* name : {kPerplexity, kStridedPerplexity, kKlDivergence}) names.emplace_back(name);
+    return names;
+}
+
+int run_evaluate(const EvaluateOptions& options) {
+    std::stop_source stop;
+    const InterruptWatch watch(stop);
+    catch_interrupts(true);
+    try {
+        return run_task(options, stop.get_token());
+    } catch (const engine::Error& error) {  // while the model was loaded
+        if (error.kind() != engine::ErrorKind::kCancelled) throw;
+        std::cerr << "Stopped by Ctrl+C before anything was measured." << std::endl;
+        return kStopped;
+    }
+}
+
+}  // namespace offstage::cli
