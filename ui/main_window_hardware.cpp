@@ -271,7 +271,6 @@ void MainWindow::createPersonaBar() {
     connect(m_personaBar, &PersonaBar::chosen, this, [this] {
         m_goesOnAnyway = 0;  // another choice, another question
         refreshSetup();
-        m_page->input().setFocus();
     });
     connect(m_personaBar, &PersonaBar::said, this,
             [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });

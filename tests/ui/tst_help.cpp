@@ -112,6 +112,7 @@ class TestHelp : public QObject {
             QVERIFY(f.window->help().dialog() != nullptr);
             QCOMPARE(f.window->help().dialog()->page(), nameOf(*dock));
             QVERIFY(f.window->help().dialog()->isVisible());
+            f.window->help().dialog()->close();
         }
         QVERIFY(focused >= 6);
     }

@@ -74,14 +74,14 @@ class TestSettingsDialog : public QObject {
     void theme_holdsAtOnce_isKept_andIsTheMenus() {
         const WindowFixture f;
         const AppearancePage& page = open(f, Page::Appearance).appearancePage();
-        QVERIFY(!isDark(f.window->palette()));
+        QTRY_VERIFY(!isDark(f.window->palette()));
         page.themeBox().setFocus();
         QTest::keyClick(&page.themeBox(), Qt::Key_Down);  // from Light
-        QVERIFY(isDark(f.window->palette()));
+        QTRY_VERIFY(isDark(f.window->palette()));
         QCOMPARE(QSettings().value(QStringLiteral("theme")).toString(), QStringLiteral("dark"));
         QVERIFY(action(f, QStringLiteral("theme.dark"))->isChecked());
         action(f, QStringLiteral("theme.light"))->trigger();
-        QVERIFY(!isDark(f.window->palette()));
+        QTRY_VERIFY(!isDark(f.window->palette()));
         QCOMPARE(page.themeBox().currentText(), QStringLiteral("Light"));
     }
 

@@ -23,7 +23,7 @@ namespace offstage::ui {
 namespace {
 
 const QString kLastKey = QStringLiteral("sampling/persona");
-constexpr int kSideMargin = 24;  // as the conversation's
+constexpr int kPersonaMargin = 24;  // as the conversation's
 constexpr int kNameLength = 22;
 constexpr qint64 kLargestFile = 4 << 20;
 
@@ -60,7 +60,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setBuddy(&m_bar->box());
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kSideMargin, 4, kSideMargin, 4);
+    row->setContentsMargins(kPersonaMargin, 4, kPersonaMargin, 4);
     row->addWidget(label);
     row->addWidget(m_bar);
     row->addStretch(1);

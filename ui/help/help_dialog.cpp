@@ -20,12 +20,12 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kIdRole = Qt::UserRole;
-constexpr QSize kUsualSize{820, 600};
+constexpr int kPageRole = Qt::UserRole;
+constexpr QSize kHelpSize{820, 600};
 constexpr int kListWidth = 190;
-constexpr int kIndent = 20;
-constexpr int kLineHeight = 120;  // percent
-constexpr int kCellPadding = 3;
+constexpr int kHelpIndent = 20;
+constexpr int kHelpLineHeight = 120;  // percent
+constexpr int kHelpCellPadding = 3;
 constexpr int kRowPadding = 10;
 
 QStringList wordsOf(const QString& search) {
@@ -40,18 +40,18 @@ bool hasAll(const HelpPage& page, const QStringList& words) {
 
 // Markdown as Qt lays it out has narrow lines, deep lists and a frame around each cell of a table.
 void layOut(QTextDocument& document) {
-    document.setIndentWidth(kIndent);
+    document.setIndentWidth(kHelpIndent);
     QTextCursor all(&document);
     all.select(QTextCursor::Document);
     QTextBlockFormat airy;
-    airy.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+    airy.setLineHeight(kHelpLineHeight, QTextBlockFormat::ProportionalHeight);
     all.mergeBlockFormat(airy);
     for (QTextFrame* frame : document.rootFrame()->childFrames()) {
         if (auto* table = qobject_cast<QTextTable*>(frame)) {
             QTextTableFormat format = table->format();
             format.setBorder(0);
             format.setCellSpacing(0);
-            format.setCellPadding(kCellPadding);
+            format.setCellPadding(kHelpCellPadding);
             table->setFormat(format);
         }
     }
@@ -97,7 +97,7 @@ HelpDialog::HelpDialog(QWidget* parent)
     column->addWidget(buttons);
     connect(m_search, &QLineEdit::textChanged, this, &HelpDialog::search);
     connect(m_list, &QListWidget::currentRowChanged, this, &HelpDialog::showCurrent);
-    resize(parent == nullptr ? kUsualSize : kUsualSize.boundedTo(parent->size() - QSize(24, 24)));
+    resize(parent == nullptr ? kHelpSize : kHelpSize.boundedTo(parent->size() - QSize(24, 24)));
 }
 
 void HelpDialog::setPages(const QList<HelpPage>& pages) {
@@ -108,7 +108,7 @@ void HelpDialog::setPages(const QList<HelpPage>& pages) {
 bool HelpDialog::showPage(const QString& id) {
     m_search->clear();
     for (int row = 0; row < m_list->count(); ++row) {
-        if (m_list->item(row)->data(kIdRole).toString() == id) {
+        if (m_list->item(row)->data(kPageRole).toString() == id) {
             m_list->setCurrentRow(row);
             return true;
         }
@@ -118,7 +118,7 @@ bool HelpDialog::showPage(const QString& id) {
 
 QString HelpDialog::page() const {
     const QListWidgetItem* item = m_list->currentItem();
-    return item == nullptr ? QString() : item->data(kIdRole).toString();
+    return item == nullptr ? QString() : item->data(kPageRole).toString();
 }
 
 QString HelpDialog::heading() const {
@@ -133,7 +133,7 @@ QString HelpDialog::text() const {
 QStringList HelpDialog::listed() const {
     QStringList ids;
     for (int row = 0; row < m_list->count(); ++row) {
-        ids += m_list->item(row)->data(kIdRole).toString();
+        ids += m_list->item(row)->data(kPageRole).toString();
     }
     return ids;
 }
@@ -161,7 +161,7 @@ void HelpDialog::search() {
     int row = 0;
     for (const HelpPage* each : found) {
         auto* item = new QListWidgetItem(each->title, m_list);
-        item->setData(kIdRole, each->id);
+        item->setData(kPageRole, each->id);
         item->setToolTip(each->title);
         item->setSizeHint({0, m_list->fontMetrics().height() + kRowPadding});
         if (each->id == before && words.isEmpty()) {

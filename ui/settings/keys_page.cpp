@@ -17,8 +17,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kIdRole = Qt::UserRole;
-enum Column { kCommand, kKeys };
+constexpr int kCommandRole = Qt::UserRole;
+enum KeyColumn { kCommandColumn, kKeysColumn };
 
 QPushButton* button(const QString& text, const QString& tip) {
     auto* made = new QPushButton(text);
@@ -48,13 +48,13 @@ KeysPage::KeysPage(KeyBindings& keys, QWidget* parent)
     m_list->setRootIsDecorated(false);
     m_list->setUniformRowHeights(true);
     m_list->header()->setStretchLastSection(false);
-    m_list->header()->setSectionResizeMode(kCommand, QHeaderView::Stretch);
-    m_list->header()->setSectionResizeMode(kKeys, QHeaderView::ResizeToContents);
+    m_list->header()->setSectionResizeMode(kCommandColumn, QHeaderView::Stretch);
+    m_list->header()->setSectionResizeMode(kKeysColumn, QHeaderView::ResizeToContents);
     m_list->setTextElideMode(Qt::ElideLeft);  // the command's own name stands at the end
     for (const KeyBindings::Command& command : m_keys.commands()) {
         auto* item = new QTreeWidgetItem(m_list, {command.path, QString()});
-        item->setData(kCommand, kIdRole, command.id);
-        item->setToolTip(kCommand, command.path);
+        item->setData(kCommandColumn, kCommandRole, command.id);
+        item->setToolTip(kCommandColumn, command.path);
     }
     m_edit->setAccessibleName(tr("Keys of the chosen command"));
     auto* label = new QLabel(tr("&Keys"));
@@ -114,13 +114,13 @@ KeysPage::KeysPage(KeyBindings& keys, QWidget* parent)
 
 QString KeysPage::chosen() const {
     const QTreeWidgetItem* item = m_list->currentItem();
-    return item == nullptr ? QString() : item->data(kCommand, kIdRole).toString();
+    return item == nullptr ? QString() : item->data(kCommandColumn, kCommandRole).toString();
 }
 
 void KeysPage::choose(const QString& id) {
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         QTreeWidgetItem* item = m_list->topLevelItem(i);
-        if (item->data(kCommand, kIdRole).toString() == id) {
+        if (item->data(kCommandColumn, kCommandRole).toString() == id) {
             m_list->setCurrentItem(item);
         }
     }
@@ -133,12 +133,12 @@ QString KeysPage::notice() const {
 void KeysPage::refresh() {
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         QTreeWidgetItem* item = m_list->topLevelItem(i);
-        const QString id = item->data(kCommand, kIdRole).toString();
+        const QString id = item->data(kCommandColumn, kCommandRole).toString();
         const KeyBindings::Command* command = m_keys.find(id);
-        item->setText(kKeys, command->action->shortcut().toString(QKeySequence::NativeText));
+        item->setText(kKeysColumn, command->action->shortcut().toString(QKeySequence::NativeText));
         QFont font = m_list->font();
         font.setBold(!m_keys.isStandard(id));  // changed by the person
-        item->setFont(kKeys, font);
+        item->setFont(kKeysColumn, font);
     }
     refreshChosen();
     filter();
@@ -163,8 +163,8 @@ void KeysPage::filter() {
     const QString wanted = m_filter->text().simplified();
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         QTreeWidgetItem* item = m_list->topLevelItem(i);
-        const bool shows = item->text(kCommand).contains(wanted, Qt::CaseInsensitive) ||
-                           item->text(kKeys).contains(wanted, Qt::CaseInsensitive);
+        const bool shows = item->text(kCommandColumn).contains(wanted, Qt::CaseInsensitive) ||
+                           item->text(kKeysColumn).contains(wanted, Qt::CaseInsensitive);
         item->setHidden(!shows);
     }
 }

@@ -17,8 +17,8 @@ namespace {
 
 const QString kKey = QStringLiteral("personas");
 const QString kEarlierKey = QStringLiteral("presets/systemPrompts");
-const QString kFormat = QStringLiteral("offstage.personas");
-constexpr int kVersion = 1;
+const QString kPersonasFormat = QStringLiteral("offstage.personas");
+constexpr int kPersonasVersion = 1;
 constexpr qsizetype kLongestName = 60;
 
 QString newId() {
@@ -156,8 +156,8 @@ QByteArray Personas::toJson(const QList<Persona>& personas) {
         json.remove(QStringLiteral("id"));  // means nothing elsewhere
         list.append(json);
     }
-    return QJsonDocument(QJsonObject{{QStringLiteral("format"), kFormat},
-                                     {QStringLiteral("version"), kVersion},
+    return QJsonDocument(QJsonObject{{QStringLiteral("format"), kPersonasFormat},
+                                     {QStringLiteral("version"), kPersonasVersion},
                                      {QStringLiteral("personas"), list}})
         .toJson();
 }
@@ -166,11 +166,11 @@ int Personas::addFrom(const QByteArray& json, const QString& fileName, QString& 
     problem.clear();
     QJsonParseError error;
     const QJsonObject file = QJsonDocument::fromJson(json, &error).object();
-    if (error.error != QJsonParseError::NoError || file[QLatin1String("format")].toString() != kFormat) {
+    if (error.error != QJsonParseError::NoError || file[QLatin1String("format")].toString() != kPersonasFormat) {
         problem = tr("%1 is not a file of personas that Offstage wrote.").arg(fileName);
         return 0;
     }
-    if (file[QLatin1String("version")].toInt() != kVersion) {
+    if (file[QLatin1String("version")].toInt() != kPersonasVersion) {
         problem = tr("%1 was written by a newer Offstage and cannot be read by this one.").arg(fileName);
         return 0;
     }

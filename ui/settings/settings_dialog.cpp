@@ -21,7 +21,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr QSize kUsualSize{760, 520};
+constexpr QSize kSettingsSize{760, 520};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     setHelpPage(*m_keys, QStringLiteral("keys"));
     setHelpPage(*m_server, QStringLiteral("server"));
     m_list->setCurrentRow(0);
-    resize(parent == nullptr ? kUsualSize : kUsualSize.boundedTo(parent->size() - QSize(24, 24)));
+    resize(parent == nullptr ? kSettingsSize : kSettingsSize.boundedTo(parent->size() - QSize(24, 24)));
 }
 
 void SettingsDialog::add(const QString& name, QWidget* page) {

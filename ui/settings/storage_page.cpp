@@ -25,7 +25,7 @@ namespace offstage::ui {
 
 namespace {
 
-enum Column { kName, kSize, kOpen, kDelete };
+enum StorageColumn { kName, kSize, kOpen, kDelete };
 
 StoredThing describe(const engine::CacheFolder& cache) {
     StoredThing thing;
