@@ -8340,10 +8340,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>%1 von „%2“ löschen?</translation>
     </message>
     <message>
-        <source>Delete “%1”?</source>
-        <translation>„%1“ löschen?</translation>
-    </message>
-    <message>
         <source>Deleting “%1”…</source>
         <translation>„%1“ werden gelöscht …</translation>
     </message>

@@ -8327,10 +8327,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Xóa %1 của “%2”?</translation>
     </message>
     <message>
-        <source>Delete “%1”?</source>
-        <translation>Xóa “%1”?</translation>
-    </message>
-    <message>
         <source>Deleting “%1”…</source>
         <translation>Đang xóa “%1”…</translation>
     </message>

@@ -317,17 +317,17 @@ class TestSettingsDialog : public QObject {
         const QTemporaryDir history;
         const WindowFixture f({}, {}, history.path());
         SettingsDialog& dialog = open(f, Page::Appearance);
-        picture(dialog, QStringLiteral("settings-appearance"), {560, 760}, 520);
+        picture(dialog, QStringLiteral("settings-appearance"), {680, 760}, 520);
         dialog.showPage(Page::Keys);
         dialog.keysPage().choose(QStringLiteral("newConversation"));
         QTest::keyClick(&dialog.keysPage().keyEdit(), Qt::Key_K, Qt::ControlModifier);
-        picture(dialog, QStringLiteral("settings-keys"), {560, 760}, 520);
+        picture(dialog, QStringLiteral("settings-keys"), {680, 760}, 520);
         dialog.showPage(Page::Server);
-        picture(dialog, QStringLiteral("settings-server"), {560, 760}, 520);
+        picture(dialog, QStringLiteral("settings-server"), {680, 760}, 520);
         dialog.showPage(Page::Storage);
         QTRY_VERIFY(dialog.storagePage().deleteButton(QStringLiteral("quantized"))->isEnabled());
         click(*dialog.storagePage().deleteButton(QStringLiteral("quantized")));
-        picture(dialog, QStringLiteral("settings-storage"), {560, 760}, 520);
+        picture(dialog, QStringLiteral("settings-storage"), {680, 760}, 520);
     }
 
   private:

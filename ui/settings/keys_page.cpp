@@ -18,6 +18,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kCommandRole = Qt::UserRole;
+constexpr int kRowRoom = 8;
 enum KeyColumn { kCommandColumn, kKeysColumn };
 
 QPushButton* button(const QString& text, const QString& tip) {
@@ -55,6 +56,7 @@ KeysPage::KeysPage(KeyBindings& keys, QWidget* parent)
         auto* item = new QTreeWidgetItem(m_list, {command.path, QString()});
         item->setData(kCommandColumn, kCommandRole, command.id);
         item->setToolTip(kCommandColumn, command.path);
+        item->setSizeHint(kCommandColumn, {0, m_list->fontMetrics().height() + kRowRoom});
     }
     m_edit->setAccessibleName(tr("Keys of the chosen command"));
     auto* label = new QLabel(tr("&Keys"));

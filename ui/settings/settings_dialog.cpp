@@ -22,6 +22,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr QSize kSettingsSize{760, 520};
+constexpr QSize kLeastSettingsSize{680, 420};  // with less its rows would be scrolled sideways
 
 }  // namespace
 
@@ -57,6 +58,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     setHelpPage(*m_keys, QStringLiteral("keys"));
     setHelpPage(*m_server, QStringLiteral("server"));
     m_list->setCurrentRow(0);
+    setMinimumSize(kLeastSettingsSize);
     resize(parent == nullptr ? kSettingsSize : kSettingsSize.boundedTo(parent->size() - QSize(24, 24)));
 }
 

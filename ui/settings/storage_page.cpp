@@ -191,6 +191,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     if (thing.deletable) {
         row.remove = new QPushButton(tr("Delete…"));
         row.remove->setAutoDefault(false);
+        row.remove->setEnabled(false);  // until it is known that there is something
         row.remove->setAccessibleName(tr("Delete %1").arg(what));
         connect(row.remove, &QPushButton::clicked, this, [this, index] { ask(index); });
         grid.addWidget(row.remove, at, kDelete);
@@ -259,7 +260,6 @@ void StoragePage::take(const QList<quint64>& bytes) {
     for (qsizetype i = 0; i < m_rows.size(); ++i) {
         Row& row = m_rows[i];
         row.bytes = bytes[i];
-        row.known = true;
         if (row.size != nullptr) {
             row.size->setText(bytesText(row.bytes));
         }
@@ -276,9 +276,7 @@ void StoragePage::take(const QList<quint64>& bytes) {
 
 void StoragePage::ask(qsizetype index) {
     m_asked = index;
-    const Row& row = m_rows[index];
-    m_notice->setText(row.known ? tr("Delete %1 of “%2”?").arg(bytesText(row.bytes), m_things[index].name)
-                                : tr("Delete “%1”?").arg(m_things[index].name));
+    m_notice->setText(tr("Delete %1 of “%2”?").arg(bytesText(m_rows[index].bytes), m_things[index].name));
     m_confirm->show();
     m_keep->show();
     m_keep->setFocus();

@@ -53,8 +53,7 @@ class StoragePage : public QWidget {
         QLabel* size = nullptr;
         QPushButton* open = nullptr;
         QPushButton* remove = nullptr;
-        quint64 bytes = 0;
-        bool known = false;
+        quint64 bytes = 0;  // of what was looked up last
     };
 
     void addHeading(QGridLayout& grid, const QString& text);
