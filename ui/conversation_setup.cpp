@@ -110,6 +110,16 @@ void SetupBar::tell(const ConversationSetup& setup, bool missing) {
     show();
 }
 
+void SetupBar::tell(const Persona& persona, bool missing) {
+    const QString wanted = tr("The persona “%1” goes with %2.", "model").arg(persona.name, persona.modelName);
+    m_sentence->setText(
+        missing ? wanted + u' ' +
+                      tr("It is no longer at %1: answers will come from the model that is open.").arg(persona.model)
+                : wanted);
+    m_open->setVisible(!missing);
+    show();
+}
+
 QString SetupBar::sentence() const {
     return isHidden() ? QString() : m_sentence->text();
 }

@@ -6,6 +6,7 @@
 
 #include "ui/history/history_values.h"
 #include "ui/panels/budget_form.h"
+#include "ui/settings/personas.h"
 
 class QLabel;
 class QPushButton;
@@ -42,6 +43,8 @@ class SetupBar : public QFrame {
 
     // `missing`: the model is not where it was; then nothing is offered.
     void tell(const ConversationSetup& setup, bool missing);
+    // That the conversation's persona has another model.
+    void tell(const Persona& persona, bool missing);
     QString sentence() const;  // empty while nothing is said
     QPushButton& openButton() const { return *m_open; }
 

@@ -61,6 +61,7 @@ const QString kOpening = QStringLiteral("model/opening");
 MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
     : QMainWindow(parent),
       m_options(options),
+      m_appearance(options.theme),
       m_engine(std::move(factory)),
       m_chat(m_engine, m_conversation, m_history),
       m_tokens(m_engine),
@@ -112,12 +113,13 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     });
     createSetupBar();
     connectConversation();
+    createPersonaBar();
     connectTokenChoices();
     offerModels();
 
     QSettings settings;
-    setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
-    setTextSize(settings.value(QStringLiteral("textSize"), 0).toInt());
+    m_appearance.apply();
+    refreshIcons();
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
@@ -405,18 +407,6 @@ void MainWindow::refreshState() {
     m_modelLabel->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
     m_actions.stop->setEnabled(m_engine.state() == EngineController::State::Generating || m_chat.hasWaitingPrompt());
     setWindowTitle(model ? tr("%1 – Offstage").arg(QString::fromStdString(model->name)) : tr("Offstage"));
-}
-
-void MainWindow::setTheme(Theme theme) {
-    m_theme = theme;
-    applyTheme(*qApp, theme);
-    refreshIcons();
-}
-
-void MainWindow::setTextSize(int steps) {
-    m_textSize = std::clamp(steps, kTextSmallest, kTextLargest);
-    QSettings().setValue(QStringLiteral("textSize"), m_textSize);
-    applyTextSize(*qApp, m_textSize);
 }
 
 // What nobody else wants of the keyboard is the beginning of a message.

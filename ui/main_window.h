@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <QMainWindow>
+#include <QPointer>
 #include <QSet>
 
 #include "engine/model/model_finder.h"
@@ -16,6 +17,8 @@
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
+#include "ui/settings/appearance.h"
+#include "ui/settings/personas.h"
 #include "ui/settings/settings_watch.h"
 #include "ui/theme.h"
 
@@ -32,9 +35,13 @@ class ChatPage;
 class CommandPalette;
 class DropHint;
 class ExpertsPanel;
+class HelpDesk;
+class KeyBindings;
 class PanelRail;
+class PersonaBar;
 class SamplingPanel;
 class ServerIndicator;
+class SettingsDialog;
 class SetupBar;
 struct ConversationSetup;
 class SideColumns;
@@ -98,6 +105,12 @@ class MainWindow : public QMainWindow {
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     LocalServerSwitch& localServer() const { return *m_server; }
     ServerIndicator& serverIndicator() const { return *m_serverIndicator; }
+    HelpDesk& help() const { return *m_help; }
+    KeyBindings& keys() const { return *m_keys; }
+    Appearance& appearance() { return m_appearance; }
+    Personas& personas() { return m_personas; }
+    PersonaBar& personaBar() const { return *m_personaBar; }
+    SettingsDialog* settingsDialog() const;  // nullptr: not open
     StatusLine& statusLine() const { return *m_status; }
     // Shown above the input box where the conversation was answered with something else than what is open.
     SetupBar& setupBar() const { return *m_setup; }
@@ -149,6 +162,8 @@ class MainWindow : public QMainWindow {
         QAction* find = nullptr;
         QAction* tokenProbabilities = nullptr;
         QAction* surprise = nullptr;
+        QAction* settings = nullptr;
+        QAction* help = nullptr;
     };
 
     void createActions();
@@ -165,8 +180,10 @@ class MainWindow : public QMainWindow {
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
-    void setTheme(Theme theme);
-    void setTextSize(int steps);
+    void createAppearanceMenus(QMenu& view);
+    void createHelpMenu();
+    SettingsDialog& openSettings();
+    void nameKeys();
     void refreshIcons();
     void refreshState();
     void refreshRecent();
@@ -188,6 +205,8 @@ class MainWindow : public QMainWindow {
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
+    void createPersonaBar();
+    bool personaWantsAnotherModel() const;
     void createSetupBar();
     ConversationSetup setupNow() const;
     void noteSetup();
@@ -202,6 +221,8 @@ class MainWindow : public QMainWindow {
 
     Options m_options;
     SettingsWatch m_settings;
+    Appearance m_appearance;
+    Personas m_personas;
     EngineController m_engine;
     ConversationModel m_conversation;
     History m_history;
@@ -243,6 +264,7 @@ class MainWindow : public QMainWindow {
     QString m_device;  // the chosen one
     quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
+    PersonaBar* m_personaBar = nullptr;
     SetupBar* m_setup = nullptr;
     ConversationId m_goesOnAnyway = 0;  // the person has put the bar away
     UnsavedBar* m_unsaved = nullptr;
@@ -253,8 +275,9 @@ class MainWindow : public QMainWindow {
     bool m_closesUnsaved = false;
     bool m_sessionEnds = false;
     Actions m_actions;
-    Theme m_theme = Theme::System;
-    int m_textSize = 0;       // steps from the desktop's
+    HelpDesk* m_help = nullptr;
+    KeyBindings* m_keys = nullptr;
+    QPointer<SettingsDialog> m_settingsDialog;
     QString m_openedModel;    // the one that works
     QString m_loadingModel;   // the one being opened
     QString m_previousModel;  // the one before a load that failed

@@ -8,6 +8,7 @@
 #include <QStyle>
 #include <QTimer>
 
+#include "ui/help/help_pages.h"
 #include "ui/history/conversation_list.h"
 #include "ui/main_window.h"
 #include "ui/panels/benchmark_panel.h"
@@ -53,7 +54,9 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
     dock->setObjectName(name + QStringLiteral("Dock"));
     dock->setWidget(panel);
     dock->setProperty(kIcon, icon);
+    setHelpPage(*dock, name);
     auto* action = new PanelAction(*dock);
+    action->setObjectName(QStringLiteral("panel.") + name);  // of its shortcut
     action->setToolTip(tip);
     action->setStatusTip(tip);
     connect(action, &PanelAction::frontRequested, this, [this, dock] { bringToFront(*dock); });

@@ -3,12 +3,14 @@
 #include <QLabel>
 #include <QMenu>
 #include <QSettings>
+#include <QStatusBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
+#include "ui/chat/persona_bar.h"
 #include "ui/conversation_setup.h"
 #include "ui/engine_text.h"
 #include "ui/format.h"
@@ -256,6 +258,32 @@ void MainWindow::createSetupBar() {
     });
 }
 
+// After connectConversation(): the conversation has what the panel says before the bar looks at it.
+void MainWindow::createPersonaBar() {
+    m_personaBar = new PersonaBar(m_personas, m_chat, *m_sampling, [this] {
+        const auto& model = m_engine.model();
+        return model ? PersonaBar::Model{QString::fromStdString(model->source), QString::fromStdString(model->name)}
+                     : PersonaBar::Model{};
+    });
+    auto* column = qobject_cast<QVBoxLayout*>(m_page->layout());
+    column->insertWidget(0, m_personaBar);
+    m_personaBar->setMinimumWidth(0);
+    connect(m_personaBar, &PersonaBar::chosen, this, [this] {
+        m_goesOnAnyway = 0;  // another choice, another question
+        refreshSetup();
+    });
+    connect(m_personaBar, &PersonaBar::said, this,
+            [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+    connect(&m_personas, &Personas::changed, this, &MainWindow::refreshSetup);
+    refreshSetup();
+}
+
+bool MainWindow::personaWantsAnotherModel() const {
+    const auto persona = m_personaBar == nullptr ? std::nullopt : m_personaBar->persona();
+    return persona && !persona->model.isEmpty() && m_engine.state() == EngineController::State::Ready &&
+           persona->model != QString::fromStdString(m_engine.model()->source);
+}
+
 // A model is open.
 ConversationSetup MainWindow::setupNow() const {
     const engine::LoadRequest& load = m_engine.loadRequest();
@@ -295,7 +323,16 @@ void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
     const bool isAnother =
         setup && now && (setup->model != now->model || setup->device != now->device || !(setup->budget == now->budget));
-    if (!isAnother || m_goesOnAnyway == m_chat.current()) {
+    if (m_goesOnAnyway == m_chat.current()) {
+        m_setup->setVisible(false);
+        return;
+    }
+    if (personaWantsAnotherModel()) {  // the person's choice goes before what was used
+        const Persona persona = *m_personaBar->persona();
+        m_setup->tell(persona, RecentModels::isMissing(persona.model));
+        return;
+    }
+    if (!isAnother) {
         m_setup->setVisible(false);
         return;
     }
@@ -303,6 +340,11 @@ void MainWindow::refreshSetup() {
 }
 
 void MainWindow::openSetup() {
+    if (personaWantsAnotherModel()) {
+        openModel(m_personaBar->persona()->model);
+        m_page->input().setFocus();
+        return;
+    }
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     if (!setup) {
         return;

@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDockWidget>
+#include <QFile>
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
@@ -18,13 +19,17 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/message_body.h"
 #include "ui/format.h"
+#include "ui/help/help_desk.h"
 #include "ui/history/conversation_list.h"
 #include "ui/icons.h"
 #include "ui/language.h"
+#include "ui/load/local_models.h"
 #include "ui/main_window.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/server/server_indicator.h"
+#include "ui/settings/key_bindings.h"
+#include "ui/settings/settings_dialog.h"
 #include "ui/side_columns.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
@@ -33,49 +38,59 @@
 namespace offstage::ui {
 
 void MainWindow::createActions() {
-    const auto action = [this](const QString& text, const QKeySequence& key, auto slot) {
+    // `name`: what its shortcut is kept under (KeyBindings).
+    const auto action = [this](const char* name, const QString& text, const QKeySequence& key, auto slot) {
         auto* made = new QAction(text, this);
+        made->setObjectName(QLatin1String(name));
         made->setShortcut(key);
         connect(made, &QAction::triggered, this, slot);
         return made;
     };
-    m_actions.newConversation = action(tr("&New conversation"), QKeySequence::New, [this] { newConversation(); });
-    m_actions.open = action(tr("&Open model…"), QKeySequence::Open, [this] { chooseModel(); });
-    m_actions.openWithOptions =
-        action(tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")), [this] { openWithOptions(); });
-    m_actions.find = action(tr("&Find in this conversation…"), QKeySequence::Find, [this] {
+    m_actions.newConversation =
+        action("newConversation", tr("&New conversation"), QKeySequence::New, [this] { newConversation(); });
+    m_actions.open = action("openModel", tr("&Open model…"), QKeySequence::Open, [this] { chooseModel(); });
+    m_actions.openWithOptions = action("openWithOptions", tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")),
+                                       [this] { openWithOptions(); });
+    m_actions.find = action("find", tr("&Find in this conversation…"), QKeySequence::Find, [this] {
         showConversationPage();
         m_page->find();
     });
-    m_actions.localServer = action(tr("&Local server…"), {}, [this] { m_serverIndicator->openDialog(); });
-    m_actions.stop = action(tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
-    m_actions.stop->setToolTip(tr("Stop the answer (Esc)"));
+    m_actions.localServer = action("localServer", tr("&Local server…"), {},
+                                   [this] { openSettings().showPage(SettingsDialog::Page::Server); });
+    m_actions.stop = action("stop", tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
     connect(&m_chat, &ChatController::waitingChanged, this, &MainWindow::refreshState);
     // Ctrl+C itself stays with the widget that has the focus.
-    m_actions.copy = action(tr("&Copy"), {}, [] {
+    m_actions.copy = action("copy", tr("&Copy"), {}, [] {
         if (auto* body = qobject_cast<MessageBody*>(QApplication::focusWidget())) {
             body->copySelection();
         } else if (auto* edit = qobject_cast<QPlainTextEdit*>(QApplication::focusWidget())) {
             edit->copy();
         }
     });
-    const auto choice = [this](const QString& text, const QString& tip) {
+    m_actions.settings =
+        action("settings", tr("Se&ttings…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), [this] { openSettings(); });
+    m_actions.settings->setMenuRole(QAction::PreferencesRole);
+    m_actions.help = action("help", tr("&Contents"), QKeySequence(Qt::Key_F1), [this] { m_help->openHere(); });
+    const auto choice = [this](const char* name, const QString& text, const QString& tip) {
         auto* made = new QAction(text, this);
+        made->setObjectName(QLatin1String(name));
         made->setCheckable(true);
         made->setToolTip(tip);
         made->setStatusTip(tip);
         return made;
     };
     m_actions.tokenProbabilities = choice(
-        tr("Token pro&babilities"),
+        "tokenProbabilities", tr("Token pro&babilities"),
         tr("At a word of an answer: how probable its tokens were, what else could stand there, and a branch from "
            "there (right mouse button). For answers from now on"));
-    m_actions.surprise = choice(tr("S&urprise under the text"),
+    m_actions.surprise = choice("surprise", tr("S&urprise under the text"),
                                 tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
                                    "20 %, solid below 5 %, thick below 1 %. For answers from now on"));
-    m_actions.palette = action(tr("&Command palette…"), QKeySequence(tr("Ctrl+K")), [this] { m_palette->open(); });
-    m_actions.copyConversation = action(tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
-                                        [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
+    m_actions.palette =
+        action("palette", tr("&Command palette…"), QKeySequence(tr("Ctrl+K")), [this] { m_palette->open(); });
+    m_actions.copyConversation =
+        action("copyConversation", tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
+               [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
 }
 
 // Off, unless the person chose that it starts with the program.
@@ -83,6 +98,8 @@ void MainWindow::createLocalServer() {
     m_server = new LocalServerSwitch(m_engine, this);
     m_serverIndicator = new ServerIndicator(*m_server);
     statusBar()->addPermanentWidget(m_serverIndicator);
+    connect(m_serverIndicator, &ServerIndicator::settingsRequested, this,
+            [this] { openSettings().showPage(SettingsDialog::Page::Server); });
     // A benchmark's answers come one soon after the other, with nobody's between them.
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, m_server, [this] { m_server->setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, m_server, [this] { m_server->setHeld(false); });
@@ -104,6 +121,7 @@ void MainWindow::createMenus() {
     file->addAction(m_actions.localServer);
     file->addSeparator();
     auto* quit = file->addAction(tr("&Quit"), this, &QWidget::close);
+    quit->setObjectName(QStringLiteral("quit"));
     quit->setShortcut(QKeySequence(tr("Ctrl+Q")));
     quit->setMenuRole(QAction::QuitRole);
 
@@ -113,6 +131,8 @@ void MainWindow::createMenus() {
     edit->addAction(m_actions.find);
     edit->addSeparator();
     edit->addAction(m_actions.stop);
+    edit->addSeparator();
+    edit->addAction(m_actions.settings);
 
     createConversationMenu();
 
@@ -127,53 +147,116 @@ void MainWindow::createMenus() {
     view->addSeparator();
     view->addAction(m_actions.palette);
     view->addSeparator();
-    QMenu* theme = view->addMenu(tr("&Theme"));
+    createAppearanceMenus(*view);
+    createHelpMenu();
+    m_keys = new KeyBindings(*menuBar(), this);
+    connect(m_keys, &KeyBindings::changed, this, &MainWindow::nameKeys);
+    nameKeys();
+}
+
+void MainWindow::createAppearanceMenus(QMenu& view) {
+    const auto name = [](QAction* action, const QString& id) {
+        action->setObjectName(id);
+        return action;
+    };
+    QMenu* theme = view.addMenu(tr("&Theme"));
     auto* group = new QActionGroup(this);
     const std::pair<Theme, QString> themes[] = {
         {Theme::System, tr("As the &system")}, {Theme::Light, tr("&Light")}, {Theme::Dark, tr("&Dark")}};
-    const Theme now = m_options.theme.value_or(themeFromName(QSettings().value(QStringLiteral("theme")).toString()));
     for (const auto& [value, text] : themes) {
-        QAction* choice = theme->addAction(text);
+        QAction* choice = name(theme->addAction(text), QStringLiteral("theme.") + nameOf(value));
         choice->setCheckable(true);
-        choice->setChecked(value == now);
+        choice->setData(static_cast<int>(value));
         group->addAction(choice);
-        connect(choice, &QAction::triggered, this, [this, chosen = value] {
-            QSettings().setValue(QStringLiteral("theme"), nameOf(chosen));
-            setTheme(chosen);
-        });
+        connect(choice, &QAction::triggered, this, [this, chosen = value] { m_appearance.setTheme(chosen); });
     }
-    view->addSeparator();
-    view->addAction(tr("&Reset layout"), this, &MainWindow::resetLayout);
+    view.addSeparator();
+    name(view.addAction(tr("&Reset layout"), this, &MainWindow::resetLayout), QStringLiteral("resetLayout"));
 
-    QMenu* text = view->addMenu(tr("Te&xt size"));
-    text->addAction(tr("&Larger"), this, [this] { setTextSize(m_textSize + 1); })->setShortcut(QKeySequence::ZoomIn);
-    text->addAction(tr("&Smaller"), this, [this] { setTextSize(m_textSize - 1); })->setShortcut(QKeySequence::ZoomOut);
-    text->addAction(tr("&As the system"), this, [this] { setTextSize(0); })->setShortcut(QKeySequence(tr("Ctrl+0")));
-    QMenu* language = view->addMenu(tr("&Language"));
+    QMenu* text = view.addMenu(tr("Te&xt size"));
+    const auto size = [&](const QString& title, const char* id, const QKeySequence& keys, auto slot) {
+        name(text->addAction(title, this, slot), QLatin1String(id))->setShortcut(keys);
+    };
+    size(tr("&Larger"), "largerText", QKeySequence::ZoomIn,
+         [this] { m_appearance.setTextSize(m_appearance.textSize() + 1); });
+    size(tr("&Smaller"), "smallerText", QKeySequence::ZoomOut,
+         [this] { m_appearance.setTextSize(m_appearance.textSize() - 1); });
+    size(tr("&As the system"), "systemText", QKeySequence(tr("Ctrl+0")), [this] { m_appearance.setTextSize(0); });
+
+    QMenu* language = view.addMenu(tr("&Language"));
     auto* spoken = new QActionGroup(this);
-    const QString kept = QSettings().value(QStringLiteral("language")).toString();
     QList<Language> choices = languages();
     choices.prepend({QString(), tr("As the s&ystem")});
     for (const Language& choice : choices) {
-        QAction* entry = language->addAction(choice.name);
+        QAction* entry = name(language->addAction(choice.name), QStringLiteral("language.") + choice.code);
         entry->setCheckable(true);
-        entry->setChecked(choice.code == kept);
+        entry->setData(choice.code);
         spoken->addAction(entry);
-        connect(entry, &QAction::triggered, this, [this, code = choice.code] {
-            QSettings().setValue(QStringLiteral("language"), code);
-            statusBar()->showMessage(tr("The language changes when Offstage starts again."), 8000);
-        });
+        connect(entry, &QAction::triggered, this, [this, code = choice.code] { m_appearance.setLanguage(code); });
     }
+    const auto refresh = [this, group, spoken] {
+        for (QAction* each : group->actions()) {
+            each->setChecked(each->data().toInt() == static_cast<int>(m_appearance.theme()));
+        }
+        for (QAction* each : spoken->actions()) {
+            each->setChecked(each->data().toString() == m_appearance.language());
+        }
+    };
+    connect(&m_appearance, &Appearance::changed, this, refresh);
+    connect(&m_appearance, &Appearance::languageChanged, this,
+            [this] { statusBar()->showMessage(tr("The language changes when Offstage starts again."), 8000); });
+    refresh();
+}
 
+void MainWindow::createHelpMenu() {
+    m_help = new HelpDesk(*this, *menuBar());
     QMenu* help = menuBar()->addMenu(tr("&Help"));
-    help->addAction(tr("&About Offstage"), this, &MainWindow::about)->setMenuRole(QAction::AboutRole);
+    help->addAction(m_actions.help);
+    const auto page = [&](const QString& text, const char* name, const QString& id) {
+        help->addAction(text, this, [this, id] { m_help->open(id); })->setObjectName(QLatin1String(name));
+    };
+    page(tr("&First steps"), "helpStart", QStringLiteral("start"));
+    page(tr("&Keys"), "helpKeys", QStringLiteral("keys"));
+    help->addSeparator();
+    QAction* about = help->addAction(tr("&About Offstage"), this, &MainWindow::about);
+    about->setObjectName(QStringLiteral("about"));
+    about->setMenuRole(QAction::AboutRole);
+}
+
+SettingsDialog* MainWindow::settingsDialog() const {
+    return m_settingsDialog;
+}
+
+SettingsDialog& MainWindow::openSettings() {
+    if (!m_settingsDialog) {
+        QStringList models = LocalModels::addedFolders();
+        for (const engine::ModelPlace& place : m_options.modelPlaces.value_or(std::vector<engine::ModelPlace>())) {
+            models += QFile::decodeName(place.folder.string().c_str());
+        }
+        m_settingsDialog =
+            new SettingsDialog({m_appearance, *m_keys, *m_server, m_options.historyFolder, models}, this);
+        m_settingsDialog->setAttribute(Qt::WA_DeleteOnClose);
+        m_settingsDialog->addAction(m_actions.help);  // its keys count there, too
+    }
+    m_settingsDialog->show();
+    m_settingsDialog->raise();
+    m_settingsDialog->activateWindow();
+    return *m_settingsDialog;
+}
+
+// What names keys names those that the person chose.
+void MainWindow::nameKeys() {
+    const QString stop = m_actions.stop->shortcut().toString(QKeySequence::NativeText);
+    m_actions.stop->setToolTip(stop.isEmpty() ? tr("Stop the answer") : tr("Stop the answer (%1)").arg(stop));
+    m_page->input().setKeys(stop, m_actions.open->shortcut().toString(QKeySequence::NativeText));
 }
 
 // Of the conversation that is shown, or picked in the list.
 void MainWindow::createConversationMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Conversation"));
     QList<QAction*> ofOne;
-    const auto add = [&](const QString& text, void (ConversationList::*what)(ConversationId), bool showsList) {
+    const auto add = [&](const char* name, const QString& text, void (ConversationList::*what)(ConversationId),
+                         bool showsList) {
         QAction* action = menu->addAction(text, this, [this, what, showsList] {
             const ConversationId id = m_list->chosen();
             if (id != 0 && showsList) {
@@ -183,17 +266,20 @@ void MainWindow::createConversationMenu() {
                 (m_list->*what)(id);
             }
         });
+        action->setObjectName(QLatin1String(name));
         ofOne.append(action);
         return action;
     };
-    add(tr("&Rename"), &ConversationList::rename, true)->setShortcut(QKeySequence(Qt::Key_F2));
-    QAction* pinned = add(tr("&Pinned"), &ConversationList::togglePinned, false);
-    QAction* archived = add(tr("&Archived"), &ConversationList::toggleArchived, false);
-    add(tr("&Export…"), &ConversationList::chooseExport, true);
-    add(tr("&Delete"), &ConversationList::remove, true);
+    add("rename", tr("&Rename"), &ConversationList::rename, true)->setShortcut(QKeySequence(Qt::Key_F2));
+    QAction* pinned = add("pin", tr("&Pinned"), &ConversationList::togglePinned, false);
+    QAction* archived = add("archive", tr("&Archived"), &ConversationList::toggleArchived, false);
+    add("export", tr("&Export…"), &ConversationList::chooseExport, true);
+    add("delete", tr("&Delete"), &ConversationList::remove, true);
     menu->addSeparator();
-    menu->addAction(tr("Export a&ll conversations…"), this, [this] { m_list->chooseExport(0); });
-    menu->addAction(tr("&Import conversations…"), m_list, &ConversationList::chooseImport);
+    menu->addAction(tr("Export a&ll conversations…"), this, [this] { m_list->chooseExport(0); })
+        ->setObjectName(QStringLiteral("exportAll"));
+    menu->addAction(tr("&Import conversations…"), m_list, &ConversationList::chooseImport)
+        ->setObjectName(QStringLiteral("import"));
     pinned->setCheckable(true);
     archived->setCheckable(true);
     const auto refresh = [this, ofOne, pinned, archived] {

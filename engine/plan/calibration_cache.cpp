@@ -7,6 +7,7 @@
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
+#include "engine/plan/cache_folders.h"
 #include "engine/plan/calibration.h"
 
 namespace offstage::engine {
@@ -338,6 +339,14 @@ std::filesystem::path cache_directory() {
         return std::filesystem::path(home) / ".cache" / "offstage";
     }
     return {};
+}
+
+std::vector<CacheFolder> cache_folders() {
+    const std::filesystem::path caches = cache_directory();
+    if (caches.empty()) return {};
+    return {{CacheContent::kQuantized, caches / "quantized"},
+            {CacheContent::kCalibration, calibration_directory()},
+            {CacheContent::kSensitivity, caches / "sensitivity"}};
 }
 
 }  // namespace offstage::engine

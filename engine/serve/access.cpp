@@ -172,9 +172,8 @@ std::optional<HttpReply> AccessRules::refuse_source(const HttpRequest& head) con
     }
     const std::string origin = head.header("origin");
     if (!origin.empty() && !allows(origin)) {
-        return ApiError(403, "Web pages of " + in_quotes(origin) +
-                                 " may not use this server; start it with --allow-origin to let them.")
-            .reply();
+        const std::string remedy = how_to_allow_.empty() ? "" : "; " + how_to_allow_;
+        return ApiError(403, "Web pages of " + in_quotes(origin) + " may not use this server" + remedy + ".").reply();
     }
     return std::nullopt;
 }

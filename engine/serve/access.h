@@ -40,9 +40,13 @@ bool is_loopback_host(std::string_view host);
 // What a request must bring. Immutable; any thread.
 class AccessRules {
   public:
-    // origins: as parse_origin() returns them.
-    AccessRules(std::string token, bool loopback_only, std::vector<std::string> origins)
-        : token_(std::move(token)), loopback_only_(loopback_only), origins_(std::move(origins)) {}
+    // origins: as parse_origin() returns them. how_to_allow: what its owner does to let the
+    // pages of another origin in, as the end of a sentence: "start it with ... to let them".
+    AccessRules(std::string token, bool loopback_only, std::vector<std::string> origins, std::string how_to_allow = {})
+        : token_(std::move(token)),
+          loopback_only_(loopback_only),
+          origins_(std::move(origins)),
+          how_to_allow_(std::move(how_to_allow)) {}
 
     // The refusal of a request by its Host and Origin headers, or nothing. A page whose
     // host name was made to point to this computer ("DNS rebinding") sends its own name.
@@ -61,6 +65,7 @@ class AccessRules {
     std::string token_;
     bool loopback_only_;
     std::vector<std::string> origins_;
+    std::string how_to_allow_;
 };
 
 }  // namespace offstage::engine

@@ -140,7 +140,7 @@ HttpReply whole_reply(AnswerEvent event, PendingAnswer& pending, ApiReply& reply
 }  // namespace
 
 LocalServer::LocalServer(const LocalServerSettings& settings)
-    : access_(settings.token, settings.listen.is_loopback(), settings.origins),
+    : access_(settings.token, settings.listen.is_loopback(), settings.origins, settings.how_to_allow_origin),
       queue_(settings.most_waiting),
       http_(*this, settings.http) {
     if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, "The server has no token; expected one.");

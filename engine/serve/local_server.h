@@ -21,7 +21,9 @@ struct LocalServerSettings {
     ListenAddress listen;
     std::string token;
     std::vector<std::string> origins;  // as parse_origin() returns them
-    std::size_t most_waiting = 16;     // requests, beside the one that is answered
+    // How its owner lets pages of another origin in, for those that are refused.
+    std::string how_to_allow_origin = "start it with --allow-origin to let them";
+    std::size_t most_waiting = 16;  // requests, beside the one that is answered
     HttpLimits http;
 };
 

@@ -24,20 +24,20 @@
         <translation>%1 ist zu groß zum Anhängen: Die Datei hat %2, gelesen werden bis zu %3. Hängen Sie den Teil an, auf den es ankommt.</translation>
     </message>
     <message>
-        <source>%1: PDF files cannot be read yet; copy their text.</source>
-        <translation>%1: PDF-Dateien können noch nicht gelesen werden; kopieren Sie ihren Text.</translation>
-    </message>
-    <message>
-        <source>%1 is not a text file. Text, source code, CSV and Markdown can be attached.</source>
-        <translation>%1 ist keine Textdatei. Angehängt werden können Text, Quelltext, CSV und Markdown.</translation>
-    </message>
-    <message>
         <source>The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and attach it again.</source>
         <translation>Die Zeichenkodierung von %1 ist nicht erkennbar. Speichern Sie die Datei als UTF-8 und hängen Sie sie noch einmal an.</translation>
     </message>
     <message>
         <source>%1 is empty.</source>
         <translation>%1 ist leer.</translation>
+    </message>
+    <message>
+        <source>%1 was not attached: its reading was cancelled.</source>
+        <translation>%1 wurde nicht angehängt: Das Lesen wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>%1 is not a text file. Text, source code, CSV, Markdown and PDF can be attached.</source>
+        <translation>%1 ist keine Textdatei. Angehängt werden können Text, Quelltext, CSV, Markdown und PDF.</translation>
     </message>
 </context>
 <context>
@@ -2919,6 +2919,293 @@
     </message>
 </context>
 <context>
+    <name>Help</name>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>All of these can be changed: **Edit › Settings › Keys**.</source>
+        <translation>Alle lassen sich ändern: **Bearbeiten › Einstellungen › Tasten**.</translation>
+    </message>
+    <message>
+        <source>In the message box Enter sends and Shift+Enter begins a new line. Alt with the underlined letter opens a menu. Tab goes from field to field, and arrow keys move within a plot or a list. What you type when nothing else wants it goes into the message box.</source>
+        <translation>Im Nachrichtenfeld sendet die Eingabetaste, mit der Umschalttaste beginnt sie eine neue Zeile. Alt mit dem unterstrichenen Buchstaben öffnet ein Menü. Tab geht von Feld zu Feld, die Pfeiltasten bewegen sich in einem Diagramm oder einer Liste. Was Sie sonst tippen, kommt ins Nachrichtenfeld.</translation>
+    </message>
+    <message>
+        <source>First steps</source>
+        <translation>Erste Schritte</translation>
+    </message>
+    <message>
+        <source>Write a message in the box at the bottom and press Enter. The demo model answers at once. It is tiny: it shows how the program works, not what large models can do.</source>
+        <translation>Schreiben Sie unten eine Nachricht und drücken Sie die Eingabetaste. Das Demomodell antwortet sofort. Es ist winzig: Es zeigt, wie das Programm arbeitet, nicht was große Modelle können.</translation>
+    </message>
+    <message>
+        <source>Open a model of your own with **File › Open model**, or drop its GGUF file or folder on the window. **File › Open with options** says before anything is loaded whether a model fits, what would make it fit, and how fast it would be.</source>
+        <translation>Öffnen Sie ein eigenes Modell mit **Datei › Modell öffnen**, oder ziehen Sie seine GGUF-Datei oder seinen Ordner auf das Fenster. **Datei › Mit Optionen öffnen** sagt vor dem Laden, ob ein Modell passt, womit es passen würde und wie schnell es wäre.</translation>
+    </message>
+    <message>
+        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and your message can be edited: each makes a branch beside the old one, and nothing is erased. The arrows at a message go from branch to branch.</source>
+        <translation>Solange eine Antwort geschrieben wird, lässt sie sich anhalten. Danach kann sie fortgesetzt oder neu geschrieben und Ihre Nachricht bearbeitet werden: Jedes Mal entsteht ein Zweig neben dem alten, gelöscht wird nichts. Die Pfeile an einer Nachricht führen von Zweig zu Zweig.</translation>
+    </message>
+    <message>
+        <source>Offstage is for Mixture-of-Experts models. In each layer a router calls a few experts for each token; the others wait in memory or on the disk. The panels at the right show all of this while it happens. You never need them for a conversation.</source>
+        <translation>Offstage ist für Mixture-of-Experts-Modelle. In jeder Schicht ruft ein Router für jedes Token einige Experten auf; die anderen warten im Speicher oder auf der Festplatte. Die Bereiche rechts zeigen das alles, während es geschieht. Für eine Unterhaltung brauchen Sie sie nicht.</translation>
+    </message>
+    <message>
+        <source>Every command can be found by a part of its name with **View › Command palette**.</source>
+        <translation>Jeder Befehl lässt sich mit **Ansicht › Befehlspalette** an einem Teil seines Namens finden.</translation>
+    </message>
+    <message>
+        <source>Models and formats</source>
+        <translation>Modelle und Formate</translation>
+    </message>
+    <message>
+        <source>These can be opened:</source>
+        <translation>Geöffnet werden können:</translation>
+    </message>
+    <message>
+        <source>a **GGUF file**, whole or split. Any part of a split file will do, the others are looked for beside it;</source>
+        <translation>eine **GGUF-Datei**, ganz oder geteilt. Von einer geteilten genügt irgendein Teil, die anderen werden daneben gesucht;</translation>
+    </message>
+    <message>
+        <source>a **folder as published on Hugging Face**, with config.json and safetensors files in BF16, F16 or F32.</source>
+        <translation>ein **Ordner, wie er auf Hugging Face veröffentlicht wird**, mit config.json und safetensors-Dateien in BF16, F16 oder F32.</translation>
+    </message>
+    <message>
+        <source>Mixtral, Phi-3.5-MoE, DeepSeek, DBRX, gpt-oss, Qwen-MoE, Gemma 4, GLM-4, MiniMax-M2, OLMoE and Granite-MoE are known, for text alone. Models without experts are refused, and so are damaged files, with the file and the place named.</source>
+        <translation>Bekannt sind Mixtral, Phi-3.5-MoE, DeepSeek, DBRX, gpt-oss, Qwen-MoE, Gemma 4, GLM-4, MiniMax-M2, OLMoE und Granite-MoE, nur für Text. Modelle ohne Experten werden abgewiesen, ebenso beschädigte Dateien; Datei und Stelle werden genannt.</translation>
+    </message>
+    <message>
+        <source>Models are never downloaded. The start page offers those that other programs keep on this computer: Hugging Face, LM Studio, llama.cpp and Ollama. They are read where they lie. Other folders can be added in **File › Open with options**.</source>
+        <translation>Modelle werden nie heruntergeladen. Die Startseite bietet die an, die andere Programme auf diesem Computer haben: Hugging Face, LM Studio, llama.cpp und Ollama. Sie werden dort gelesen, wo sie liegen. Weitere Ordner fügen Sie unter **Datei › Mit Optionen öffnen** hinzu.</translation>
+    </message>
+    <message>
+        <source>A GGUF file&apos;s experts stay in the file&apos;s own format. Fewer bits make a model smaller and faster, and its answers a little worse: the Budget panel&apos;s quality decides.</source>
+        <translation>Die Experten einer GGUF-Datei bleiben im Format der Datei. Weniger Bits machen ein Modell kleiner und schneller und seine Antworten etwas schlechter: Darüber entscheidet die Qualität im Bereich Budget.</translation>
+    </message>
+    <message>
+        <source>Files with a message</source>
+        <translation>Dateien zu einer Nachricht</translation>
+    </message>
+    <message>
+        <source>Drop files on the window, paste them, or choose them with the paper clip. Text, source code, CSV and Markdown are read, and PDF files where this program was built with Qt PDF.</source>
+        <translation>Ziehen Sie Dateien auf das Fenster, fügen Sie sie ein oder wählen Sie sie mit der Büroklammer. Gelesen werden Text, Quelltext, CSV und Markdown, und PDF-Dateien, wo dieses Programm mit Qt PDF gebaut wurde.</translation>
+    </message>
+    <message>
+        <source>Each file stands above the message with its size and its tokens. All of it goes to the model, before your text. What does not fit into the context is never cut: the message cannot be sent until a file is removed.</source>
+        <translation>Jede Datei steht mit Größe und Tokens über der Nachricht. Sie geht ganz an das Modell, vor Ihrem Text. Was nicht in den Kontext passt, wird nie gekürzt: Die Nachricht lässt sich erst senden, wenn eine Datei entfernt ist.</translation>
+    </message>
+    <message>
+        <source>The text of the files is kept with the conversation. The files themselves are not needed any more.</source>
+        <translation>Der Text der Dateien bleibt bei der Unterhaltung. Die Dateien selbst werden nicht mehr gebraucht.</translation>
+    </message>
+    <message>
+        <source>Personas</source>
+        <translation>Personas</translation>
+    </message>
+    <message>
+        <source>A persona is a system prompt, the sampling and, if you like, a model under a name. It is chosen above the conversation, and kept with it.</source>
+        <translation>Eine Persona ist ein Systemprompt, das Sampling und, wenn Sie wollen, ein Modell unter einem Namen. Sie wird über der Unterhaltung gewählt und bleibt bei ihr.</translation>
+    </message>
+    <message>
+        <source>The menu beside it makes a new persona of what is set up now, changes, renames and deletes your own, and writes them to a file or reads them from one. The personas of the program have a system prompt alone.</source>
+        <translation>Das Menü daneben macht aus dem, was jetzt eingestellt ist, eine neue Persona, ändert, benennt und löscht Ihre eigenen und schreibt sie in eine Datei oder liest sie daraus. Die Personas des Programms haben nur einen Systemprompt.</translation>
+    </message>
+    <message>
+        <source>Where a persona&apos;s model is not the one that is open, a line above the message box offers to open it. What you change in the Sampling panel belongs to the conversation; the persona stays as it is until you change it.</source>
+        <translation>Ist das Modell einer Persona nicht das geöffnete, so bietet eine Zeile über dem Nachrichtenfeld an, es zu öffnen. Was Sie im Bereich Sampling ändern, gehört zur Unterhaltung; die Persona bleibt, wie sie ist, bis Sie sie ändern.</translation>
+    </message>
+    <message>
+        <source>Thinking</source>
+        <translation>Nachdenken</translation>
+    </message>
+    <message>
+        <source>Some models think before they answer. What they think is folded above the answer, with its time and tokens; a click opens it.</source>
+        <translation>Manche Modelle denken nach, bevor sie antworten. Was sie denken, steht eingeklappt über der Antwort, mit Zeit und Tokens; ein Klick öffnet es.</translation>
+    </message>
+    <message>
+        <source>Where the model lets one choose how much it thinks, the choice stands beside the message box and in the Sampling panel. More thinking takes longer.</source>
+        <translation>Lässt das Modell wählen, wie viel es nachdenkt, so steht die Wahl beim Nachrichtenfeld und im Bereich Sampling. Mehr Nachdenken dauert länger.</translation>
+    </message>
+    <message>
+        <source>Earlier thoughts are left out of the next prompt where the model&apos;s template leaves them out.</source>
+        <translation>Frühere Gedanken bleiben aus der nächsten Anfrage weg, wo die Vorlage des Modells sie weglässt.</translation>
+    </message>
+    <message>
+        <source>All conversations, by day. The search field looks for words in every message of all of them; a hit opens the conversation there.</source>
+        <translation>Alle Unterhaltungen, nach Tagen. Das Suchfeld sucht Wörter in jeder Nachricht von allen; ein Treffer öffnet die Unterhaltung an dieser Stelle.</translation>
+    </message>
+    <message>
+        <source>The **Conversation** menu renames, pins, archives, exports and deletes the chosen one. Below the list deleting can be undone for a while. Conversations are kept on this computer alone, as they are written.</source>
+        <translation>Das Menü **Unterhaltung** benennt die gewählte um, heftet sie an, archiviert, exportiert und löscht sie. Unter der Liste lässt sich das Löschen eine Weile rückgängig machen. Unterhaltungen bleiben nur auf diesem Computer, so wie sie geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>A map of the model: one row for each layer, one column for each expert. The colour shows what is chosen above the map: how often and how recently an expert was called, where it is, in how many bits, and how often it was there when it was needed.</source>
+        <translation>Eine Karte des Modells: eine Zeile je Schicht, eine Spalte je Experte. Die Farbe zeigt, was über der Karte gewählt ist: wie oft und wie kürzlich ein Experte aufgerufen wurde, wo er ist, in wie vielen Bits, und wie oft er da war, als er gebraucht wurde.</translation>
+    </message>
+    <message>
+        <source>Hold the pointer over a cell for its numbers. A click marks an expert, dragging marks many; the right mouse button pins them in the GPU&apos;s memory, evicts them, or gives them other bits. Place never changes an answer; bits do.</source>
+        <translation>Über einem Feld zeigt der Mauszeiger dessen Zahlen. Ein Klick markiert einen Experten, Ziehen viele; die rechte Maustaste heftet sie im Speicher der GPU an, verdrängt sie oder gibt ihnen andere Bits. Der Ort ändert nie eine Antwort, die Bits schon.</translation>
+    </message>
+    <message>
+        <source>Ctrl and a click on a word of an answer shows the experts of that token as rings, and a marked expert underlines the words that it took part in.</source>
+        <translation>Strg und ein Klick auf ein Wort einer Antwort zeigt die Experten dieses Tokens als Ringe, und ein markierter Experte unterstreicht die Wörter, an denen er beteiligt war.</translation>
+    </message>
+    <message>
+        <source>How often an expert was already in fast memory when it was called (hit rate), how many of the copies made ahead came in time and were needed, what was copied for each token, and how many experts made room for others.</source>
+        <translation>Wie oft ein Experte beim Aufruf schon im schnellen Speicher war (Trefferquote), wie viele der vorab gemachten Kopien rechtzeitig kamen und gebraucht wurden, was je Token kopiert wurde, und wie viele Experten anderen Platz machten.</translation>
+    </message>
+    <message>
+        <source>The second tab replays the calls that were recorded with other cache policies. The model does not run for this, and nothing changes; it shows what another policy would have reached.</source>
+        <translation>Der zweite Reiter spielt die aufgezeichneten Aufrufe mit anderen Strategien durch. Das Modell läuft dafür nicht, und nichts ändert sich; man sieht, was eine andere Strategie erreicht hätte.</translation>
+    </message>
+    <message>
+        <source>What each layer did: experts on the GPU, experts copied there first, and experts computed by the CPU, with the time that was predicted beside the time that was measured.</source>
+        <translation>Was jede Schicht tat: Experten auf der GPU, erst dorthin kopierte und von der CPU berechnete, mit der vorhergesagten neben der gemessenen Zeit.</translation>
+    </message>
+    <message>
+        <source>The timeline shows one token: what CPU, copies and GPU did side by side, and where one waited for another. A click on a bar says what both choices would have cost.</source>
+        <translation>Die Zeitleiste zeigt ein Token: was CPU, Kopien und GPU nebeneinander taten und wo eines auf das andere wartete. Ein Klick auf einen Balken sagt, was beide Möglichkeiten gekostet hätten.</translation>
+    </message>
+    <message>
+        <source>What the memory of the GPU (VRAM) and of the computer (RAM) is spent on, and how much of each the model may use. Type a size with its unit, or move the slider.</source>
+        <translation>Wofür der Speicher der GPU (VRAM) und des Computers (RAM) verwendet wird, und wie viel davon das Modell haben darf. Tippen Sie eine Größe mit Einheit, oder bewegen Sie den Regler.</translation>
+    </message>
+    <message>
+        <source>**VRAM** and **RAM**: more room holds more experts ready, and tokens come faster.</source>
+        <translation>**VRAM** und **RAM**: Mehr Platz hält mehr Experten bereit, und Tokens kommen schneller.</translation>
+    </message>
+    <message>
+        <source>**Context**: how many tokens a conversation may have. Its memory is missing for experts.</source>
+        <translation>**Kontext**: wie viele Tokens eine Unterhaltung haben darf. Sein Speicher fehlt den Experten.</translation>
+    </message>
+    <message>
+        <source>**Quality**: how many bits experts have at least, or what the answers may lose.</source>
+        <translation>**Qualität**: wie viele Bits Experten mindestens haben, oder was die Antworten verlieren dürfen.</translation>
+    </message>
+    <message>
+        <source>Before **Apply** the preview says how many bytes would be moved, how long that takes, and how fast tokens would come, measured now and forecast then. The change is made in the background while the conversation goes on. It can be cancelled, and undone.</source>
+        <translation>Vor **Anwenden** sagt die Vorschau, wie viele Bytes bewegt würden, wie lange das dauert und wie schnell Tokens kämen, gemessen jetzt und vorhergesagt danach. Die Änderung geschieht im Hintergrund, während die Unterhaltung weitergeht. Sie lässt sich abbrechen und rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>How fast this model would be on other graphics cards, with more memory, or on several computers that share the experts. These are forecasts from measured costs of this computer and the data of the others, not measurements.</source>
+        <translation>Wie schnell dieses Modell auf anderen Grafikkarten wäre, mit mehr Speicher oder auf mehreren Computern, die sich die Experten teilen. Das sind Vorhersagen aus gemessenen Kosten dieses Computers und den Daten der anderen, keine Messungen.</translation>
+    </message>
+    <message>
+        <source>A profile of hardware can be copied and edited. The model does not run for this.</source>
+        <translation>Ein Hardware-Profil kann kopiert und bearbeitet werden. Das Modell läuft dafür nicht.</translation>
+    </message>
+    <message>
+        <source>What the answers of this session took: the time to the first token, tokens per second, and how evenly they came.</source>
+        <translation>Was die Antworten dieser Sitzung brauchten: die Zeit bis zum ersten Token, Tokens je Sekunde und wie gleichmäßig sie kamen.</translation>
+    </message>
+    <message>
+        <source>**Run** answers the prompts of a scenario; your conversations wait for that time. **Two plans** answers one prompt under two budgets and shows the difference. Results can be saved as CSV, JSON and Markdown, and plots as pictures that hold nothing else of the window.</source>
+        <translation>**Ausführen** beantwortet die Anfragen eines Szenarios; Ihre Unterhaltungen warten so lange. **Zwei Pläne** beantwortet eine Anfrage unter zwei Budgets und zeigt den Unterschied. Ergebnisse lassen sich als CSV, JSON und Markdown speichern, Diagramme als Bilder, auf denen nichts sonst vom Fenster ist.</translation>
+    </message>
+    <message>
+        <source>What happened: models that were loaded, changed budgets, decisions and problems, with the time of each. It can be filtered, searched and saved.</source>
+        <translation>Was geschah: geladene Modelle, geänderte Budgets, Entscheidungen und Probleme, jeweils mit der Zeit. Es lässt sich filtern, durchsuchen und speichern.</translation>
+    </message>
+    <message>
+        <source>Outbound connections are counted here, too. There are none.</source>
+        <translation>Auch ausgehende Verbindungen werden hier gezählt. Es gibt keine.</translation>
+    </message>
+    <message>
+        <source>How the next word is chosen, and the system prompt, for the conversation that is shown and for new ones. The next answer uses it.</source>
+        <translation>Wie das nächste Wort gewählt wird, und der Systemprompt, für die gezeigte Unterhaltung und für neue. Es gilt ab der nächsten Antwort.</translation>
+    </message>
+    <message>
+        <source>**System prompt**: what every answer of the conversation should heed.</source>
+        <translation>**Systemprompt**: was jede Antwort der Unterhaltung beachten soll.</translation>
+    </message>
+    <message>
+        <source>**Temperature**: 0 always takes the most probable word; more is more adventurous.</source>
+        <translation>**Temperatur**: 0 nimmt immer das wahrscheinlichste Wort; mehr ist abenteuerlustiger.</translation>
+    </message>
+    <message>
+        <source>**Top-k, top-p, min-p**: leave improbable words out.</source>
+        <translation>**Top-k, Top-p, Min-p**: lassen unwahrscheinliche Wörter weg.</translation>
+    </message>
+    <message>
+        <source>**Repetition penalty**: makes words that were just used less probable.</source>
+        <translation>**Wiederholungsstrafe**: macht eben benutzte Wörter unwahrscheinlicher.</translation>
+    </message>
+    <message>
+        <source>**Seed**: the same seed, prompt and settings give the same answer.</source>
+        <translation>**Seed**: Gleicher Seed, gleiche Anfrage und gleiche Einstellungen geben die gleiche Antwort.</translation>
+    </message>
+    <message>
+        <source>**Beam width**: follows several answers side by side and takes the most probable one.</source>
+        <translation>**Beam-Breite**: verfolgt mehrere Antworten nebeneinander und nimmt die wahrscheinlichste.</translation>
+    </message>
+    <message>
+        <source>Hold the pointer over a field for more. A preset is a good set of values to begin with; your own can be saved.</source>
+        <translation>Mehr steht an jedem Feld unter dem Mauszeiger. Eine Voreinstellung ist ein guter Satz von Werten für den Anfang; eigene lassen sich speichern.</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Lokaler Server</translation>
+    </message>
+    <message>
+        <source>While the local server is on, other programs of this computer can ask the model that is open, by a part of OpenAI&apos;s HTTP API. It is off until you switch it on in **File › Local server**; your own messages go first.</source>
+        <translation>Solange der lokale Server an ist, können andere Programme dieses Computers das geöffnete Modell fragen, mit einem Teil der HTTP-API von OpenAI. Er ist aus, bis Sie ihn unter **Datei › Lokaler Server** einschalten; Ihre eigenen Nachrichten gehen vor.</translation>
+    </message>
+    <message>
+        <source>The address for other programs, with /v1 at its end, is shown there as soon as it is on.</source>
+        <translation>Die Adresse für andere Programme, mit /v1 am Ende, steht dort, sobald er an ist.</translation>
+    </message>
+    <message>
+        <source>Every request has to bring the token, which other programs call API key. A new token makes the old one worthless.</source>
+        <translation>Jede Anfrage muss das Token mitbringen, das andere Programme API-Schlüssel nennen. Ein neues Token macht das alte wertlos.</translation>
+    </message>
+    <message>
+        <source>Web pages are refused, but for those whose origin you name under **Web pages**, such as http://localhost:3000.</source>
+        <translation>Webseiten werden abgewiesen, außer denen, deren Herkunft Sie unter **Webseiten** nennen, etwa http://localhost:3000.</translation>
+    </message>
+    <message>
+        <source>It listens on 127.0.0.1, which only programs of this computer reach. With another address other computers reach it too, and everything passes the network as plain text.</source>
+        <translation>Er lauscht an 127.0.0.1, das nur Programme dieses Computers erreichen. Mit einer anderen Adresse erreichen ihn auch andere Computer, und alles geht unverschlüsselt durch das Netz.</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, the local server, and what is stored where.</source>
+        <translation>**Bearbeiten › Einstellungen** enthält, was das Programm selbst betrifft: Farbschema, Textgröße und Sprache, die Tasten aller Befehle, den lokalen Server und was wo gespeichert ist.</translation>
+    </message>
+    <message>
+        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed.</source>
+        <translation>Unter **Speicher** hat jeder Ordner seine Größe und einen Knopf, der ihn öffnet. Quantisierte Kopien und gemessene Kosten können jederzeit gelöscht werden: Sie entstehen neu, wenn sie gebraucht werden.</translation>
+    </message>
+    <message>
+        <source>Every change holds at once and is kept.</source>
+        <translation>Jede Änderung gilt sofort und bleibt.</translation>
+    </message>
+    <message>
+        <source>Privacy</source>
+        <translation>Datenschutz</translation>
+    </message>
+    <message>
+        <source>Offstage makes no outbound connections: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
+        <translation>Offstage baut keine Verbindungen nach außen auf: keine Telemetrie, keine Suche nach Updates, kein Herunterladen von Modellen. Es lauscht an nichts, außer am lokalen Server, solange der an ist; die Statusleiste sagt es dann.</translation>
+    </message>
+    <message>
+        <source>Conversations are kept in one file on this computer and nowhere else. Answers never load pictures or anything else from the network.</source>
+        <translation>Unterhaltungen liegen in einer Datei auf diesem Computer und nirgends sonst. Antworten laden nie Bilder oder anderes aus dem Netz.</translation>
+    </message>
+    <message>
+        <source>The local server keeps nothing of what is asked and answered.</source>
+        <translation>Der lokale Server behält nichts von Fragen und Antworten.</translation>
+    </message>
+</context>
+<context>
     <name>History</name>
     <message>
         <source>One message is damaged</source>
@@ -3055,30 +3342,42 @@
     </message>
 </context>
 <context>
-    <name>Presets</name>
+    <name>Pdf</name>
     <message>
-        <source>Concise</source>
-        <translation>Knapp</translation>
+        <source>%1 is protected by a password. Save it without one and attach that.</source>
+        <translation>%1 ist durch ein Passwort geschützt. Speichern Sie die Datei ohne Passwort und hängen Sie diese an.</translation>
     </message>
     <message>
-        <source>Answer in as few words as the question allows.</source>
-        <translation>Antworte mit so wenigen Wörtern, wie die Frage erlaubt.</translation>
+        <source>%1 is encrypted in a way that cannot be read. Save it without protection and attach that.</source>
+        <translation>%1 ist auf eine Art verschlüsselt, die nicht gelesen werden kann. Speichern Sie die Datei ohne Schutz und hängen Sie diese an.</translation>
     </message>
     <message>
-        <source>Teacher</source>
-        <translation>Lehrkraft</translation>
+        <source>%1 is not there.</source>
+        <translation>%1 ist nicht vorhanden.</translation>
     </message>
     <message>
-        <source>Explain step by step, with one example for each step, and end with a question that checks what was understood.</source>
-        <translation>Erkläre Schritt für Schritt, mit einem Beispiel zu jedem Schritt, und schließe mit einer Frage, die prüft, was verstanden wurde.</translation>
+        <source>%1 is not a whole PDF file. Open it in a PDF viewer and save it anew, or copy its text.</source>
+        <translation>%1 ist keine vollständige PDF-Datei. Öffnen Sie sie in einem PDF-Programm und speichern Sie sie neu, oder kopieren Sie den Text.</translation>
     </message>
     <message>
-        <source>Programmer</source>
-        <translation>Programmieren</translation>
+        <source>%1 is too large to attach: it has %2, and PDF files of up to %3 are read. Attach the pages that matter.</source>
+        <translation>%1 ist zu groß zum Anhängen: Die Datei hat %2, gelesen werden PDF-Dateien bis zu %3. Hängen Sie die Seiten an, auf die es ankommt.</translation>
     </message>
     <message>
-        <source>Answer with code first, and then only what the code does not say. Name what could go wrong.</source>
-        <translation>Antworte zuerst mit Code und dann nur mit dem, was der Code nicht sagt. Nenne, was schiefgehen könnte.</translation>
+        <source>%1 was not attached: its reading was cancelled.</source>
+        <translation>%1 wurde nicht angehängt: Das Lesen wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>%1 is too long to attach: by page %2 of %3 it has more than %4 characters. Attach the pages that matter.</source>
+        <translation>%1 ist zu lang zum Anhängen: Bis Seite %2 von %3 sind es mehr als %4 Zeichen. Hängen Sie die Seiten an, auf die es ankommt.</translation>
+    </message>
+    <message>
+        <source>%1 has no text: its pages are pictures. Let a program recognize their text (OCR) and attach that.</source>
+        <translation>%1 hat keinen Text: Die Seiten sind Bilder. Lassen Sie den Text von einem Programm erkennen (OCR) und hängen Sie das Ergebnis an.</translation>
+    </message>
+    <message>
+        <source>%1: this Offstage was built without Qt PDF and cannot read PDF files; copy its text.</source>
+        <translation>%1: Dieses Offstage wurde ohne Qt PDF gebaut und kann keine PDF-Dateien lesen; kopieren Sie den Text.</translation>
     </message>
 </context>
 <context>
@@ -3190,6 +3489,46 @@
     <message>
         <source>Language of the window: en, de or vi.</source>
         <translation>Sprache des Fensters: en, de oder vi.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::AppearancePage</name>
+    <message>
+        <source>As the system</source>
+        <translation>Wie das System</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source> pt</source>
+        <comment>points of text size, after a number</comment>
+        <translation> pt</translation>
+    </message>
+    <message>
+        <source>T&amp;heme</source>
+        <translation>&amp;Farbschema</translation>
+    </message>
+    <message>
+        <source>Te&amp;xt size</source>
+        <translation>Te&amp;xtgröße</translation>
+    </message>
+    <message>
+        <source>Larger or smaller than the system&apos;s text; 0 is as the system.</source>
+        <translation>Größer oder kleiner als der Text des Systems; 0 ist wie das System.</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>&amp;Sprache</translation>
+    </message>
+    <message>
+        <source>The language changes when Offstage starts again.</source>
+        <translation>Die Sprache wechselt beim nächsten Start von Offstage.</translation>
     </message>
 </context>
 <context>
@@ -4936,6 +5275,14 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
         <translation>Um %1 Tokens zu lang: Mit diesen Dateien hat die Unterhaltung %2, der Kontext fasst %3. Entfernen Sie eine Datei oder hängen Sie einen Teil davon an.</translation>
     </message>
+    <message>
+        <source>Reading files…</source>
+        <translation>Liest Dateien …</translation>
+    </message>
+    <message>
+        <source>Reading %1: page %2 of %3</source>
+        <translation>Liest %1: Seite %2 von %3</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EmptyState</name>
@@ -5740,6 +6087,40 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
 </context>
 <context>
+    <name>offstage::ui::HelpDialog</name>
+    <message>
+        <source>What was found</source>
+        <translation>Was gefunden wurde</translation>
+    </message>
+    <message>
+        <source>Help</source>
+        <translation>Hilfe</translation>
+    </message>
+    <message>
+        <source>Search the help</source>
+        <translation>Hilfe durchsuchen</translation>
+    </message>
+    <message>
+        <source>Pages</source>
+        <translation>Seiten</translation>
+    </message>
+    <message>
+        <source>Page of the help</source>
+        <translation>Seite der Hilfe</translation>
+    </message>
+    <message>
+        <source>No page has these words.</source>
+        <translation>Keine Seite hat diese Wörter.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n page(s) found</source>
+        <translation>
+            <numerusform>%n Seite gefunden</numerusform>
+            <numerusform>%n Seiten gefunden</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::History</name>
     <message>
         <source>The chat history could not be searched</source>
@@ -5765,18 +6146,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Das Modell wird geladen. Einfach weiterschreiben: Die Nachricht wird gesendet, sobald es bereit ist</translation>
     </message>
     <message>
-        <source>Your message waits for the model. Esc takes it back</source>
-        <translation>Die Nachricht wartet auf das Modell. Esc nimmt sie zurück</translation>
-    </message>
-    <message>
-        <source>No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window</source>
-        <translation>Kein Modell geöffnet: eines öffnen (Strg+O) oder seinen Ordner oder seine GGUF-Datei auf dieses Fenster ziehen</translation>
-    </message>
-    <message>
-        <source>Answering · Esc stops</source>
-        <translation>Antwortet · Esc hält an</translation>
-    </message>
-    <message>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -5795,10 +6164,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Write something to send</source>
         <translation>Erst etwas zum Senden schreiben</translation>
-    </message>
-    <message>
-        <source> (Esc)</source>
-        <translation> (Esc)</translation>
     </message>
     <message>
         <source> (Enter)</source>
@@ -5825,12 +6190,149 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Dateien anhängen</translation>
     </message>
     <message>
-        <source>Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same</source>
-        <translation>Textdateien anhängen: Quelltext, CSV, Markdown. Ablegen oder Einfügen tut dasselbe</translation>
-    </message>
-    <message>
         <source>Write what is to be done with the files</source>
         <translation>Schreiben Sie, was mit den Dateien geschehen soll</translation>
+    </message>
+    <message>
+        <source>Files being read</source>
+        <translation>Dateien, die gelesen werden</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Attach files: text, source code, CSV, Markdown, PDF. Dropping or pasting them does the same</source>
+        <translation>Dateien anhängen: Text, Quelltext, CSV, Markdown, PDF. Ablegen oder Einfügen tut dasselbe</translation>
+    </message>
+    <message>
+        <source>Cancel reading files</source>
+        <translation>Lesen der Dateien abbrechen</translation>
+    </message>
+    <message>
+        <source>Your message waits for the model</source>
+        <translation>Die Nachricht wartet auf das Modell</translation>
+    </message>
+    <message>
+        <source>Your message waits for the model. %1 takes it back</source>
+        <translation>Die Nachricht wartet auf das Modell. %1 nimmt sie zurück</translation>
+    </message>
+    <message>
+        <source>No model is open: open one (%1), or drop its folder or GGUF file on this window</source>
+        <translation>Kein Modell geöffnet: eines öffnen (%1) oder seinen Ordner oder seine GGUF-Datei auf dieses Fenster ziehen</translation>
+    </message>
+    <message>
+        <source>File menu</source>
+        <translation>Menü Datei</translation>
+    </message>
+    <message>
+        <source>Answering</source>
+        <translation>Antwortet</translation>
+    </message>
+    <message>
+        <source>Answering · %1 stops</source>
+        <translation>Antwortet · %1 hält an</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1 (%2)</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeyBindings</name>
+    <message>
+        <source>A shortcut is one key, with Ctrl, Alt or Shift held or without.</source>
+        <translation>Ein Tastenkürzel ist eine Taste, mit oder ohne Strg, Alt oder Umschalt.</translation>
+    </message>
+    <message>
+        <source>%1 alone is needed for writing. Hold Ctrl or Alt with it, or take a function key.</source>
+        <translation>%1 allein wird zum Schreiben gebraucht. Halten Sie Strg oder Alt dazu, oder nehmen Sie eine Funktionstaste.</translation>
+    </message>
+    <message>
+        <source>%1 may open a menu or reach a field. Hold Ctrl or Shift as well.</source>
+        <translation>%1 öffnet vielleicht ein Menü oder führt in ein Feld. Halten Sie auch Strg oder Umschalt.</translation>
+    </message>
+    <message>
+        <source>%1 belongs to every text field: copy, cut, paste, undo, redo and select all.</source>
+        <translation>%1 gehört jedem Textfeld: kopieren, ausschneiden, einfügen, rückgängig, wiederholen und alles auswählen.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeyEdit</name>
+    <message>
+        <source>Press the new keys here</source>
+        <translation>Hier die neuen Tasten drücken</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeysPage</name>
+    <message>
+        <source>N&amp;o keys</source>
+        <translation>K&amp;eine Tasten</translation>
+    </message>
+    <message>
+        <source>The command keeps its place in the menu, without keys</source>
+        <translation>Der Befehl bleibt im Menü, ohne Tasten</translation>
+    </message>
+    <message>
+        <source>&amp;Reset</source>
+        <translation>&amp;Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Give this command the keys that it has by itself</source>
+        <translation>Diesem Befehl seine eigenen Tasten geben</translation>
+    </message>
+    <message>
+        <source>Reset &amp;all</source>
+        <translation>&amp;Alle zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Give every command the keys that it has by itself</source>
+        <translation>Jedem Befehl seine eigenen Tasten geben</translation>
+    </message>
+    <message>
+        <source>About these keys</source>
+        <translation>Zu diesen Tasten</translation>
+    </message>
+    <message>
+        <source>&amp;Use them here</source>
+        <translation>&amp;Hier verwenden</translation>
+    </message>
+    <message>
+        <source>Take these keys from the other command</source>
+        <translation>Dem anderen Befehl diese Tasten nehmen</translation>
+    </message>
+    <message>
+        <source>Search commands and keys</source>
+        <translation>Befehle und Tasten suchen</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>Keys of the chosen command</source>
+        <translation>Tasten des gewählten Befehls</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>&amp;Tasten</translation>
+    </message>
+    <message>
+        <source>All commands have their own keys again.</source>
+        <translation>Alle Befehle haben wieder ihre eigenen Tasten.</translation>
+    </message>
+    <message>
+        <source>%1 belongs to “%2”.</source>
+        <translation>%1 gehört zu „%2“.</translation>
     </message>
 </context>
 <context>
@@ -5970,7 +6472,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
 </context>
 <context>
-    <name>offstage::ui::LocalServerDialog</name>
+    <name>offstage::ui::LocalServerPage</name>
     <message>
         <source>&amp;Local server on</source>
         <translation>&amp;Lokaler Server an</translation>
@@ -6018,10 +6520,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Problem</source>
         <translation>Problem</translation>
-    </message>
-    <message>
-        <source>Local server</source>
-        <translation>Lokaler Server</translation>
     </message>
     <message>
         <source>Address to listen on</source>
@@ -6258,10 +6756,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>&amp;Stop</source>
         <translation>&amp;Anhalten</translation>
-    </message>
-    <message>
-        <source>Stop the answer (Esc)</source>
-        <translation>Antwort anhalten (Esc)</translation>
     </message>
     <message>
         <source>&amp;Copy</source>
@@ -6654,6 +7148,30 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
             <numerusform>Loslassen, um %n Dateien anzuhängen</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Se&amp;ttings…</source>
+        <translation>Einste&amp;llungen …</translation>
+    </message>
+    <message>
+        <source>&amp;Contents</source>
+        <translation>&amp;Inhalt</translation>
+    </message>
+    <message>
+        <source>&amp;First steps</source>
+        <translation>&amp;Erste Schritte</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>&amp;Tasten</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>Antwort anhalten</translation>
+    </message>
+    <message>
+        <source>Stop the answer (%1)</source>
+        <translation>Antwort anhalten (%1)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageAttachments</name>
@@ -6879,6 +7397,127 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Anteil der Antwortzeit, in dem die Engine aufzeichnet, was die Panels zeigen.
 Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PersonaBar</name>
+    <message>
+        <source>Name of the persona</source>
+        <translation>Name der Persona</translation>
+    </message>
+    <message>
+        <source>Make, change, rename or delete a persona</source>
+        <translation>Eine Persona anlegen, ändern, umbenennen oder löschen</translation>
+    </message>
+    <message>
+        <source>&amp;New persona of what is set up now…</source>
+        <translation>&amp;Neue Persona aus dem, was jetzt eingestellt ist …</translation>
+    </message>
+    <message>
+        <source>Persona of this conversation</source>
+        <translation>Persona dieser Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Persona: system prompt, sampling and model under a name</source>
+        <translation>Persona: Systemprompt, Sampling und Modell unter einem Namen</translation>
+    </message>
+    <message>
+        <source>&amp;Change it to what is set up now</source>
+        <translation>&amp;Auf das ändern, was jetzt eingestellt ist</translation>
+    </message>
+    <message>
+        <source>&amp;With the model that is open</source>
+        <translation>&amp;Mit dem geöffneten Modell</translation>
+    </message>
+    <message>
+        <source>&amp;Import personas…</source>
+        <translation>Personas &amp;importieren …</translation>
+    </message>
+    <message>
+        <source>&amp;Export my personas…</source>
+        <translation>Meine Personas &amp;exportieren …</translation>
+    </message>
+    <message>
+        <source>Persona</source>
+        <translation>Persona</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keine</translation>
+    </message>
+    <message>
+        <source>%1, changed</source>
+        <translation>%1, geändert</translation>
+    </message>
+    <message>
+        <source>&amp;With the model %1</source>
+        <translation>&amp;Mit dem Modell %1</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>%1 kann nicht gelesen werden: %2.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n persona(s) imported</source>
+        <translation>
+            <numerusform>%n Persona importiert</numerusform>
+            <numerusform>%n Personas importiert</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Saved as %1</source>
+        <translation>Gespeichert als %1</translation>
+    </message>
+    <message>
+        <source>Import personas</source>
+        <translation>Personas importieren</translation>
+    </message>
+    <message>
+        <source>Personas (*.json)</source>
+        <translation>Personas (*.json)</translation>
+    </message>
+    <message>
+        <source>Export my personas</source>
+        <translation>Meine Personas exportieren</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::Personas</name>
+    <message>
+        <source>Concise</source>
+        <translation>Knapp</translation>
+    </message>
+    <message>
+        <source>Answer in as few words as the question allows.</source>
+        <translation>Antworte mit so wenigen Wörtern, wie die Frage erlaubt.</translation>
+    </message>
+    <message>
+        <source>Teacher</source>
+        <translation>Lehrkraft</translation>
+    </message>
+    <message>
+        <source>Explain step by step, with one example for each step, and end with a question that checks what was understood.</source>
+        <translation>Erkläre Schritt für Schritt, mit einem Beispiel zu jedem Schritt, und schließe mit einer Frage, die prüft, was verstanden wurde.</translation>
+    </message>
+    <message>
+        <source>Programmer</source>
+        <translation>Programmieren</translation>
+    </message>
+    <message>
+        <source>Answer with code first, and then only what the code does not say. Name what could go wrong.</source>
+        <translation>Antworte zuerst mit Code und dann nur mit dem, was der Code nicht sagt. Nenne, was schiefgehen könnte.</translation>
+    </message>
+    <message>
+        <source>%1 is not a file of personas that Offstage wrote.</source>
+        <translation>%1 ist keine Datei mit Personas, die Offstage geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>%1 was written by a newer Offstage and cannot be read by this one.</source>
+        <translation>%1 wurde von einem neueren Offstage geschrieben und kann von diesem nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>%1 holds no personas.</source>
+        <translation>%1 enthält keine Personas.</translation>
     </message>
 </context>
 <context>
@@ -7383,24 +8022,12 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>System-Prompt</translation>
     </message>
     <message>
-        <source>A system prompt to begin with</source>
-        <translation>Ein System-Prompt für den Anfang</translation>
-    </message>
-    <message>
         <source>Beam width</source>
         <translation>Beam-Breite</translation>
     </message>
     <message>
         <source>How many answers are followed side by side; the most probable one is shown, at once and without chance. Costs time and memory in proportion</source>
         <translation>Wie viele Antworten nebeneinander verfolgt werden; gezeigt wird die wahrscheinlichste, auf einmal und ohne Zufall. Kostet entsprechend mehr Zeit und Speicher</translation>
-    </message>
-    <message>
-        <source>None</source>
-        <translation>Keiner</translation>
-    </message>
-    <message>
-        <source>Own text</source>
-        <translation>Eigener Text</translation>
     </message>
     <message>
         <source>A preset of yours</source>
@@ -7445,6 +8072,33 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::SettingsDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Subjects</source>
+        <translation>Themen</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>Darstellung</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Lokaler Server</translation>
+    </message>
+    <message>
+        <source>Storage</source>
+        <translation>Speicher</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
@@ -7477,6 +8131,11 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
         <translation>Es liegt nicht mehr in %1: Antworten kommen vom geöffneten Modell.</translation>
+    </message>
+    <message>
+        <source>The persona “%1” goes with %2.</source>
+        <comment>model</comment>
+        <translation>Zur Persona „%1“ gehört %2.</translation>
     </message>
 </context>
 <context>
@@ -7584,6 +8243,113 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Waiting for the end of another program&apos;s answer…</source>
         <translation>Wartet auf das Ende der Antwort an ein anderes Programm&#xa0;…</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::StoragePage</name>
+    <message>
+        <source>Quantized copies</source>
+        <translation>Quantisierte Kopien</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits. Without them a model that needs them loads slower once.</source>
+        <translation>Experten in weniger Bits. Ohne sie lädt ein Modell, das sie braucht, einmal langsamer.</translation>
+    </message>
+    <message>
+        <source>Measured costs</source>
+        <translation>Gemessene Kosten</translation>
+    </message>
+    <message>
+        <source>How fast this computer copies and computes. Measured again at the next load.</source>
+        <translation>Wie schnell dieser Computer kopiert und rechnet. Wird beim nächsten Laden neu gemessen.</translation>
+    </message>
+    <message>
+        <source>Measured sensitivity</source>
+        <translation>Gemessene Empfindlichkeit</translation>
+    </message>
+    <message>
+        <source>What fewer bits lose in each expert. Measured again where a plan needs it.</source>
+        <translation>Was weniger Bits bei jedem Experten verlieren. Wird neu gemessen, wo ein Plan es braucht.</translation>
+    </message>
+    <message>
+        <source>About what is stored</source>
+        <translation>Zum Gespeicherten</translation>
+    </message>
+    <message>
+        <source>&amp;Delete</source>
+        <translation>&amp;Löschen</translation>
+    </message>
+    <message>
+        <source>&amp;Keep</source>
+        <translation>&amp;Behalten</translation>
+    </message>
+    <message>
+        <source>Yours</source>
+        <translation>Ihres</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Made again where it is missing</source>
+        <translation>Entsteht neu, wo es fehlt</translation>
+    </message>
+    <message>
+        <source>Where models are looked for</source>
+        <translation>Wo nach Modellen gesucht wird</translation>
+    </message>
+    <message>
+        <source>Place of %1</source>
+        <translation>Ort: %1</translation>
+    </message>
+    <message>
+        <source>models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Size of %1</source>
+        <translation>Größe: %1</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the folder of %1</source>
+        <translation>Ordner öffnen: %1</translation>
+    </message>
+    <message>
+        <source>%1 is not there yet.</source>
+        <translation>%1 gibt es noch nicht.</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>Löschen …</translation>
+    </message>
+    <message>
+        <source>Delete %1</source>
+        <translation>%1 löschen</translation>
+    </message>
+    <message>
+        <source>Delete %1 of “%2”?</source>
+        <translation>%1 von „%2“ löschen?</translation>
+    </message>
+    <message>
+        <source>Deleting “%1”…</source>
+        <translation>„%1“ werden gelöscht …</translation>
+    </message>
+    <message>
+        <source>“%1” are deleted.</source>
+        <translation>„%1“ sind gelöscht.</translation>
+    </message>
+    <message>
+        <source>Not all of “%1” could be deleted: %2.</source>
+        <translation>Nicht alle „%1“ konnten gelöscht werden: %2.</translation>
     </message>
 </context>
 <context>

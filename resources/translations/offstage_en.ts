@@ -66,6 +66,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::HelpDialog</name>
+    <message numerus="yes">
+        <source>%n page(s) found</source>
+        <translation>
+            <numerusform>%n page found</numerusform>
+            <numerusform>%n pages found</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::LocalModels</name>
     <message numerus="yes">
         <source>%n other model(s) are no Mixture-of-Experts models.</source>
@@ -92,6 +102,16 @@
         <translation>
             <numerusform>Drop to attach %n file</numerusform>
             <numerusform>Drop to attach %n files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PersonaBar</name>
+    <message numerus="yes">
+        <source>%n persona(s) imported</source>
+        <translation>
+            <numerusform>%n persona imported</numerusform>
+            <numerusform>%n personas imported</numerusform>
         </translation>
     </message>
 </context>

@@ -24,20 +24,20 @@
         <translation>%1 quá lớn để đính kèm: tệp có %2, chỉ đọc tối đa %3. Hãy đính kèm phần quan trọng.</translation>
     </message>
     <message>
-        <source>%1: PDF files cannot be read yet; copy their text.</source>
-        <translation>%1: chưa đọc được tệp PDF; hãy sao chép văn bản của tệp.</translation>
-    </message>
-    <message>
-        <source>%1 is not a text file. Text, source code, CSV and Markdown can be attached.</source>
-        <translation>%1 không phải là tệp văn bản. Có thể đính kèm văn bản, mã nguồn, CSV và Markdown.</translation>
-    </message>
-    <message>
         <source>The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and attach it again.</source>
         <translation>Không nhận ra bảng mã của %1. Hãy lưu tệp ở dạng UTF-8 rồi đính kèm lại.</translation>
     </message>
     <message>
         <source>%1 is empty.</source>
         <translation>%1 trống.</translation>
+    </message>
+    <message>
+        <source>%1 was not attached: its reading was cancelled.</source>
+        <translation>Chưa đính kèm %1: việc đọc tệp đã bị hủy.</translation>
+    </message>
+    <message>
+        <source>%1 is not a text file. Text, source code, CSV, Markdown and PDF can be attached.</source>
+        <translation>%1 không phải là tệp văn bản. Có thể đính kèm văn bản, mã nguồn, CSV, Markdown và PDF.</translation>
     </message>
 </context>
 <context>
@@ -2919,6 +2919,293 @@
     </message>
 </context>
 <context>
+    <name>Help</name>
+    <message>
+        <source>Command</source>
+        <translation>Lệnh</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Phím</translation>
+    </message>
+    <message>
+        <source>All of these can be changed: **Edit › Settings › Keys**.</source>
+        <translation>Có thể đổi tất cả các phím này: **Sửa › Cài đặt › Phím**.</translation>
+    </message>
+    <message>
+        <source>In the message box Enter sends and Shift+Enter begins a new line. Alt with the underlined letter opens a menu. Tab goes from field to field, and arrow keys move within a plot or a list. What you type when nothing else wants it goes into the message box.</source>
+        <translation>Trong ô tin nhắn, Enter gửi đi và Shift+Enter xuống dòng mới. Alt cùng chữ cái được gạch chân mở một trình đơn. Tab chuyển từ ô này sang ô khác, các phím mũi tên di chuyển trong biểu đồ hoặc danh sách. Những gì bạn gõ mà không nơi nào khác cần sẽ vào ô tin nhắn.</translation>
+    </message>
+    <message>
+        <source>First steps</source>
+        <translation>Bước đầu</translation>
+    </message>
+    <message>
+        <source>Write a message in the box at the bottom and press Enter. The demo model answers at once. It is tiny: it shows how the program works, not what large models can do.</source>
+        <translation>Hãy viết một tin nhắn vào ô bên dưới rồi nhấn Enter. Mô hình mẫu trả lời ngay. Nó rất nhỏ: nó cho thấy chương trình hoạt động ra sao, chứ không cho thấy mô hình lớn làm được gì.</translation>
+    </message>
+    <message>
+        <source>Open a model of your own with **File › Open model**, or drop its GGUF file or folder on the window. **File › Open with options** says before anything is loaded whether a model fits, what would make it fit, and how fast it would be.</source>
+        <translation>Mở mô hình của bạn bằng **Tệp › Mở mô hình**, hoặc thả tệp GGUF hay thư mục của nó vào cửa sổ. **Tệp › Mở với tùy chọn** cho biết trước khi nạp rằng mô hình có vừa không, cần gì để vừa và sẽ nhanh đến đâu.</translation>
+    </message>
+    <message>
+        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and your message can be edited: each makes a branch beside the old one, and nothing is erased. The arrows at a message go from branch to branch.</source>
+        <translation>Khi câu trả lời đang được viết, bạn có thể dừng nó. Sau đó có thể viết tiếp hoặc viết lại, và có thể sửa tin nhắn của bạn: mỗi lần tạo một nhánh bên cạnh nhánh cũ, không có gì bị xóa. Các mũi tên ở tin nhắn chuyển từ nhánh này sang nhánh khác.</translation>
+    </message>
+    <message>
+        <source>Offstage is for Mixture-of-Experts models. In each layer a router calls a few experts for each token; the others wait in memory or on the disk. The panels at the right show all of this while it happens. You never need them for a conversation.</source>
+        <translation>Offstage dành cho các mô hình Mixture-of-Experts. Ở mỗi lớp, một bộ định tuyến gọi vài chuyên gia cho mỗi token; các chuyên gia khác chờ trong bộ nhớ hoặc trên đĩa. Các bảng bên phải cho thấy tất cả điều đó ngay khi nó diễn ra. Để trò chuyện, bạn không cần đến chúng.</translation>
+    </message>
+    <message>
+        <source>Every command can be found by a part of its name with **View › Command palette**.</source>
+        <translation>Có thể tìm mọi lệnh theo một phần tên của nó bằng **Xem › Bảng lệnh**.</translation>
+    </message>
+    <message>
+        <source>Models and formats</source>
+        <translation>Mô hình và định dạng</translation>
+    </message>
+    <message>
+        <source>These can be opened:</source>
+        <translation>Có thể mở:</translation>
+    </message>
+    <message>
+        <source>a **GGUF file**, whole or split. Any part of a split file will do, the others are looked for beside it;</source>
+        <translation>một **tệp GGUF**, nguyên vẹn hoặc chia nhỏ. Với tệp chia nhỏ, chọn phần nào cũng được, các phần khác được tìm bên cạnh;</translation>
+    </message>
+    <message>
+        <source>a **folder as published on Hugging Face**, with config.json and safetensors files in BF16, F16 or F32.</source>
+        <translation>một **thư mục như được đăng trên Hugging Face**, với config.json và các tệp safetensors ở BF16, F16 hoặc F32.</translation>
+    </message>
+    <message>
+        <source>Mixtral, Phi-3.5-MoE, DeepSeek, DBRX, gpt-oss, Qwen-MoE, Gemma 4, GLM-4, MiniMax-M2, OLMoE and Granite-MoE are known, for text alone. Models without experts are refused, and so are damaged files, with the file and the place named.</source>
+        <translation>Các họ được hỗ trợ, chỉ cho văn bản: Mixtral, Phi-3.5-MoE, DeepSeek, DBRX, gpt-oss, Qwen-MoE, Gemma 4, GLM-4, MiniMax-M2, OLMoE và Granite-MoE. Mô hình không có chuyên gia bị từ chối, tệp hỏng cũng vậy, kèm tên tệp và vị trí.</translation>
+    </message>
+    <message>
+        <source>Models are never downloaded. The start page offers those that other programs keep on this computer: Hugging Face, LM Studio, llama.cpp and Ollama. They are read where they lie. Other folders can be added in **File › Open with options**.</source>
+        <translation>Mô hình không bao giờ được tải xuống. Trang đầu đưa ra những mô hình mà các chương trình khác giữ trên máy này: Hugging Face, LM Studio, llama.cpp và Ollama. Chúng được đọc tại chỗ. Có thể thêm thư mục khác trong **Tệp › Mở với tùy chọn**.</translation>
+    </message>
+    <message>
+        <source>A GGUF file&apos;s experts stay in the file&apos;s own format. Fewer bits make a model smaller and faster, and its answers a little worse: the Budget panel&apos;s quality decides.</source>
+        <translation>Các chuyên gia của tệp GGUF giữ nguyên định dạng của tệp. Ít bit hơn làm mô hình nhỏ hơn và nhanh hơn, còn câu trả lời kém đi một chút: mục chất lượng trong bảng Hạn mức quyết định điều đó.</translation>
+    </message>
+    <message>
+        <source>Files with a message</source>
+        <translation>Tệp kèm tin nhắn</translation>
+    </message>
+    <message>
+        <source>Drop files on the window, paste them, or choose them with the paper clip. Text, source code, CSV and Markdown are read, and PDF files where this program was built with Qt PDF.</source>
+        <translation>Thả tệp vào cửa sổ, dán chúng, hoặc chọn bằng nút kẹp giấy. Chương trình đọc văn bản, mã nguồn, CSV và Markdown, và cả tệp PDF nếu chương trình được dựng với Qt PDF.</translation>
+    </message>
+    <message>
+        <source>Each file stands above the message with its size and its tokens. All of it goes to the model, before your text. What does not fit into the context is never cut: the message cannot be sent until a file is removed.</source>
+        <translation>Mỗi tệp nằm phía trên tin nhắn cùng kích thước và số token. Toàn bộ tệp được gửi đến mô hình, trước văn bản của bạn. Những gì không vừa ngữ cảnh không bao giờ bị cắt: chưa thể gửi tin nhắn cho đến khi bỏ bớt tệp.</translation>
+    </message>
+    <message>
+        <source>The text of the files is kept with the conversation. The files themselves are not needed any more.</source>
+        <translation>Văn bản của các tệp được lưu cùng cuộc trò chuyện. Không cần đến chính các tệp đó nữa.</translation>
+    </message>
+    <message>
+        <source>Personas</source>
+        <translation>Vai</translation>
+    </message>
+    <message>
+        <source>A persona is a system prompt, the sampling and, if you like, a model under a name. It is chosen above the conversation, and kept with it.</source>
+        <translation>Một vai gồm lời nhắc hệ thống, cách lấy mẫu và, nếu muốn, một mô hình, dưới một tên gọi. Vai được chọn phía trên cuộc trò chuyện và được lưu cùng với nó.</translation>
+    </message>
+    <message>
+        <source>The menu beside it makes a new persona of what is set up now, changes, renames and deletes your own, and writes them to a file or reads them from one. The personas of the program have a system prompt alone.</source>
+        <translation>Trình đơn bên cạnh tạo vai mới từ thiết lập hiện tại, thay đổi, đổi tên và xóa các vai của bạn, ghi chúng ra tệp hoặc đọc từ tệp. Các vai có sẵn chỉ có lời nhắc hệ thống.</translation>
+    </message>
+    <message>
+        <source>Where a persona&apos;s model is not the one that is open, a line above the message box offers to open it. What you change in the Sampling panel belongs to the conversation; the persona stays as it is until you change it.</source>
+        <translation>Nếu mô hình của vai không phải là mô hình đang mở, một dòng phía trên ô tin nhắn đề nghị mở nó. Những gì bạn đổi trong bảng Lấy mẫu thuộc về cuộc trò chuyện; vai giữ nguyên cho đến khi bạn thay đổi nó.</translation>
+    </message>
+    <message>
+        <source>Thinking</source>
+        <translation>Suy nghĩ</translation>
+    </message>
+    <message>
+        <source>Some models think before they answer. What they think is folded above the answer, with its time and tokens; a click opens it.</source>
+        <translation>Một số mô hình suy nghĩ trước khi trả lời. Phần suy nghĩ được gấp lại phía trên câu trả lời, kèm thời gian và số token; nhấp để mở.</translation>
+    </message>
+    <message>
+        <source>Where the model lets one choose how much it thinks, the choice stands beside the message box and in the Sampling panel. More thinking takes longer.</source>
+        <translation>Nếu mô hình cho chọn mức độ suy nghĩ, lựa chọn nằm cạnh ô tin nhắn và trong bảng Lấy mẫu. Suy nghĩ nhiều hơn thì lâu hơn.</translation>
+    </message>
+    <message>
+        <source>Earlier thoughts are left out of the next prompt where the model&apos;s template leaves them out.</source>
+        <translation>Các suy nghĩ trước đó được bỏ khỏi lời nhắc tiếp theo nếu mẫu của mô hình bỏ chúng.</translation>
+    </message>
+    <message>
+        <source>All conversations, by day. The search field looks for words in every message of all of them; a hit opens the conversation there.</source>
+        <translation>Tất cả các cuộc trò chuyện, theo ngày. Ô tìm kiếm tìm từ trong mọi tin nhắn của tất cả; nhấp một kết quả để mở cuộc trò chuyện tại đó.</translation>
+    </message>
+    <message>
+        <source>The **Conversation** menu renames, pins, archives, exports and deletes the chosen one. Below the list deleting can be undone for a while. Conversations are kept on this computer alone, as they are written.</source>
+        <translation>Trình đơn **Cuộc trò chuyện** đổi tên, ghim, lưu trữ, xuất và xóa cuộc trò chuyện đã chọn. Bên dưới danh sách có thể hoàn tác việc xóa trong một lúc. Các cuộc trò chuyện chỉ được lưu trên máy này, ngay khi được viết.</translation>
+    </message>
+    <message>
+        <source>A map of the model: one row for each layer, one column for each expert. The colour shows what is chosen above the map: how often and how recently an expert was called, where it is, in how many bits, and how often it was there when it was needed.</source>
+        <translation>Bản đồ của mô hình: mỗi lớp một hàng, mỗi chuyên gia một cột. Màu sắc cho thấy điều được chọn phía trên bản đồ: chuyên gia được gọi thường xuyên và gần đây đến đâu, đang ở đâu, bao nhiêu bit, và có sẵn khi cần thường xuyên đến đâu.</translation>
+    </message>
+    <message>
+        <source>Hold the pointer over a cell for its numbers. A click marks an expert, dragging marks many; the right mouse button pins them in the GPU&apos;s memory, evicts them, or gives them other bits. Place never changes an answer; bits do.</source>
+        <translation>Giữ con trỏ trên một ô để xem các con số. Nhấp để đánh dấu một chuyên gia, kéo để đánh dấu nhiều; nút chuột phải ghim chúng vào bộ nhớ GPU, đẩy ra, hoặc đổi số bit. Vị trí không bao giờ làm thay đổi câu trả lời; số bit thì có.</translation>
+    </message>
+    <message>
+        <source>Ctrl and a click on a word of an answer shows the experts of that token as rings, and a marked expert underlines the words that it took part in.</source>
+        <translation>Giữ Ctrl và nhấp vào một từ trong câu trả lời để thấy các chuyên gia của token đó dưới dạng vòng tròn, còn chuyên gia được đánh dấu sẽ gạch chân những từ mà nó tham gia.</translation>
+    </message>
+    <message>
+        <source>How often an expert was already in fast memory when it was called (hit rate), how many of the copies made ahead came in time and were needed, what was copied for each token, and how many experts made room for others.</source>
+        <translation>Chuyên gia đã nằm sẵn trong bộ nhớ nhanh khi được gọi thường xuyên đến đâu (tỷ lệ trúng), bao nhiêu bản sao làm trước đến kịp và được dùng, mỗi token phải sao chép bao nhiêu, và bao nhiêu chuyên gia đã nhường chỗ.</translation>
+    </message>
+    <message>
+        <source>The second tab replays the calls that were recorded with other cache policies. The model does not run for this, and nothing changes; it shows what another policy would have reached.</source>
+        <translation>Thẻ thứ hai phát lại các lần gọi đã ghi với những chính sách bộ nhớ đệm khác. Mô hình không chạy và không có gì thay đổi; nó cho thấy chính sách khác sẽ đạt được gì.</translation>
+    </message>
+    <message>
+        <source>What each layer did: experts on the GPU, experts copied there first, and experts computed by the CPU, with the time that was predicted beside the time that was measured.</source>
+        <translation>Mỗi lớp đã làm gì: chuyên gia trên GPU, chuyên gia được sao chép đến đó trước, và chuyên gia do CPU tính, với thời gian dự đoán bên cạnh thời gian đo được.</translation>
+    </message>
+    <message>
+        <source>The timeline shows one token: what CPU, copies and GPU did side by side, and where one waited for another. A click on a bar says what both choices would have cost.</source>
+        <translation>Dòng thời gian cho thấy một token: CPU, sao chép và GPU đã làm gì song song, và nơi nào phải chờ nhau. Nhấp vào một thanh để biết mỗi lựa chọn sẽ tốn bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>What the memory of the GPU (VRAM) and of the computer (RAM) is spent on, and how much of each the model may use. Type a size with its unit, or move the slider.</source>
+        <translation>Bộ nhớ của GPU (VRAM) và của máy (RAM) được dùng vào việc gì, và mô hình được dùng bao nhiêu. Gõ kích thước kèm đơn vị, hoặc kéo thanh trượt.</translation>
+    </message>
+    <message>
+        <source>**VRAM** and **RAM**: more room holds more experts ready, and tokens come faster.</source>
+        <translation>**VRAM** và **RAM**: nhiều chỗ hơn thì nhiều chuyên gia sẵn sàng hơn và token ra nhanh hơn.</translation>
+    </message>
+    <message>
+        <source>**Context**: how many tokens a conversation may have. Its memory is missing for experts.</source>
+        <translation>**Ngữ cảnh**: một cuộc trò chuyện được có bao nhiêu token. Bộ nhớ của nó không còn dành cho chuyên gia.</translation>
+    </message>
+    <message>
+        <source>**Quality**: how many bits experts have at least, or what the answers may lose.</source>
+        <translation>**Chất lượng**: chuyên gia có ít nhất bao nhiêu bit, hoặc câu trả lời được phép kém đi bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>Before **Apply** the preview says how many bytes would be moved, how long that takes, and how fast tokens would come, measured now and forecast then. The change is made in the background while the conversation goes on. It can be cancelled, and undone.</source>
+        <translation>Trước khi **Áp dụng**, phần xem trước cho biết sẽ chuyển bao nhiêu byte, mất bao lâu và token sẽ ra nhanh đến đâu: hiện tại là đo được, sau đó là dự báo. Thay đổi diễn ra ở nền trong khi cuộc trò chuyện tiếp tục. Có thể hủy và hoàn tác.</translation>
+    </message>
+    <message>
+        <source>How fast this model would be on other graphics cards, with more memory, or on several computers that share the experts. These are forecasts from measured costs of this computer and the data of the others, not measurements.</source>
+        <translation>Mô hình này sẽ nhanh đến đâu trên card đồ họa khác, với nhiều bộ nhớ hơn, hoặc trên nhiều máy cùng chia sẻ chuyên gia. Đây là dự báo từ chi phí đo được của máy này và dữ liệu của các thiết bị khác, không phải số đo.</translation>
+    </message>
+    <message>
+        <source>A profile of hardware can be copied and edited. The model does not run for this.</source>
+        <translation>Có thể sao chép và sửa một hồ sơ phần cứng. Mô hình không chạy cho việc này.</translation>
+    </message>
+    <message>
+        <source>What the answers of this session took: the time to the first token, tokens per second, and how evenly they came.</source>
+        <translation>Các câu trả lời của phiên này mất bao lâu: thời gian đến token đầu tiên, số token mỗi giây và chúng ra đều đến đâu.</translation>
+    </message>
+    <message>
+        <source>**Run** answers the prompts of a scenario; your conversations wait for that time. **Two plans** answers one prompt under two budgets and shows the difference. Results can be saved as CSV, JSON and Markdown, and plots as pictures that hold nothing else of the window.</source>
+        <translation>**Chạy** trả lời các lời nhắc của một kịch bản; các cuộc trò chuyện của bạn chờ trong lúc đó. **Hai phương án** trả lời một lời nhắc với hai hạn mức và cho thấy khác biệt. Có thể lưu kết quả dạng CSV, JSON và Markdown, và biểu đồ thành ảnh không chứa gì khác của cửa sổ.</translation>
+    </message>
+    <message>
+        <source>What happened: models that were loaded, changed budgets, decisions and problems, with the time of each. It can be filtered, searched and saved.</source>
+        <translation>Những gì đã xảy ra: mô hình đã nạp, hạn mức đã đổi, quyết định và sự cố, kèm thời điểm. Có thể lọc, tìm và lưu.</translation>
+    </message>
+    <message>
+        <source>Outbound connections are counted here, too. There are none.</source>
+        <translation>Các kết nối ra ngoài cũng được đếm ở đây. Không có kết nối nào.</translation>
+    </message>
+    <message>
+        <source>How the next word is chosen, and the system prompt, for the conversation that is shown and for new ones. The next answer uses it.</source>
+        <translation>Từ tiếp theo được chọn ra sao, và lời nhắc hệ thống, cho cuộc trò chuyện đang hiện và các cuộc mới. Có hiệu lực từ câu trả lời tiếp theo.</translation>
+    </message>
+    <message>
+        <source>**System prompt**: what every answer of the conversation should heed.</source>
+        <translation>**Lời nhắc hệ thống**: điều mà mọi câu trả lời của cuộc trò chuyện cần tuân theo.</translation>
+    </message>
+    <message>
+        <source>**Temperature**: 0 always takes the most probable word; more is more adventurous.</source>
+        <translation>**Nhiệt độ**: 0 luôn chọn từ có xác suất cao nhất; cao hơn thì phóng khoáng hơn.</translation>
+    </message>
+    <message>
+        <source>**Top-k, top-p, min-p**: leave improbable words out.</source>
+        <translation>**Top-k, top-p, min-p**: bỏ các từ khó xảy ra.</translation>
+    </message>
+    <message>
+        <source>**Repetition penalty**: makes words that were just used less probable.</source>
+        <translation>**Phạt lặp**: làm các từ vừa dùng khó xuất hiện hơn.</translation>
+    </message>
+    <message>
+        <source>**Seed**: the same seed, prompt and settings give the same answer.</source>
+        <translation>**Seed**: cùng seed, lời nhắc và thiết lập cho cùng câu trả lời.</translation>
+    </message>
+    <message>
+        <source>**Beam width**: follows several answers side by side and takes the most probable one.</source>
+        <translation>**Độ rộng chùm**: theo nhiều câu trả lời song song và lấy câu có xác suất cao nhất.</translation>
+    </message>
+    <message>
+        <source>Hold the pointer over a field for more. A preset is a good set of values to begin with; your own can be saved.</source>
+        <translation>Giữ con trỏ trên một ô để biết thêm. Mẫu là một bộ giá trị tốt để bắt đầu; bạn có thể lưu mẫu của mình.</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>While the local server is on, other programs of this computer can ask the model that is open, by a part of OpenAI&apos;s HTTP API. It is off until you switch it on in **File › Local server**; your own messages go first.</source>
+        <translation>Khi máy chủ cục bộ bật, các chương trình khác trên máy này có thể hỏi mô hình đang mở, bằng một phần HTTP API của OpenAI. Nó tắt cho đến khi bạn bật trong **Tệp › Máy chủ cục bộ**; tin nhắn của bạn được ưu tiên.</translation>
+    </message>
+    <message>
+        <source>The address for other programs, with /v1 at its end, is shown there as soon as it is on.</source>
+        <translation>Địa chỉ cho các chương trình khác, kết thúc bằng /v1, hiện ở đó ngay khi máy chủ bật.</translation>
+    </message>
+    <message>
+        <source>Every request has to bring the token, which other programs call API key. A new token makes the old one worthless.</source>
+        <translation>Mỗi yêu cầu phải kèm token, mà các chương trình khác gọi là khóa API. Token mới làm token cũ mất tác dụng.</translation>
+    </message>
+    <message>
+        <source>Web pages are refused, but for those whose origin you name under **Web pages**, such as http://localhost:3000.</source>
+        <translation>Các trang web bị từ chối, trừ những trang có nguồn gốc bạn ghi trong mục **Trang web**, ví dụ http://localhost:3000.</translation>
+    </message>
+    <message>
+        <source>It listens on 127.0.0.1, which only programs of this computer reach. With another address other computers reach it too, and everything passes the network as plain text.</source>
+        <translation>Nó lắng nghe ở 127.0.0.1, nơi chỉ chương trình trên máy này truy cập được. Với địa chỉ khác, các máy khác cũng truy cập được, và mọi thứ đi qua mạng không được mã hóa.</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Cài đặt</translation>
+    </message>
+    <message>
+        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, the local server, and what is stored where.</source>
+        <translation>**Sửa › Cài đặt** chứa những gì thuộc về chính chương trình: giao diện, cỡ chữ và ngôn ngữ, phím của mọi lệnh, máy chủ cục bộ, và thứ gì được lưu ở đâu.</translation>
+    </message>
+    <message>
+        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed.</source>
+        <translation>Trong mục **Lưu trữ**, mỗi thư mục có kích thước và nút để mở nó. Có thể xóa các bản lượng tử hóa và chi phí đã đo bất cứ lúc nào: chúng được tạo lại khi cần.</translation>
+    </message>
+    <message>
+        <source>Every change holds at once and is kept.</source>
+        <translation>Mọi thay đổi có hiệu lực ngay và được lưu lại.</translation>
+    </message>
+    <message>
+        <source>Privacy</source>
+        <translation>Quyền riêng tư</translation>
+    </message>
+    <message>
+        <source>Offstage makes no outbound connections: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
+        <translation>Offstage không tạo kết nối ra ngoài: không đo lường từ xa, không kiểm tra cập nhật, không tải mô hình. Nó không lắng nghe gì, ngoài máy chủ cục bộ khi đang bật; thanh trạng thái cho biết điều đó.</translation>
+    </message>
+    <message>
+        <source>Conversations are kept in one file on this computer and nowhere else. Answers never load pictures or anything else from the network.</source>
+        <translation>Các cuộc trò chuyện được lưu trong một tệp trên máy này và không ở đâu khác. Câu trả lời không bao giờ tải ảnh hay thứ gì khác từ mạng.</translation>
+    </message>
+    <message>
+        <source>The local server keeps nothing of what is asked and answered.</source>
+        <translation>Máy chủ cục bộ không lưu gì từ câu hỏi và câu trả lời.</translation>
+    </message>
+</context>
+<context>
     <name>History</name>
     <message>
         <source>One message is damaged</source>
@@ -3053,30 +3340,42 @@
     </message>
 </context>
 <context>
-    <name>Presets</name>
+    <name>Pdf</name>
     <message>
-        <source>Concise</source>
-        <translation>Ngắn gọn</translation>
+        <source>%1 is protected by a password. Save it without one and attach that.</source>
+        <translation>%1 được bảo vệ bằng mật khẩu. Hãy lưu bản không có mật khẩu rồi đính kèm bản đó.</translation>
     </message>
     <message>
-        <source>Answer in as few words as the question allows.</source>
-        <translation>Hãy trả lời bằng ít từ nhất mà câu hỏi cho phép.</translation>
+        <source>%1 is encrypted in a way that cannot be read. Save it without protection and attach that.</source>
+        <translation>%1 được mã hóa theo cách không đọc được. Hãy lưu bản không bảo vệ rồi đính kèm bản đó.</translation>
     </message>
     <message>
-        <source>Teacher</source>
-        <translation>Giáo viên</translation>
+        <source>%1 is not there.</source>
+        <translation>%1 không có ở đó.</translation>
     </message>
     <message>
-        <source>Explain step by step, with one example for each step, and end with a question that checks what was understood.</source>
-        <translation>Hãy giải thích từng bước, mỗi bước kèm một ví dụ, và kết thúc bằng một câu hỏi để kiểm tra xem người đọc đã hiểu gì.</translation>
+        <source>%1 is not a whole PDF file. Open it in a PDF viewer and save it anew, or copy its text.</source>
+        <translation>%1 không phải là tệp PDF nguyên vẹn. Hãy mở bằng trình xem PDF rồi lưu lại, hoặc sao chép văn bản của nó.</translation>
     </message>
     <message>
-        <source>Programmer</source>
-        <translation>Lập trình viên</translation>
+        <source>%1 is too large to attach: it has %2, and PDF files of up to %3 are read. Attach the pages that matter.</source>
+        <translation>%1 quá lớn để đính kèm: tệp có %2, chỉ đọc tệp PDF tối đa %3. Hãy đính kèm các trang quan trọng.</translation>
     </message>
     <message>
-        <source>Answer with code first, and then only what the code does not say. Name what could go wrong.</source>
-        <translation>Hãy đưa mã trước, sau đó chỉ nói những gì mã chưa nói lên. Nêu rõ những chỗ có thể sai.</translation>
+        <source>%1 was not attached: its reading was cancelled.</source>
+        <translation>Chưa đính kèm %1: việc đọc tệp đã bị hủy.</translation>
+    </message>
+    <message>
+        <source>%1 is too long to attach: by page %2 of %3 it has more than %4 characters. Attach the pages that matter.</source>
+        <translation>%1 quá dài để đính kèm: đến trang %2 trên %3 đã có hơn %4 ký tự. Hãy đính kèm các trang quan trọng.</translation>
+    </message>
+    <message>
+        <source>%1 has no text: its pages are pictures. Let a program recognize their text (OCR) and attach that.</source>
+        <translation>%1 không có văn bản: các trang là hình ảnh. Hãy dùng chương trình nhận dạng chữ (OCR) rồi đính kèm kết quả.</translation>
+    </message>
+    <message>
+        <source>%1: this Offstage was built without Qt PDF and cannot read PDF files; copy its text.</source>
+        <translation>%1: bản Offstage này được dựng không có Qt PDF và không đọc được tệp PDF; hãy sao chép văn bản của nó.</translation>
     </message>
 </context>
 <context>
@@ -3188,6 +3487,46 @@
     <message>
         <source>Language of the window: en, de or vi.</source>
         <translation>Ngôn ngữ của cửa sổ: en, de hoặc vi.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::AppearancePage</name>
+    <message>
+        <source>As the system</source>
+        <translation>Theo hệ thống</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Sáng</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Tối</translation>
+    </message>
+    <message>
+        <source> pt</source>
+        <comment>points of text size, after a number</comment>
+        <translation> pt</translation>
+    </message>
+    <message>
+        <source>T&amp;heme</source>
+        <translation>&amp;Giao diện</translation>
+    </message>
+    <message>
+        <source>Te&amp;xt size</source>
+        <translation>&amp;Cỡ chữ</translation>
+    </message>
+    <message>
+        <source>Larger or smaller than the system&apos;s text; 0 is as the system.</source>
+        <translation>Lớn hoặc nhỏ hơn chữ của hệ thống; 0 là theo hệ thống.</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>&amp;Ngôn ngữ</translation>
+    </message>
+    <message>
+        <source>The language changes when Offstage starts again.</source>
+        <translation>Ngôn ngữ thay đổi khi Offstage khởi động lại.</translation>
     </message>
 </context>
 <context>
@@ -4929,6 +5268,14 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
         <translation>Dài quá %1 token: cùng các tệp này cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy bỏ bớt một tệp hoặc chỉ đính kèm một phần.</translation>
     </message>
+    <message>
+        <source>Reading files…</source>
+        <translation>Đang đọc tệp…</translation>
+    </message>
+    <message>
+        <source>Reading %1: page %2 of %3</source>
+        <translation>Đang đọc %1: trang %2 trên %3</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EmptyState</name>
@@ -5733,6 +6080,39 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
 </context>
 <context>
+    <name>offstage::ui::HelpDialog</name>
+    <message>
+        <source>What was found</source>
+        <translation>Kết quả tìm</translation>
+    </message>
+    <message>
+        <source>Help</source>
+        <translation>Trợ giúp</translation>
+    </message>
+    <message>
+        <source>Search the help</source>
+        <translation>Tìm trong trợ giúp</translation>
+    </message>
+    <message>
+        <source>Pages</source>
+        <translation>Trang</translation>
+    </message>
+    <message>
+        <source>Page of the help</source>
+        <translation>Trang trợ giúp</translation>
+    </message>
+    <message>
+        <source>No page has these words.</source>
+        <translation>Không trang nào có các từ này.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n page(s) found</source>
+        <translation>
+            <numerusform>Tìm thấy %n trang</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::History</name>
     <message>
         <source>The chat history could not be searched</source>
@@ -5758,18 +6138,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Mô hình đang được nạp. Cứ viết tiếp: tin nhắn được gửi ngay khi mô hình sẵn sàng</translation>
     </message>
     <message>
-        <source>Your message waits for the model. Esc takes it back</source>
-        <translation>Tin nhắn đang chờ mô hình. Nhấn Esc để lấy lại</translation>
-    </message>
-    <message>
-        <source>No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window</source>
-        <translation>Chưa mở mô hình nào: hãy mở một mô hình (Ctrl+O), hoặc thả thư mục hoặc tệp GGUF của nó vào cửa sổ này</translation>
-    </message>
-    <message>
-        <source>Answering · Esc stops</source>
-        <translation>Đang trả lời · Esc để dừng</translation>
-    </message>
-    <message>
         <source>Stopping…</source>
         <translation>Đang dừng…</translation>
     </message>
@@ -5788,10 +6156,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Write something to send</source>
         <translation>Viết gì đó để gửi</translation>
-    </message>
-    <message>
-        <source> (Esc)</source>
-        <translation> (Esc)</translation>
     </message>
     <message>
         <source> (Enter)</source>
@@ -5818,12 +6182,149 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Đính kèm tệp</translation>
     </message>
     <message>
-        <source>Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same</source>
-        <translation>Đính kèm tệp văn bản: mã nguồn, CSV, Markdown. Thả hoặc dán tệp cũng được</translation>
-    </message>
-    <message>
         <source>Write what is to be done with the files</source>
         <translation>Hãy viết việc cần làm với các tệp</translation>
+    </message>
+    <message>
+        <source>Files being read</source>
+        <translation>Các tệp đang được đọc</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
+    </message>
+    <message>
+        <source>Attach files: text, source code, CSV, Markdown, PDF. Dropping or pasting them does the same</source>
+        <translation>Đính kèm tệp: văn bản, mã nguồn, CSV, Markdown, PDF. Thả hoặc dán tệp cũng được</translation>
+    </message>
+    <message>
+        <source>Cancel reading files</source>
+        <translation>Hủy việc đọc tệp</translation>
+    </message>
+    <message>
+        <source>Your message waits for the model</source>
+        <translation>Tin nhắn đang chờ mô hình</translation>
+    </message>
+    <message>
+        <source>Your message waits for the model. %1 takes it back</source>
+        <translation>Tin nhắn đang chờ mô hình. Nhấn %1 để lấy lại</translation>
+    </message>
+    <message>
+        <source>No model is open: open one (%1), or drop its folder or GGUF file on this window</source>
+        <translation>Chưa mở mô hình nào: hãy mở một mô hình (%1), hoặc thả thư mục hoặc tệp GGUF của nó vào cửa sổ này</translation>
+    </message>
+    <message>
+        <source>File menu</source>
+        <translation>trình đơn Tệp</translation>
+    </message>
+    <message>
+        <source>Answering</source>
+        <translation>Đang trả lời</translation>
+    </message>
+    <message>
+        <source>Answering · %1 stops</source>
+        <translation>Đang trả lời · %1 để dừng</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1 (%2)</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeyBindings</name>
+    <message>
+        <source>A shortcut is one key, with Ctrl, Alt or Shift held or without.</source>
+        <translation>Phím tắt là một phím, có hoặc không giữ Ctrl, Alt hay Shift.</translation>
+    </message>
+    <message>
+        <source>%1 alone is needed for writing. Hold Ctrl or Alt with it, or take a function key.</source>
+        <translation>Riêng %1 cần cho việc viết. Hãy giữ thêm Ctrl hoặc Alt, hoặc chọn một phím chức năng.</translation>
+    </message>
+    <message>
+        <source>%1 may open a menu or reach a field. Hold Ctrl or Shift as well.</source>
+        <translation>%1 có thể mở trình đơn hoặc chuyển đến một ô. Hãy giữ thêm Ctrl hoặc Shift.</translation>
+    </message>
+    <message>
+        <source>%1 belongs to every text field: copy, cut, paste, undo, redo and select all.</source>
+        <translation>%1 thuộc về mọi ô văn bản: sao chép, cắt, dán, hoàn tác, làm lại và chọn tất cả.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeyEdit</name>
+    <message>
+        <source>Press the new keys here</source>
+        <translation>Nhấn phím mới tại đây</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::KeysPage</name>
+    <message>
+        <source>N&amp;o keys</source>
+        <translation>&amp;Không phím</translation>
+    </message>
+    <message>
+        <source>The command keeps its place in the menu, without keys</source>
+        <translation>Lệnh vẫn ở trong trình đơn, không có phím</translation>
+    </message>
+    <message>
+        <source>&amp;Reset</source>
+        <translation>Đặt &amp;lại</translation>
+    </message>
+    <message>
+        <source>Give this command the keys that it has by itself</source>
+        <translation>Trả lại cho lệnh này phím vốn có</translation>
+    </message>
+    <message>
+        <source>Reset &amp;all</source>
+        <translation>Đặt lại &amp;tất cả</translation>
+    </message>
+    <message>
+        <source>Give every command the keys that it has by itself</source>
+        <translation>Trả lại cho mọi lệnh phím vốn có</translation>
+    </message>
+    <message>
+        <source>About these keys</source>
+        <translation>Về các phím này</translation>
+    </message>
+    <message>
+        <source>&amp;Use them here</source>
+        <translation>&amp;Dùng ở đây</translation>
+    </message>
+    <message>
+        <source>Take these keys from the other command</source>
+        <translation>Lấy phím này khỏi lệnh kia</translation>
+    </message>
+    <message>
+        <source>Search commands and keys</source>
+        <translation>Tìm lệnh và phím</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Lệnh</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Lệnh</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Phím</translation>
+    </message>
+    <message>
+        <source>Keys of the chosen command</source>
+        <translation>Phím của lệnh đã chọn</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>&amp;Phím</translation>
+    </message>
+    <message>
+        <source>All commands have their own keys again.</source>
+        <translation>Mọi lệnh đã có lại phím vốn có.</translation>
+    </message>
+    <message>
+        <source>%1 belongs to “%2”.</source>
+        <translation>%1 thuộc về “%2”.</translation>
     </message>
 </context>
 <context>
@@ -5962,7 +6463,7 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
 </context>
 <context>
-    <name>offstage::ui::LocalServerDialog</name>
+    <name>offstage::ui::LocalServerPage</name>
     <message>
         <source>&amp;Local server on</source>
         <translation>&amp;Bật máy chủ cục bộ</translation>
@@ -6010,10 +6511,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Problem</source>
         <translation>Sự cố</translation>
-    </message>
-    <message>
-        <source>Local server</source>
-        <translation>Máy chủ cục bộ</translation>
     </message>
     <message>
         <source>Address to listen on</source>
@@ -6249,10 +6746,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>&amp;Stop</source>
         <translation>&amp;Dừng</translation>
-    </message>
-    <message>
-        <source>Stop the answer (Esc)</source>
-        <translation>Dừng câu trả lời (Esc)</translation>
     </message>
     <message>
         <source>&amp;Copy</source>
@@ -6644,6 +7137,30 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
             <numerusform>Thả để đính kèm %n tệp</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Se&amp;ttings…</source>
+        <translation>&amp;Cài đặt…</translation>
+    </message>
+    <message>
+        <source>&amp;Contents</source>
+        <translation>&amp;Nội dung</translation>
+    </message>
+    <message>
+        <source>&amp;First steps</source>
+        <translation>&amp;Bước đầu</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>&amp;Phím</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>Dừng câu trả lời</translation>
+    </message>
+    <message>
+        <source>Stop the answer (%1)</source>
+        <translation>Dừng câu trả lời (%1)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageAttachments</name>
@@ -6869,6 +7386,126 @@ Nhấp để xem dòng thời gian các token của nó</translation>
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Tỷ lệ thời gian của câu trả lời mà bộ máy dùng để ghi lại những gì các bảng hiển thị.
 Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồng riêng của cửa sổ.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PersonaBar</name>
+    <message>
+        <source>Name of the persona</source>
+        <translation>Tên vai</translation>
+    </message>
+    <message>
+        <source>Make, change, rename or delete a persona</source>
+        <translation>Tạo, đổi, đổi tên hoặc xóa một vai</translation>
+    </message>
+    <message>
+        <source>&amp;New persona of what is set up now…</source>
+        <translation>Vai &amp;mới từ thiết lập hiện tại…</translation>
+    </message>
+    <message>
+        <source>Persona of this conversation</source>
+        <translation>Vai của cuộc trò chuyện này</translation>
+    </message>
+    <message>
+        <source>Persona: system prompt, sampling and model under a name</source>
+        <translation>Vai: lời nhắc hệ thống, cách lấy mẫu và mô hình dưới một tên</translation>
+    </message>
+    <message>
+        <source>&amp;Change it to what is set up now</source>
+        <translation>Đổ&amp;i thành thiết lập hiện tại</translation>
+    </message>
+    <message>
+        <source>&amp;With the model that is open</source>
+        <translation>&amp;Kèm mô hình đang mở</translation>
+    </message>
+    <message>
+        <source>&amp;Import personas…</source>
+        <translation>&amp;Nhập vai…</translation>
+    </message>
+    <message>
+        <source>&amp;Export my personas…</source>
+        <translation>&amp;Xuất các vai của tôi…</translation>
+    </message>
+    <message>
+        <source>Persona</source>
+        <translation>Vai</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Không</translation>
+    </message>
+    <message>
+        <source>%1, changed</source>
+        <translation>%1, đã đổi</translation>
+    </message>
+    <message>
+        <source>&amp;With the model %1</source>
+        <translation>&amp;Kèm mô hình %1</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>Không đọc được %1: %2.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n persona(s) imported</source>
+        <translation>
+            <numerusform>Đã nhập %n vai</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Saved as %1</source>
+        <translation>Đã lưu thành %1</translation>
+    </message>
+    <message>
+        <source>Import personas</source>
+        <translation>Nhập vai</translation>
+    </message>
+    <message>
+        <source>Personas (*.json)</source>
+        <translation>Vai (*.json)</translation>
+    </message>
+    <message>
+        <source>Export my personas</source>
+        <translation>Xuất các vai của tôi</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::Personas</name>
+    <message>
+        <source>Concise</source>
+        <translation>Ngắn gọn</translation>
+    </message>
+    <message>
+        <source>Answer in as few words as the question allows.</source>
+        <translation>Hãy trả lời bằng ít từ nhất mà câu hỏi cho phép.</translation>
+    </message>
+    <message>
+        <source>Teacher</source>
+        <translation>Giáo viên</translation>
+    </message>
+    <message>
+        <source>Explain step by step, with one example for each step, and end with a question that checks what was understood.</source>
+        <translation>Hãy giải thích từng bước, mỗi bước kèm một ví dụ, và kết thúc bằng một câu hỏi để kiểm tra xem người đọc đã hiểu gì.</translation>
+    </message>
+    <message>
+        <source>Programmer</source>
+        <translation>Lập trình viên</translation>
+    </message>
+    <message>
+        <source>Answer with code first, and then only what the code does not say. Name what could go wrong.</source>
+        <translation>Hãy đưa mã trước, sau đó chỉ nói những gì mã chưa nói lên. Nêu rõ những chỗ có thể sai.</translation>
+    </message>
+    <message>
+        <source>%1 is not a file of personas that Offstage wrote.</source>
+        <translation>%1 không phải là tệp vai do Offstage ghi.</translation>
+    </message>
+    <message>
+        <source>%1 was written by a newer Offstage and cannot be read by this one.</source>
+        <translation>%1 do bản Offstage mới hơn ghi và bản này không đọc được.</translation>
+    </message>
+    <message>
+        <source>%1 holds no personas.</source>
+        <translation>%1 không chứa vai nào.</translation>
     </message>
 </context>
 <context>
@@ -7372,24 +8009,12 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Lời nhắc hệ thống</translation>
     </message>
     <message>
-        <source>A system prompt to begin with</source>
-        <translation>Một lời nhắc hệ thống để bắt đầu</translation>
-    </message>
-    <message>
         <source>Beam width</source>
         <translation>Độ rộng chùm</translation>
     </message>
     <message>
         <source>How many answers are followed side by side; the most probable one is shown, at once and without chance. Costs time and memory in proportion</source>
         <translation>Bao nhiêu câu trả lời được theo song song; câu có xác suất cao nhất được hiện trọn một lần, không có yếu tố ngẫu nhiên. Tốn thời gian và bộ nhớ theo tỷ lệ tương ứng</translation>
-    </message>
-    <message>
-        <source>None</source>
-        <translation>Không có</translation>
-    </message>
-    <message>
-        <source>Own text</source>
-        <translation>Văn bản riêng</translation>
     </message>
     <message>
         <source>A preset of yours</source>
@@ -7434,6 +8059,33 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::SettingsDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>Cài đặt</translation>
+    </message>
+    <message>
+        <source>Subjects</source>
+        <translation>Chủ đề</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>Hiển thị</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Phím</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>Storage</source>
+        <translation>Lưu trữ</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::SettingsWatch</name>
     <message>
         <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
@@ -7466,6 +8118,11 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
         <translation>Nó không còn ở %1: câu trả lời sẽ đến từ mô hình đang mở.</translation>
+    </message>
+    <message>
+        <source>The persona “%1” goes with %2.</source>
+        <comment>model</comment>
+        <translation>Vai “%1” đi cùng %2.</translation>
     </message>
 </context>
 <context>
@@ -7573,6 +8230,113 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Waiting for the end of another program&apos;s answer…</source>
         <translation>Đang chờ câu trả lời cho chương trình khác kết thúc…</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::StoragePage</name>
+    <message>
+        <source>Quantized copies</source>
+        <translation>Bản lượng tử hóa</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits. Without them a model that needs them loads slower once.</source>
+        <translation>Chuyên gia với ít bit hơn. Không có chúng, mô hình cần đến sẽ nạp chậm hơn một lần.</translation>
+    </message>
+    <message>
+        <source>Measured costs</source>
+        <translation>Chi phí đã đo</translation>
+    </message>
+    <message>
+        <source>How fast this computer copies and computes. Measured again at the next load.</source>
+        <translation>Máy này sao chép và tính nhanh đến đâu. Được đo lại ở lần nạp tới.</translation>
+    </message>
+    <message>
+        <source>Measured sensitivity</source>
+        <translation>Độ nhạy đã đo</translation>
+    </message>
+    <message>
+        <source>What fewer bits lose in each expert. Measured again where a plan needs it.</source>
+        <translation>Ít bit hơn làm mỗi chuyên gia mất gì. Được đo lại khi phương án cần.</translation>
+    </message>
+    <message>
+        <source>About what is stored</source>
+        <translation>Về những gì được lưu</translation>
+    </message>
+    <message>
+        <source>&amp;Delete</source>
+        <translation>&amp;Xóa</translation>
+    </message>
+    <message>
+        <source>&amp;Keep</source>
+        <translation>&amp;Giữ lại</translation>
+    </message>
+    <message>
+        <source>Yours</source>
+        <translation>Của bạn</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Cài đặt</translation>
+    </message>
+    <message>
+        <source>Made again where it is missing</source>
+        <translation>Được tạo lại khi thiếu</translation>
+    </message>
+    <message>
+        <source>Where models are looked for</source>
+        <translation>Nơi tìm mô hình</translation>
+    </message>
+    <message>
+        <source>Place of %1</source>
+        <translation>Nơi lưu %1</translation>
+    </message>
+    <message>
+        <source>models</source>
+        <translation>mô hình</translation>
+    </message>
+    <message>
+        <source>Size of %1</source>
+        <translation>Kích thước của %1</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Mở thư mục</translation>
+    </message>
+    <message>
+        <source>Open the folder of %1</source>
+        <translation>Mở thư mục của %1</translation>
+    </message>
+    <message>
+        <source>%1 is not there yet.</source>
+        <translation>%1 chưa có.</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>Xóa…</translation>
+    </message>
+    <message>
+        <source>Delete %1</source>
+        <translation>Xóa %1</translation>
+    </message>
+    <message>
+        <source>Delete %1 of “%2”?</source>
+        <translation>Xóa %1 của “%2”?</translation>
+    </message>
+    <message>
+        <source>Deleting “%1”…</source>
+        <translation>Đang xóa “%1”…</translation>
+    </message>
+    <message>
+        <source>“%1” are deleted.</source>
+        <translation>Đã xóa “%1”.</translation>
+    </message>
+    <message>
+        <source>Not all of “%1” could be deleted: %2.</source>
+        <translation>Không xóa được hết “%1”: %2.</translation>
     </message>
 </context>
 <context>

@@ -16,9 +16,10 @@
 
 #include "tests/engine/loopback_client.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/server/local_server_dialog.h"
+#include "ui/server/local_server_page.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/server/server_indicator.h"
+#include "ui/settings/settings_dialog.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -57,18 +58,18 @@ void chooseFromTheMenu(const WindowFixture& f) {
     QFAIL("no such entry");
 }
 
-LocalServerDialog& dialogOf(const WindowFixture& f) {
-    if (f.window->serverIndicator().dialog() == nullptr) {
+LocalServerPage& dialogOf(const WindowFixture& f) {
+    if (f.window->settingsDialog() == nullptr) {
         chooseFromTheMenu(f);
     }
-    return *f.window->serverIndicator().dialog();
+    return f.window->settingsDialog()->serverPage();
 }
 
 void click(QAbstractButton& button) {
     QTest::mouseClick(&button, Qt::LeftButton, {}, QPoint(8, button.height() / 2));
 }
 
-void enterPort(LocalServerDialog& dialog, int port) {
+void enterPort(LocalServerPage& dialog, int port) {
     dialog.portBox().setFocus();
     dialog.portBox().selectAll();
     QTest::keyClicks(&dialog.portBox(), QString::number(port));
@@ -76,8 +77,8 @@ void enterPort(LocalServerDialog& dialog, int port) {
 }
 
 // On a port that is free.
-LocalServerDialog& switchOn(const WindowFixture& f) {
-    LocalServerDialog& dialog = dialogOf(f);
+LocalServerPage& switchOn(const WindowFixture& f) {
+    LocalServerPage& dialog = dialogOf(f);
     enterPort(dialog, 0);
     click(dialog.onBox());
     return dialog;
@@ -108,7 +109,7 @@ class TestLocalServer : public QObject {
         QTRY_COMPARE(f.state(), EngineController::State::Ready);
         QVERIFY(!f.window->localServer().isOn());
         QVERIFY(!f.window->serverIndicator().isVisible());
-        const LocalServerDialog& dialog = dialogOf(f);
+        const LocalServerPage& dialog = dialogOf(f);
         QVERIFY(!dialog.onBox().isChecked());
         QVERIFY(!dialog.startBox().isChecked());
         QCOMPARE(dialog.addressEdit().text(), QStringLiteral("127.0.0.1"));
@@ -137,7 +138,7 @@ class TestLocalServer : public QObject {
     void on_answersWhoBringsTheToken() {
         WindowFixture f;
         f.openAndWait();
-        const LocalServerDialog& dialog = switchOn(f);
+        const LocalServerPage& dialog = switchOn(f);
         QCOMPARE(dialog.problemText(), QString());
         QVERIFY(f.window->serverIndicator().button().isVisible());
         QVERIFY(f.window->serverIndicator().button().text().contains(f.window->localServer().listensAt()));
@@ -164,10 +165,29 @@ class TestLocalServer : public QObject {
         QCOMPARE(f.stage->requests().size(), std::size_t{1});
     }
 
+    // What a page's author reads names what the person sees, not the command line.
+    void otherPages_areToldWhereTheyAreLetIn() {
+        WindowFixture f;
+        f.openAndWait();
+        switchOn(f);
+        auto answer = std::async(std::launch::async, [port = portOf(f)] {
+            LoopbackClient client(port);
+            client.send("GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://localhost:3000\r\n\r\n");
+            return client.read_response();
+        });
+        QTRY_VERIFY(hasCome(answer));
+        const HttpResponse response = answer.get();
+        QCOMPARE(response.status, 403);
+        const QString body = QString::fromStdString(response.body);
+        QVERIFY2(body.contains(QStringLiteral("Web pages in Offstage")) && body.contains(QStringLiteral("Settings")),
+                 qPrintable(body));
+        QVERIFY2(!body.contains(QStringLiteral("--allow-origin")), qPrintable(body));
+    }
+
     void personsAnswer_goesBeforeWaitingRequests() {
         WindowFixture f;
         f.openAndWait();
-        const LocalServerDialog& dialog = switchOn(f);
+        const LocalServerPage& dialog = switchOn(f);
         const LocalServerSwitch& server = f.window->localServer();
         f.stage->heldBack = true;
         auto first = request(portOf(f), server.token(), "first of others");
@@ -253,7 +273,7 @@ class TestLocalServer : public QObject {
 
     void noModel_isAnswered503() {
         WindowFixture f;
-        const LocalServerDialog& dialog = switchOn(f);
+        const LocalServerPage& dialog = switchOn(f);
         QVERIFY(dialog.stateText().contains(QStringLiteral("without a model yet")));
         auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
         QTRY_VERIFY(hasCome(answer));
@@ -263,7 +283,7 @@ class TestLocalServer : public QObject {
     void off_freesThePort() {
         WindowFixture f;
         f.openAndWait();
-        LocalServerDialog& dialog = switchOn(f);
+        LocalServerPage& dialog = switchOn(f);
         const quint16 port = portOf(f);
         f.stage->heldBack = true;
         auto answer = request(port, f.window->localServer().token(), "Hello");
@@ -283,7 +303,7 @@ class TestLocalServer : public QObject {
     void addressInUse_isTold() {
         WindowFixture f, other;
         switchOn(other);
-        LocalServerDialog& dialog = dialogOf(f);
+        LocalServerPage& dialog = dialogOf(f);
         enterPort(dialog, portOf(other));
         click(dialog.onBox());
         QVERIFY(!f.window->localServer().isOn());
@@ -299,7 +319,7 @@ class TestLocalServer : public QObject {
     void newToken_takesThePlaceOfTheOldOne() {
         WindowFixture f;
         f.openAndWait();
-        LocalServerDialog& dialog = switchOn(f);
+        LocalServerPage& dialog = switchOn(f);
         const QString old = f.window->localServer().token();
         const quint16 port = portOf(f);
         click(dialog.newTokenButton());
@@ -314,7 +334,7 @@ class TestLocalServer : public QObject {
 
     void addressForOthers_isWarnedAbout() {
         WindowFixture f;
-        LocalServerDialog& dialog = dialogOf(f);
+        LocalServerPage& dialog = dialogOf(f);
         QVERIFY(!f.window->localServer().isReachedFromOutside());
         dialog.addressEdit().selectAll();
         QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("0.0.0.0"));

@@ -292,7 +292,7 @@ class TestPanelDocks : public QObject {
             }
             QVERIFY2(strongest > 90, qPrintable(QString::number(strongest)));
         }
-        QCOMPARE(dots, 2);
+        QCOMPARE(dots, 1);
         applyTheme(*qApp, Theme::Light);
     }
 

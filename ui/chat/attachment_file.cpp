@@ -9,11 +9,15 @@
 #include <QStringDecoder>
 #include <QUrl>
 
+#include "ui/chat/pdf_text.h"
 #include "ui/format.h"
 
 namespace offstage::ui {
 
 namespace {
+
+const QByteArray kPdfMark = QByteArrayLiteral("%PDF-");
+constexpr qint64 kBlock = 256 << 10;
 
 struct AttachmentText {
     Q_DECLARE_TR_FUNCTIONS(Attachments)
@@ -51,7 +55,8 @@ qsizetype longestRunOfBackticks(const QString& text) {
 
 }  // namespace
 
-ReadAttachment readAttachment(const QString& path) {
+ReadAttachment readAttachment(const QString& path, const std::stop_token& stop,
+                              const std::function<void(int page, int nPages)>& onPage) {
     const QFileInfo info(path);
     const QString name = oneLine(info.fileName());
     const auto refuse = [](const QString& sentence) { return ReadAttachment{{}, sentence}; };
@@ -66,7 +71,21 @@ ReadAttachment readAttachment(const QString& path) {
     if (!file.open(QIODevice::ReadOnly)) {
         return refuse(AttachmentText::tr("%1 cannot be read: %2.").arg(name, file.errorString()));
     }
-    const QByteArray content = file.read(kLargestAttachment + 1);
+    if (file.peek(kPdfMark.size()) == kPdfMark) {
+        const PdfText pdf = readPdf(path, name, kLargestAttachment, stop, onPage);
+        return pdf.error.isEmpty() ? ReadAttachment{{name, file.size(), pdf.text}, {}} : refuse(pdf.error);
+    }
+    QByteArray content;
+    while (content.size() <= kLargestAttachment) {
+        if (stop.stop_requested()) {
+            return refuse(AttachmentText::tr("%1 was not attached: its reading was cancelled.").arg(name));
+        }
+        const QByteArray block = file.read(std::min(kBlock, kLargestAttachment + 1 - content.size()));
+        if (block.isEmpty()) {
+            break;
+        }
+        content += block;
+    }
     if (content.size() > kLargestAttachment) {
         return refuse(AttachmentText::tr("%1 is too large to attach: it has %2, and up to %3 are read. Attach the part "
                                          "that matters.")
@@ -76,9 +95,6 @@ ReadAttachment readAttachment(const QString& path) {
     if (file.error() != QFileDevice::NoError) {
         return refuse(AttachmentText::tr("%1 cannot be read: %2.").arg(name, file.errorString()));
     }
-    if (content.startsWith("%PDF-")) {
-        return refuse(AttachmentText::tr("%1: PDF files cannot be read yet; copy their text.").arg(name));
-    }
     const auto marked = QStringConverter::encodingForData(content);
     QStringDecoder decoder(marked.value_or(QStringConverter::Utf8));
     QString text = decoder.decode(content);
@@ -87,8 +103,9 @@ ReadAttachment readAttachment(const QString& path) {
             ? std::any_of(text.begin(), text.end(), [](QChar c) { return isForeignToText(c.unicode()); })
             : looksBinary(content);
     if (binary) {
-        return refuse(AttachmentText::tr("%1 is not a text file. Text, source code, CSV and Markdown can be attached.")
-                          .arg(name));
+        return refuse(
+            AttachmentText::tr("%1 is not a text file. Text, source code, CSV, Markdown and PDF can be attached.")
+                .arg(name));
     }
     if (decoder.hasError() || !text.isValidUtf16()) {
         return refuse(AttachmentText::tr("The text of %1 is in an encoding that cannot be told. Save it as UTF-8 and "

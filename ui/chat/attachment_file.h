@@ -1,6 +1,9 @@
 #pragma once
 // Files that are attached to a prompt: how they are read, and what the model gets of them.
 
+#include <functional>
+#include <stop_token>
+
 #include <QStringList>
 
 #include "ui/chat/message.h"
@@ -16,9 +19,11 @@ struct ReadAttachment {
     QString error;  // a sentence that names the file and the remedy; empty: the attachment is whole
 };
 
-// Reads a text file: UTF-8, or UTF-16 and UTF-32 that say so with a byte order mark. Everything else is refused, and so
-// are files above kLargestAttachment. Blocks for as long as the disk takes.
-ReadAttachment readAttachment(const QString& path);
+// Reads a text file: UTF-8, or UTF-16 and UTF-32 that say so with a byte order mark; or the text of a PDF file
+// (readPdf()). Everything else is refused, and so are texts above kLargestAttachment. Ends with an error soon after
+// `stop` says so. `onPage`: of a PDF file. Blocks for as long as the disk takes; any thread.
+ReadAttachment readAttachment(const QString& path, const std::stop_token& stop = {},
+                              const std::function<void(int page, int nPages)>& onPage = {});
 
 // What the model gets of a file: its name, and its text in a fence that is longer than any inside it.
 QString framed(const Attachment& attachment);

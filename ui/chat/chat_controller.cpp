@@ -36,7 +36,7 @@ void ChatController::connectAll() {
         }
     });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
-    m_current = m_history.create(m_systemPrompt, m_sampling);
+    m_current = m_history.create(m_systemPrompt, m_sampling, m_persona);
 }
 
 // ---------------------------------------------------------------- the conversation that is shown
@@ -68,7 +68,7 @@ void ChatController::newConversation() {
     const ConversationTree* shown = tree();
     m_problems.remove(m_current);
     const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
-    showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling));
+    showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling, m_persona));
     if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
         m_engine.beginConversation();
         m_engineConversation = m_current;
@@ -85,6 +85,11 @@ void ChatController::setSystemPrompt(const QString& prompt) {
     m_history.setSystemPrompt(m_current, prompt);
 }
 
+void ChatController::setPersona(const QString& persona) {
+    m_persona = persona;
+    m_history.setPersona(m_current, persona);
+}
+
 void ChatController::setDraftAttachments(const QList<Attachment>& attachments) {
     if (attachments.isEmpty()) {
         m_draftAttachments.remove(m_current);
@@ -92,6 +97,16 @@ void ChatController::setDraftAttachments(const QList<Attachment>& attachments) {
         m_draftAttachments[m_current] = attachments;
     }
     Q_EMIT draftAttachmentsChanged();
+}
+
+void ChatController::addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
+    if (attachments.isEmpty() || m_history.info(conversation).id != conversation) {
+        return;
+    }
+    m_draftAttachments[conversation] += attachments;
+    if (conversation == m_current) {
+        Q_EMIT draftAttachmentsChanged();
+    }
 }
 
 // Of a prompt that was not answered; those that are there already stay as they are.
@@ -126,7 +141,7 @@ void ChatController::onRemoved(ConversationId conversation) {
     m_problems.remove(conversation);
     m_draftAttachments.remove(conversation);
     if (conversation == m_current) {
-        showConversation(m_history.create(m_systemPrompt, m_sampling));
+        showConversation(m_history.create(m_systemPrompt, m_sampling, m_persona));
     }
 }
 

@@ -41,12 +41,20 @@ class ChatController : public QObject {
     Sampling sampling() const { return m_history.info(m_current).sampling; }
     void setSystemPrompt(const QString& prompt);
     QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
+    // Persona::id, also for conversations to come; empty: none. Its prompt and sampling are set as any others.
+    void setPersona(const QString& persona);
+    QString persona() const { return m_history.info(m_current).persona; }
     void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
     QString draft() const { return m_history.info(m_current).draft; }
 
     // Files that will go with the next prompt of the conversation shown. They last as long as the program runs.
     QList<Attachment> draftAttachments() const { return m_draftAttachments.value(m_current); }
     void setDraftAttachments(const QList<Attachment>& attachments);
+    // At the end of the draft's files of a conversation that may be shown or not; one that is gone gets none.
+    void addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
+    QList<Attachment> draftAttachmentsOf(ConversationId conversation) const {
+        return m_draftAttachments.value(conversation);
+    }
 
     // ---- asking
     // While the model loads or another conversation is answered, the prompt waits. False: not accepted now (this
@@ -155,6 +163,7 @@ class ChatController : public QObject {
     ConversationId m_engineConversation = 0;  // whose tokens the engine's cache may hold
     Sampling m_sampling;                      // for the next new conversation
     QString m_systemPrompt;
+    QString m_persona;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
     QList<Job> m_queue;

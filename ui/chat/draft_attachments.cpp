@@ -21,12 +21,32 @@ namespace {
 
 // Stands for what the person will write: some templates leave an empty message out.
 constexpr char kProbe[] = ".";
+constexpr int kSoonMs = 250;
 
 }  // namespace
 
 DraftAttachments::DraftAttachments(EngineController& engine, ChatController& chat, ContextCounter& counter,
                                    InputBar& input, QObject* parent)
     : QObject(parent), m_engine(engine), m_chat(chat), m_counter(counter), m_input(input) {
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(kSoonMs);
+    connect(&m_soon, &QTimer::timeout, this, [this] {
+        if (m_reader.isReading() && m_input.reading().isEmpty()) {
+            m_input.setReading(tr("Reading files…"));
+        }
+    });
+    connect(&m_reader, &AttachmentReader::progressed, this, [this](const QString& name, int page, int nPages) {
+        if (nPages > 1) {  // takes its time
+            const QLocale locale;
+            m_input.setReading(
+                tr("Reading %1: page %2 of %3").arg(name, locale.toString(page), locale.toString(nPages)));
+        }
+    });
+    connect(&m_reader, &AttachmentReader::finished, this, &DraftAttachments::onRead);
+    connect(&m_input, &InputBar::readingCancelled, this, [this] {
+        m_sendsWhenCounted = false;
+        m_reader.cancel();
+    });
     connect(&m_input, &InputBar::filesOffered, this, &DraftAttachments::attach);
     connect(&m_input, &InputBar::attachRequested, this, &DraftAttachments::chooseFiles);
     connect(&m_input.chips(), &AttachmentChips::clicked, this, &DraftAttachments::remove);
@@ -56,35 +76,62 @@ DraftAttachments::DraftAttachments(EngineController& engine, ChatController& cha
 }
 
 void DraftAttachments::attach(const QStringList& paths) {
+    if (paths.isEmpty()) {
+        return;
+    }
+    m_batches.append({m_chat.current(), paths});
+    m_input.setFocus();
+    readNext();
+}
+
+void DraftAttachments::readNext() {
+    if (m_batches.isEmpty() || m_reader.isReading()) {
+        return;
+    }
+    // Those that are too many are not read.
+    const qsizetype free = kMostFiles - m_chat.draftAttachmentsOf(m_batches.first().conversation).size();
+    m_reader.start(m_batches.first().paths.first(std::clamp<qsizetype>(free, 0, m_batches.first().paths.size())));
+    m_soon.start();
+}
+
+void DraftAttachments::onRead(const QList<ReadAttachment>& read) {
+    const Batch batch = m_batches.takeFirst();
+    m_soon.stop();
+    m_input.setReading({});
+    const bool isShown = batch.conversation == m_chat.current();
     QStringList problems;
-    QList<Attachment> files = m_chat.draftAttachments();
-    const qsizetype before = files.size();
-    for (const QString& path : paths) {
-        if (files.size() >= kMostFiles) {
-            problems +=
-                tr("%1 was not attached: a message can have %2 files.").arg(QFileInfo(path).fileName()).arg(kMostFiles);
-            continue;
-        }
-        const ReadAttachment read = readAttachment(path);
-        if (!read.error.isEmpty()) {
-            problems += read.error;
-        } else if (files.contains(read.attachment)) {
-            problems += tr("%1 is attached already.").arg(read.attachment.name);
+    const QList<Attachment> before = m_chat.draftAttachmentsOf(batch.conversation);
+    QList<Attachment> files;
+    for (const ReadAttachment& each : read) {
+        if (!each.error.isEmpty()) {
+            problems += each.error;
+        } else if (before.contains(each.attachment) || files.contains(each.attachment)) {
+            problems += tr("%1 is attached already.").arg(each.attachment.name);
         } else {
-            files.append(read.attachment);
+            files.append(each.attachment);
         }
     }
+    for (const QString& path : batch.paths.mid(read.size())) {
+        problems +=
+            tr("%1 was not attached: a message can have %2 files.").arg(QFileInfo(path).fileName()).arg(kMostFiles);
+    }
+    const bool sends = std::exchange(m_sendsWhenCounted, false) && isShown && problems.isEmpty();
     constexpr qsizetype kMostSentences = 4;
     if (problems.size() > kMostSentences) {
         const qsizetype more = problems.size() - kMostSentences + 1;
         problems = problems.first(kMostSentences - 1);
         problems += tr("%n more files were not attached.", nullptr, static_cast<int>(more));
     }
-    m_input.setNotice(problems.join(u'\n'));
-    if (files.size() > before) {
-        m_chat.setDraftAttachments(files);
+    m_chat.addDraftAttachments(batch.conversation, files);
+    if (isShown) {
+        m_input.setNotice(problems.join(u'\n'));
     }
-    m_input.setFocus();
+    readNext();
+    if (sends) {  // asked for while they were read
+        if (maySend()) {
+            Q_EMIT readyToSend();
+        }
+    }
 }
 
 void DraftAttachments::chooseFiles() {
@@ -196,6 +243,10 @@ void DraftAttachments::onSettled() {
 }
 
 bool DraftAttachments::maySend() {
+    if (!m_batches.isEmpty() && m_batches.first().conversation == m_chat.current()) {
+        m_sendsWhenCounted = true;  // with the files that are being read
+        return false;
+    }
     if (m_chat.draftAttachments().isEmpty()) {
         return true;
     }

@@ -3,7 +3,9 @@
 #include <QHash>
 #include <QObject>
 #include <QPair>
+#include <QTimer>
 
+#include "ui/chat/attachment_reader.h"
 #include "ui/chat/chat_controller.h"
 
 namespace offstage::ui {
@@ -23,11 +25,13 @@ class DraftAttachments : public QObject {
     DraftAttachments(EngineController& engine, ChatController& chat, ContextCounter& counter, InputBar& input,
                      QObject* parent = nullptr);
 
-    // What cannot be attached is named above the input box, with the reason.
+    // Reads them on another thread; they belong to the conversation that is shown now. What cannot be attached is named
+    // above the input box, with the reason.
     void attach(const QStringList& paths);
+    bool isReading() const { return m_reader.isReading(); }
     void chooseFiles();
-    // False: not now. Where the tokens are still being counted, readyToSend() follows when they fit, unless the person
-    // has changed the message before.
+    // False: not now. Where files are still being read or their tokens counted, readyToSend() follows when they are
+    // attached and fit, unless the person has changed the message before.
     bool maySend();
 
   Q_SIGNALS:
@@ -40,6 +44,13 @@ class DraftAttachments : public QObject {
     static constexpr qint64 kCannotCount = -2;  // the model has nothing to count with
 
     static Key keyOf(const Attachment& attachment) { return {attachment.name, attachment.text}; }
+    struct Batch {
+        ConversationId conversation = 0;
+        QStringList paths;
+    };
+
+    void readNext();
+    void onRead(const QList<ReadAttachment>& files);
     void remove(int index);
     void showChips();
     void countNext();
@@ -52,6 +63,9 @@ class DraftAttachments : public QObject {
     ChatController& m_chat;
     ContextCounter& m_counter;
     InputBar& m_input;
+    AttachmentReader m_reader;
+    QList<Batch> m_batches;  // the first is being read
+    QTimer m_soon;           // until it is said that files are being read: most take no time
     QHash<Key, qint64> m_tokens;
     qint64 m_frameTokens = kNotCounted;  // of a prompt with nothing but kProbe
     RequestId m_asked = 0;               // 0: none

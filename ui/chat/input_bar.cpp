@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPainter>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QToolButton>
@@ -119,6 +120,8 @@ InputBar::InputBar(QWidget* parent)
       m_thinking(new QToolButton),
       m_chips(new AttachmentChips(AttachmentChip::Kind::Removable, Qt::AlignLeft)),
       m_notice(textLabel()),
+      m_reading(textLabel(tr("Files being read"))),
+      m_cancelReading(new QPushButton(tr("Cancel"))),
       m_attach(new QToolButton),
       m_hint(mutedLabel()),
       m_box(new QWidget) {
@@ -130,13 +133,19 @@ InputBar::InputBar(QWidget* parent)
     m_attach->setAutoRaise(true);
     m_attach->setFocusPolicy(Qt::StrongFocus);
     m_attach->setAccessibleName(tr("Attach files"));
-    m_attach->setToolTip(tr("Attach text files: source code, CSV, Markdown. Dropping or pasting them does the same"));
+    m_attach->setToolTip(
+        tr("Attach files: text, source code, CSV, Markdown, PDF. Dropping or pasting them does the same"));
 
     auto* boxed = new QVBoxLayout(m_box);
     boxed->setContentsMargins(14, 8, 8, 8);
     boxed->setSpacing(6);
     boxed->addWidget(m_chips);
     boxed->addWidget(m_notice);
+    auto* reading = new QHBoxLayout;
+    reading->addWidget(m_reading, 1);
+    reading->addWidget(m_cancelReading);
+    boxed->addLayout(reading);
+    m_cancelReading->setAccessibleName(tr("Cancel reading files"));
     auto* inside = new QHBoxLayout;
     inside->setSpacing(4);
     inside->addWidget(m_edit, 1, Qt::AlignVCenter);
@@ -146,6 +155,8 @@ InputBar::InputBar(QWidget* parent)
     boxed->addLayout(inside);
     m_chips->hide();
     m_notice->hide();
+    m_reading->hide();
+    m_cancelReading->hide();
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kBarMargin, 8, kBarMargin, 8);
     column->setSpacing(4);
@@ -167,6 +178,7 @@ InputBar::InputBar(QWidget* parent)
     connect(m_edit, &PromptEdit::sendRequested, this, &InputBar::send);
     connect(m_edit, &PromptEdit::filesPasted, this, &InputBar::filesOffered);
     connect(m_attach, &QToolButton::clicked, this, &InputBar::attachRequested);
+    connect(m_cancelReading, &QPushButton::clicked, this, &InputBar::readingCancelled);
     connect(m_edit, &QPlainTextEdit::textChanged, this, &InputBar::refresh);
     connect(m_button, &QToolButton::clicked, this, [this] {
         if (m_mode == Mode::Busy || m_mode == Mode::Queued) {
@@ -237,6 +249,16 @@ QString InputBar::notice() const {
     return m_notice->text();
 }
 
+void InputBar::setReading(const QString& sentence) {
+    m_reading->setText(sentence);
+    m_reading->setVisible(!sentence.isEmpty());
+    m_cancelReading->setVisible(!sentence.isEmpty());
+}
+
+QString InputBar::reading() const {
+    return m_reading->text();
+}
+
 void InputBar::setBlocked(const QString& why) {
     if (m_blocked != why) {
         m_blocked = why;
@@ -255,6 +277,12 @@ void InputBar::send() {
     }
     refresh();
     m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+}
+
+void InputBar::setKeys(const QString& stop, const QString& open) {
+    m_stopKeys = stop;
+    m_openKeys = open;
+    refresh();
 }
 
 void InputBar::setMode(Mode mode) {
@@ -277,13 +305,15 @@ void InputBar::refresh() {
             hint = tr("The model is busy with something else. Write on: your message is sent when that is done");
             break;
         case Mode::Queued:
-            hint = tr("Your message waits for the model. Esc takes it back");
+            hint = m_stopKeys.isEmpty() ? tr("Your message waits for the model")
+                                        : tr("Your message waits for the model. %1 takes it back").arg(m_stopKeys);
             break;
         case Mode::NoModel:
-            hint = tr("No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window");
+            hint = tr("No model is open: open one (%1), or drop its folder or GGUF file on this window")
+                       .arg(m_openKeys.isEmpty() ? tr("File menu") : m_openKeys);
             break;
         case Mode::Busy:
-            hint = tr("Answering · Esc stops");
+            hint = m_stopKeys.isEmpty() ? tr("Answering") : tr("Answering · %1 stops").arg(m_stopKeys);
             break;
         case Mode::Stopping:
             hint = tr("Stopping…");
@@ -301,7 +331,7 @@ void InputBar::refresh() {
                          : empty && !stops && !m_chips->chips().isEmpty()
                              ? tr("Write what is to be done with the files")
                          : empty && !stops ? tr("Write something to send")
-                         : stops           ? name + tr(" (Esc)")
+                         : stops           ? (m_stopKeys.isEmpty() ? name : tr("%1 (%2)").arg(name, m_stopKeys))
                                            : name + tr(" (Enter)"));
     m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && !blocked && m_mode != Mode::NoModel);
     const Colours colours = Colours::of(palette());

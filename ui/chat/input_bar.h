@@ -6,6 +6,7 @@
 #include "ui/chat/attachment_chips.h"
 
 class QLabel;
+class QPushButton;
 class QToolButton;
 
 namespace offstage::ui {
@@ -60,6 +61,8 @@ class InputBar : public QFrame {
     QString hint() const;
     QString text() const { return m_edit->toPlainText(); }
     void setMode(Mode mode);
+    // As the hints name them: of the window's Stop and Open. Empty: they have none.
+    void setKeys(const QString& stop, const QString& open);
     Mode mode() const { return m_mode; }
 
     // A prompt that comes back: joins what has been typed since.
@@ -78,6 +81,10 @@ class InputBar : public QFrame {
     // Sentences about files that were not attached, below the chips; empty: none.
     void setNotice(const QString& notice);
     QString notice() const;
+    // That files are being read, with a button to cancel; empty: none are.
+    void setReading(const QString& sentence);
+    QString reading() const;
+    QPushButton& cancelReadingButton() const { return *m_cancelReading; }
     // Why nothing can be sent, in the place of the hint; empty: it can.
     void setBlocked(const QString& why);
     bool isBlocked() const { return !m_blocked.isEmpty(); }
@@ -87,6 +94,7 @@ class InputBar : public QFrame {
     void sendRequested(const QString& prompt);
     void stopRequested();
     void attachRequested();
+    void readingCancelled();
     void filesOffered(const QStringList& paths);
 
   protected:
@@ -104,9 +112,13 @@ class InputBar : public QFrame {
     QToolButton* m_thinking;
     AttachmentChips* m_chips;
     QLabel* m_notice;
+    QLabel* m_reading;
+    QPushButton* m_cancelReading;
     QToolButton* m_attach;
     QLabel* m_hint;
     QWidget* m_box;
+    QString m_stopKeys = QStringLiteral("Esc");
+    QString m_openKeys = QStringLiteral("Ctrl+O");
     QString m_blocked;
     Mode m_mode = Mode::NoModel;
 };

@@ -187,6 +187,7 @@ StoredConversation readConversation(const Reader& in) {
     out.info.model = in.string("model");
     out.info.systemPrompt = in.string("system_prompt");
     out.info.draft = in.string("draft");
+    out.info.persona = in.string("persona");
     if (in.has("sampler")) {
         const Reader sampler(in["sampler"], in.file(), in.placeOf("sampler"));
         QString complaint;
@@ -255,6 +256,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
                            {QStringLiteral("messages"), messages}};
         if (!info.draft.isEmpty()) {
             one[QStringLiteral("draft")] = info.draft;
+        }
+        if (!info.persona.isEmpty()) {
+            one[QStringLiteral("persona")] = info.persona;
         }
         list.append(one);
     }

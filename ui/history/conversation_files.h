@@ -10,6 +10,7 @@
 //       "created_ms": number, "changed_ms": number, since 1970, UTC
 //       "model": text, "system_prompt": text,
 //       "sampler": {...},                           history_json.h
+//       "persona": text,                            optional: its id in this program
 //       "draft": text,                              what stood in the input box; only where it could not be saved
 //       "active": number,                           of the message where the shown path ends; 0: the newest
 //       "messages": [{                              the whole tree, parents before children

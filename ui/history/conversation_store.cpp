@@ -84,6 +84,15 @@ bool isIncomplete(Message::State state) {
     return state == Message::State::Waiting || state == Message::State::Streaming;
 }
 
+// The sampling, and the persona that it may come from.
+QJsonObject samplerColumn(const ConversationInfo& info) {
+    QJsonObject json = toJson(info.sampling);
+    if (!info.persona.isEmpty()) {
+        json[QLatin1String("persona")] = info.persona;
+    }
+    return json;
+}
+
 }  // namespace
 
 ConversationInfo conversationOf(const QSqlQuery& row) {
@@ -97,7 +106,9 @@ ConversationInfo conversationOf(const QSqlQuery& row) {
     info.changedMs = row.value(6).toLongLong();
     info.model = row.value(7).toString();
     info.systemPrompt = row.value(8).toString();
-    info.sampling = samplingFrom(objectFrom(row.value(9)));
+    const QJsonObject sampler = objectFrom(row.value(9));
+    info.sampling = samplingFrom(sampler);
+    info.persona = sampler[QLatin1String("persona")].toString();
     info.activeLeaf = row.value(10).toULongLong();
     info.draft = row.value(11).toString();
     return info;
@@ -359,7 +370,7 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "active_leaf = excluded.active_leaf, draft = excluded.draft";
         run(kStatement, {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
                          c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
-                         compact(toJson(c.info.sampling)), number(c.info.activeLeaf), full(c.info.draft)});
+                         compact(samplerColumn(c.info)), number(c.info.activeLeaf), full(c.info.draft)});
     };
     const auto putMessage = [&](const change::PutMessage& c) {
         static constexpr char kStatement[] =

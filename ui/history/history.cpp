@@ -212,12 +212,13 @@ const ConversationInfo& History::info(ConversationId id) const {
     return found == m_entries.end() ? none : found->second.info;
 }
 
-ConversationId History::create(const QString& systemPrompt, const Sampling& sampling) {
+ConversationId History::create(const QString& systemPrompt, const Sampling& sampling, const QString& persona) {
     Entry fresh;
     fresh.info.id = newId();
     fresh.info.createdMs = fresh.info.changedMs = QDateTime::currentMSecsSinceEpoch();
     fresh.info.systemPrompt = systemPrompt;
     fresh.info.sampling = sampling;
+    fresh.info.persona = persona;
     fresh.tree = std::make_unique<ConversationTree>();
     const ConversationId id = fresh.info.id;
     m_entries[id] = std::move(fresh);
@@ -302,6 +303,14 @@ void History::setSystemPrompt(ConversationId id, const QString& prompt) {
 void History::setSampling(ConversationId id, const Sampling& sampling) {
     if (Entry* e = entry(id)) {
         e->info.sampling = sampling;
+        touch(*e);
+    }
+}
+
+void History::setPersona(ConversationId id, const QString& persona) {
+    Entry* e = entry(id);
+    if (e != nullptr && e->info.persona != persona) {
+        e->info.persona = persona;
         touch(*e);
     }
 }

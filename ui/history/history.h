@@ -66,12 +66,13 @@ class History : public QObject {
     bool contains(ConversationId id) const;
     const ConversationInfo& info(ConversationId id) const;  // an empty one where there is none
     // Not listed, and not on disk, before its first message or draft.
-    ConversationId create(const QString& systemPrompt, const Sampling& sampling);
+    ConversationId create(const QString& systemPrompt, const Sampling& sampling, const QString& persona = {});
     void setTitle(ConversationId id, const QString& title);  // blanks: back to the one made from the first prompt
     void setPinned(ConversationId id, bool pinned);
     void setArchived(ConversationId id, bool archived);
     void setSystemPrompt(ConversationId id, const QString& prompt);
     void setSampling(ConversationId id, const Sampling& sampling);
+    void setPersona(ConversationId id, const QString& persona);
     void setDraft(ConversationId id, const QString& draft);
     // Can be taken back until the next start.
     void remove(ConversationId id);

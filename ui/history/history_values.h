@@ -28,6 +28,7 @@ struct ConversationInfo {
     Sampling sampling;
     MessageId activeLeaf = 0;  // where the path that is shown ends; 0: at the newest message
     QString draft;             // what stands in the input box
+    QString persona;           // Persona::id; empty: none
 
     bool operator==(const ConversationInfo&) const = default;
 };

@@ -132,6 +132,9 @@ void LocalServerSwitch::switchOn() {
     for (const QString& origin : m_choices.origins) {
         settings.origins.push_back(engine::parse_origin(origin.toStdString()));
     }
+    // In English, as all that other programs read of the server.
+    settings.how_to_allow_origin =
+        "to let them, add it to Web pages in Offstage, under Edit > Settings > Local server, while the server is off";
     QDir().mkpath(QFileInfo(tokenFile()).path());
     settings.token = engine::read_or_make_token_file(filePathOf(tokenFile())).token;
     m_token = QString::fromStdString(settings.token);

@@ -5,7 +5,6 @@
 #include <QToolButton>
 
 #include "ui/icons.h"
-#include "ui/server/local_server_dialog.h"
 #include "ui/server/local_server_switch.h"
 
 namespace offstage::ui {
@@ -24,25 +23,11 @@ ServerIndicator::ServerIndicator(LocalServerSwitch& server)
     row->setSpacing(0);
     row->addWidget(m_stop);
     row->addWidget(m_button);
-    connect(m_button, &QToolButton::clicked, this, &ServerIndicator::openDialog);
+    connect(m_button, &QToolButton::clicked, this, &ServerIndicator::settingsRequested);
     connect(m_stop, &QToolButton::clicked, &m_server, &LocalServerSwitch::stopAnswer);
     connect(&m_server, &LocalServerSwitch::changed, this, &ServerIndicator::refresh);
     m_stop->setIcon(themedIcon(QStringLiteral("stop"), palette()));
     refresh();
-}
-
-LocalServerDialog* ServerIndicator::dialog() const {
-    return m_dialog;
-}
-
-void ServerIndicator::openDialog() {
-    if (!m_dialog) {
-        m_dialog = new LocalServerDialog(m_server, window());
-        m_dialog->setAttribute(Qt::WA_DeleteOnClose);
-    }
-    m_dialog->show();
-    m_dialog->raise();
-    m_dialog->activateWindow();
 }
 
 void ServerIndicator::refresh() {

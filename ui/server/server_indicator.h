@@ -1,28 +1,26 @@
 #pragma once
 
-#include <QPointer>
 #include <QWidget>
 
 class QToolButton;
 
 namespace offstage::ui {
 
-class LocalServerDialog;
 class LocalServerSwitch;
 
 // In the status bar: that the local server is on and where it listens, with a button that stops the answer another
-// program is getting. A click opens the dialog. Hidden while the server is off and nothing is to be said about it.
+// program is getting. A click asks for its settings. Hidden while the server is off and nothing is to be said about it.
 class ServerIndicator : public QWidget {
     Q_OBJECT
 
   public:
     explicit ServerIndicator(LocalServerSwitch& server);
 
-    // One at a time; above the window.
-    void openDialog();
-    LocalServerDialog* dialog() const;  // nullptr: not open
     QToolButton& button() const { return *m_button; }
     QToolButton& stopButton() const { return *m_stop; }
+
+  Q_SIGNALS:
+    void settingsRequested();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -33,7 +31,6 @@ class ServerIndicator : public QWidget {
     LocalServerSwitch& m_server;
     QToolButton* m_button;
     QToolButton* m_stop;
-    QPointer<LocalServerDialog> m_dialog;
 };
 
 }  // namespace offstage::ui

@@ -51,7 +51,7 @@ PresetBar::PresetBar(QWidget* parent)
     m_menu->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(m_menu);
     m_save = menu->addAction(tr("&Save as preset…"), this, [this] { askForName({}, false); });
-    m_rename = menu->addAction(tr("&Rename…"), this, [this] { askForName(m_box->currentText(), true); });
+    m_rename = menu->addAction(tr("&Rename…"), this, [this] { askForName(m_names.value(current()), true); });
     m_delete =
         menu->addAction(tr("&Delete"), this, [this] { Q_EMIT deleted(static_cast<int>(current() - m_nBuiltIn)); });
     m_menu->setMenu(menu);
@@ -74,8 +74,27 @@ void PresetBar::setNames(const QStringList& builtIn, const QStringList& own, con
     m_box->addItems(builtIn);
     m_box->addItems(own);
     m_box->addItem(none);
+    m_names = builtIn + own + QStringList{none};
     m_nBuiltIn = builtIn.size();
     refresh();
+}
+
+void PresetBar::setTexts(const Texts& texts) {
+    m_name->setPlaceholderText(texts.name);
+    m_name->setAccessibleName(texts.name);
+    m_menu->setAccessibleName(texts.menu);
+    m_menu->setToolTip(texts.menu);
+    m_save->setText(texts.save);
+}
+
+void PresetBar::setMark(const QString& mark) {
+    if (const qsizetype index = current(); index >= 0) {
+        m_box->setItemText(static_cast<int>(index), mark.isEmpty() ? m_names[index] : mark.arg(m_names[index]));
+    }
+}
+
+QMenu& PresetBar::menu() const {
+    return *m_menu->menu();
 }
 
 void PresetBar::setCurrent(qsizetype index) {

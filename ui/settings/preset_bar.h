@@ -5,23 +5,35 @@
 class QAction;
 class QComboBox;
 class QLineEdit;
+class QMenu;
 class QStackedLayout;
 class QToolButton;
 
 namespace offstage::ui {
 
 // A choice of presets, the built-in ones first, and a menu to save, rename and delete one's own. A name is asked for in
-// place: Return takes it, Esc leaves all as it was. Knows names only; what they stand for is the owner's.
+// place: Return takes it, Esc leaves all as it was. Knows names only; what they stand for, and what else its menu has,
+// is the owner's.
 class PresetBar : public QWidget {
     Q_OBJECT
 
   public:
     explicit PresetBar(QWidget* parent = nullptr);
 
+    struct Texts {
+        QString name;  // in the empty field for a name
+        QString menu;
+        QString save;
+    };
+    // Where something else than presets is chosen.
+    void setTexts(const Texts& texts);
     // `none`: what is shown when no preset fits.
     void setNames(const QStringList& builtIn, const QStringList& own, const QString& none);
     void setCurrent(qsizetype index);  // among all names, the built-in ones first; -1: none fits
     qsizetype current() const;
+    // How the current name is shown, with a place for it: "%1, changed"; empty: as it is.
+    void setMark(const QString& mark);
+    QMenu& menu() const;
     QComboBox& box() const { return *m_box; }
     QLineEdit& nameEdit() const { return *m_name; }
     QAction& saveAction() const { return *m_save; }
@@ -50,6 +62,7 @@ class PresetBar : public QWidget {
     QAction* m_save;
     QAction* m_rename;
     QAction* m_delete;
+    QStringList m_names;
     qsizetype m_nBuiltIn = 0;
     bool m_renaming = false;
 };

@@ -42,7 +42,6 @@ QSpinBox* count(int high, const QString& offText) {
 
 SamplingPanel::SamplingPanel(QWidget* parent)
     : QWidget(parent),
-      m_promptPreset(new PresetBar),
       m_prompt(new QPlainTextEdit),
       m_preset(new PresetBar),
       m_explanation(new QLabel),
@@ -82,7 +81,9 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         // A text with a mnemonic is measured with kerning and drawn without.
         label->setMinimumWidth(label->sizeHint().width() + 4);
     };
-    row(tr("System prompt"), m_promptPreset, tr("A system prompt to begin with"));
+    auto* promptLabel = new QLabel(tr("System prompt"));
+    promptLabel->setBuddy(m_prompt);
+    form->addRow(promptLabel);
     form->addRow(m_prompt);
     m_prompt->setAccessibleName(tr("System prompt"));
     row(tr("Thinking"), m_thinking,
@@ -138,7 +139,6 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 void SamplingPanel::connectPresets() {
     QSettings settings;
     m_ownPresets = readOwnSamplingPresets(settings);
-    m_ownPrompts = readOwnSystemPromptPresets(settings);
     refreshPreset();
     setSystemPrompt(settings.value(QStringLiteral("sampling/systemPrompt")).toString());
 
@@ -156,56 +156,28 @@ void SamplingPanel::connectPresets() {
             refreshPreset();
         }
     });
-    connect(m_promptPreset, &PresetBar::chosen, this, [this](int index) {
-        const QList<SystemPromptPreset> presets = allPromptPresets();
-        if (index < presets.size()) {
-            m_prompt->setPlainText(presets[index].text);
-        } else if (promptPresetOf(systemPrompt()) >= 0) {
-            m_prompt->clear();  // "None"
-        } else {
-            refreshPromptPreset();  // "Own text" stays
-        }
-    });
-    const auto own = [this](auto& presets, auto make, auto write, PresetBar* bar, auto refresh) {
-        const auto keep = [this, &presets, write, refresh] {
-            QSettings kept;
-            write(kept, presets);
-            (this->*refresh)();
-        };
-        connect(bar, &PresetBar::saved, this, [&presets, make, keep](const QString& name) {
-            presets.removeIf([&name](const auto& each) { return each.name == name; });
-            presets.append(make(name));
-            keep();
-        });
-        connect(bar, &PresetBar::renamed, this, [&presets, keep](int index, const QString& name) {
-            presets[index].name = name;
-            keep();
-        });
-        connect(bar, &PresetBar::deleted, this, [&presets, keep](int index) {
-            presets.removeAt(index);
-            keep();
-        });
+    const auto keep = [this] {
+        QSettings kept;
+        writeOwnSamplingPresets(kept, m_ownPresets);
+        refreshPreset();
     };
-    own(
-        m_ownPresets,
-        [this](const QString& name) {
-            return SamplingPreset{name, {}, sampling()};
-        },
-        writeOwnSamplingPresets, m_preset, &SamplingPanel::refreshPreset);
-    own(
-        m_ownPrompts,
-        [this](const QString& name) {
-            return SystemPromptPreset{name, systemPrompt()};
-        },
-        writeOwnSystemPromptPresets, m_promptPreset, &SamplingPanel::refreshPromptPreset);
+    connect(m_preset, &PresetBar::saved, this, [this, keep](const QString& name) {
+        m_ownPresets.removeIf([&name](const SamplingPreset& each) { return each.name == name; });
+        m_ownPresets.append({name, {}, sampling()});
+        keep();
+    });
+    connect(m_preset, &PresetBar::renamed, this, [this, keep](int index, const QString& name) {
+        m_ownPresets[index].name = name;
+        keep();
+    });
+    connect(m_preset, &PresetBar::deleted, this, [this, keep](int index) {
+        m_ownPresets.removeAt(index);
+        keep();
+    });
 }
 
 QList<SamplingPreset> SamplingPanel::allPresets() const {
     return samplingPresets() + m_ownPresets;
-}
-
-QList<SystemPromptPreset> SamplingPanel::allPromptPresets() const {
-    return systemPromptPresets() + m_ownPrompts;
 }
 
 QString SamplingPanel::systemPrompt() const {
@@ -218,7 +190,14 @@ void SamplingPanel::setSystemPrompt(const QString& prompt) {
         m_prompt->setPlainText(prompt);
     }
     m_filling = false;
-    refreshPromptPreset();
+}
+
+void SamplingPanel::choose(const QString& prompt, const Sampling& sampling) {
+    m_prompt->setPlainText(prompt);
+    if (!(sampling == this->sampling())) {
+        setSampling(sampling);
+        edited();
+    }
 }
 
 void SamplingPanel::promptEdited() {
@@ -226,32 +205,7 @@ void SamplingPanel::promptEdited() {
         return;
     }
     QSettings().setValue(QStringLiteral("sampling/systemPrompt"), systemPrompt());
-    refreshPromptPreset();
     Q_EMIT systemPromptChanged(systemPrompt());
-}
-
-qsizetype SamplingPanel::promptPresetOf(const QString& prompt) const {
-    const QList<SystemPromptPreset> all = allPromptPresets();
-    qsizetype match = -1;
-    for (qsizetype i = 0; i < all.size(); ++i) {
-        match = all[i].text == prompt ? i : match;
-    }
-    return match;
-}
-
-void SamplingPanel::refreshPromptPreset() {
-    const auto names = [](const QList<SystemPromptPreset>& presets) {
-        QStringList out;
-        for (const SystemPromptPreset& preset : presets) {
-            out += preset.name;
-        }
-        return out;
-    };
-    const QString now = systemPrompt();
-    const qsizetype match = promptPresetOf(now);
-    m_promptPreset->setNames(names(systemPromptPresets()), names(m_ownPrompts),
-                             match >= 0 || now.trimmed().isEmpty() ? tr("None") : tr("Own text"));
-    m_promptPreset->setCurrent(match);
 }
 
 Sampling SamplingPanel::sampling() const {

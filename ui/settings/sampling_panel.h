@@ -35,8 +35,9 @@ class SamplingPanel : public QWidget {
     QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
+    // As the person does: both are kept, and the signals come.
+    void choose(const QString& prompt, const Sampling& sampling);
     PresetBar& samplingPresetBar() const { return *m_preset; }
-    PresetBar& promptPresetBar() const { return *m_promptPreset; }
     QPlainTextEdit& promptEdit() const { return *m_prompt; }
 
   public Q_SLOTS:
@@ -53,12 +54,8 @@ class SamplingPanel : public QWidget {
     void promptEdited();
     void refreshThinking();
     void refreshPreset();
-    void refreshPromptPreset();
-    qsizetype promptPresetOf(const QString& prompt) const;  // -1: none
     QList<SamplingPreset> allPresets() const;
-    QList<SystemPromptPreset> allPromptPresets() const;
 
-    PresetBar* m_promptPreset;
     QPlainTextEdit* m_prompt;
     PresetBar* m_preset;
     QLabel* m_explanation;
@@ -76,7 +73,6 @@ class SamplingPanel : public QWidget {
     QStringList m_thinkingChoices;
     QString m_thinkingChoice;
     QList<SamplingPreset> m_ownPresets;
-    QList<SystemPromptPreset> m_ownPrompts;
     bool m_filling = false;
 };
 

@@ -7,7 +7,6 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QMenu>
 #include <QMenuBar>
 #include <QPainter>
 #include <QSettings>
@@ -111,37 +110,15 @@ CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
 
 void CommandPalette::open() {
     m_focusBefore = QApplication::focusWidget();
-    m_commands.clear();
     m_recent = QSettings().value(QLatin1String(kRecentKey)).toStringList();
-    for (QAction* action : m_menus.actions()) {
-        if (QMenu* menu = action->menu()) {
-            Q_EMIT menu->aboutToShow();  // as it would show now
-            collect(*menu, QString(action->text()).remove(u'&'));
-            Q_EMIT menu->aboutToHide();
-        }
-    }
+    m_commands = menuCommands(m_menus);
+    m_commands.removeIf([](const MenuCommand& command) { return !command.action->isEnabled(); });
     m_input->clear();
     filter();
     place();
     show();
     raise();
     m_input->setFocus();
-}
-
-void CommandPalette::collect(const QMenu& menu, const QString& path) {
-    for (QAction* action : menu.actions()) {
-        if (action->isSeparator() || !action->isVisible()) {
-            continue;
-        }
-        QString text = action->text();
-        text.replace(QStringLiteral("&&"), QStringLiteral("\x01")).remove(u'&').replace(u'\x01', u'&');
-        const QString here = path + QStringLiteral(" › ") + text;
-        if (action->menu()) {
-            collect(*action->menu(), here);
-        } else if (action->isEnabled()) {
-            m_commands.append({here, action});
-        }
-    }
 }
 
 void CommandPalette::filter() {
@@ -180,7 +157,7 @@ void CommandPalette::filter() {
     }
 }
 
-int CommandPalette::commonness(const Command& command) const {
+int CommandPalette::commonness(const MenuCommand& command) const {
     const auto place = m_recent.indexOf(command.path);
     if (place >= 0) {
         return kMostRecent + 2 - static_cast<int>(place);

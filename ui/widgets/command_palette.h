@@ -1,13 +1,13 @@
 #pragma once
 
-#include <QAction>
 #include <QFrame>
 #include <QList>
 #include <QPointer>
 
+#include "ui/widgets/menu_commands.h"
+
 class QLineEdit;
 class QListWidget;
-class QMenu;
 class QMenuBar;
 
 namespace offstage::ui {
@@ -35,22 +35,17 @@ class CommandPalette : public QFrame {
     void hideEvent(QHideEvent* event) override;
 
   private:
-    struct Command {
-        QString path;
-        QPointer<QAction> action;
-    };
     static constexpr int kMostRecent = 6;
 
-    void collect(const QMenu& menu, const QString& path);
     void filter();
     void choose();
     void place();
-    int commonness(const Command& command) const;  // the larger, the more common
+    int commonness(const MenuCommand& command) const;  // the larger, the more common
 
     QMenuBar& m_menus;
     QLineEdit* m_input;
     QListWidget* m_list;
-    QList<Command> m_commands;
+    QList<MenuCommand> m_commands;
     QStringList m_recent;  // paths, the last on top; kept in the settings
     QList<int> m_shown;    // of m_commands, by row
     QPointer<QWidget> m_focusBefore;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <QDialog>
+#include <QWidget>
 
 class QCheckBox;
 class QLabel;
@@ -14,11 +14,11 @@ class LocalServerSwitch;
 
 // Switches the local server on and off, and says how other programs reach it. Where it listens is chosen while it is
 // off.
-class LocalServerDialog : public QDialog {
+class LocalServerPage : public QWidget {
     Q_OBJECT
 
   public:
-    explicit LocalServerDialog(LocalServerSwitch& server, QWidget* parent = nullptr);
+    explicit LocalServerPage(LocalServerSwitch& server, QWidget* parent = nullptr);
 
     QCheckBox& onBox() const { return *m_on; }
     QCheckBox& startBox() const { return *m_startsWithProgram; }

@@ -1,8 +1,7 @@
-#include "ui/server/local_server_dialog.h"
+#include "ui/server/local_server_page.h"
 
 #include <QCheckBox>
 #include <QClipboard>
-#include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -36,8 +35,8 @@ QHBoxLayout* fieldRow(const QList<QWidget*>& widgets) {
 
 }  // namespace
 
-LocalServerDialog::LocalServerDialog(LocalServerSwitch& server, QWidget* parent)
-    : QDialog(parent),
+LocalServerPage::LocalServerPage(LocalServerSwitch& server, QWidget* parent)
+    : QWidget(parent),
       m_server(server),
       m_on(new QCheckBox(tr("&Local server on"))),
       m_startsWithProgram(new QCheckBox(tr("Switch it on &when Offstage starts"))),
@@ -55,28 +54,27 @@ LocalServerDialog::LocalServerDialog(LocalServerSwitch& server, QWidget* parent)
       m_stop(quietButton(tr("&Stop this answer"), tr("Stop the answer that another program is getting"))),
       m_outside(textLabel()),
       m_problem(textLabel(tr("Problem"))) {
-    setWindowTitle(tr("Local server"));
     build();
     connect(m_on, &QCheckBox::clicked, this, [this](bool on) {
         keepChoices();
         m_server.setOn(on);
         refresh();  // also where nothing changed
     });
-    connect(m_startsWithProgram, &QCheckBox::clicked, this, &LocalServerDialog::keepChoices);
-    connect(m_address, &QLineEdit::textEdited, this, &LocalServerDialog::keepChoices);
-    connect(m_origins, &QLineEdit::textEdited, this, &LocalServerDialog::keepChoices);
-    connect(m_port, &QSpinBox::valueChanged, this, &LocalServerDialog::keepChoices);
+    connect(m_startsWithProgram, &QCheckBox::clicked, this, &LocalServerPage::keepChoices);
+    connect(m_address, &QLineEdit::textEdited, this, &LocalServerPage::keepChoices);
+    connect(m_origins, &QLineEdit::textEdited, this, &LocalServerPage::keepChoices);
+    connect(m_port, &QSpinBox::valueChanged, this, &LocalServerPage::keepChoices);
     connect(m_newToken, &QPushButton::clicked, &m_server, &LocalServerSwitch::renewToken);
     connect(m_copyToken, &QPushButton::clicked, this,
             [this] { QGuiApplication::clipboard()->setText(m_server.token()); });
     connect(m_copyUrl, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(m_url->text()); });
     connect(m_stop, &QPushButton::clicked, &m_server, &LocalServerSwitch::stopAnswer);
-    connect(&m_server, &LocalServerSwitch::changed, this, &LocalServerDialog::refresh);
+    connect(&m_server, &LocalServerSwitch::changed, this, &LocalServerPage::refresh);
     m_server.readToken();
     refresh();
 }
 
-void LocalServerDialog::build() {
+void LocalServerPage::build() {
     m_address->setAccessibleName(tr("Address to listen on"));
     m_address->setToolTip(tr("127.0.0.1: programs of this computer alone"));
     m_port->setAccessibleName(tr("Port"));
@@ -127,9 +125,8 @@ void LocalServerDialog::build() {
     auto* state = new QHBoxLayout;
     state->addWidget(m_state, 1);
     state->addWidget(m_stop);
-    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(12);
     column->addWidget(m_on);
     column->addWidget(what);
@@ -139,19 +136,17 @@ void LocalServerDialog::build() {
     column->addLayout(state);
     column->addWidget(m_problem);
     column->addStretch(1);
-    column->addWidget(buttons);
-    resize(560, sizeHint().height());
 }
 
-QString LocalServerDialog::stateText() const {
+QString LocalServerPage::stateText() const {
     return m_state->text();
 }
 
-QString LocalServerDialog::problemText() const {
+QString LocalServerPage::problemText() const {
     return m_problem->isHidden() ? QString() : m_problem->text();
 }
 
-void LocalServerDialog::keepChoices() {
+void LocalServerPage::keepChoices() {
     static const QRegularExpression between(QStringLiteral("[\\s,]+"));
     LocalServerChoices choices;
     choices.address = m_address->text().trimmed();
@@ -161,7 +156,7 @@ void LocalServerDialog::keepChoices() {
     m_server.setChoices(choices);
 }
 
-void LocalServerDialog::refresh() {
+void LocalServerPage::refresh() {
     const bool on = m_server.isOn();
     m_on->setChecked(on);
     for (QWidget* choice :

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace offstage::engine {
+
+// What is kept below cache_directory(), to be made again where it is missing.
+enum class CacheContent : std::uint8_t {
+    kQuantized,    // experts in fewer bits (QuantCache)
+    kCalibration,  // measured costs of this hardware (CalibrationCache)
+    kSensitivity,  // what fewer bits lose in each expert of a model (SensitivityCache)
+};
+
+struct CacheFolder {
+    CacheContent content;
+    std::filesystem::path folder;  // need not be there
+};
+
+// Empty where cache_directory() is.
+std::vector<CacheFolder> cache_folders();
+
+}  // namespace offstage::engine

@@ -1,0 +1,250 @@
+// Personas: system prompt, sampling and model under a name, chosen at the head of a conversation and kept with it.
+
+#include <QAbstractItemView>
+#include <QAction>
+#include <QComboBox>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/persona_bar.h"
+#include "ui/conversation_setup.h"
+#include "ui/settings/preset_bar.h"
+#include "ui/settings/sampling_panel.h"
+
+using namespace offstage::test;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+namespace {
+
+PersonaBar& bar(const WindowFixture& f) {
+    return f.window->personaBar();
+}
+
+QComboBox& box(const WindowFixture& f) {
+    return bar(f).presets().box();
+}
+
+// From the list that the box opens, as at the keyboard.
+void choose(const WindowFixture& f, const QString& beginning) {
+    const int row = box(f).findText(beginning, Qt::MatchStartsWith);
+    QVERIFY2(row >= 0, qPrintable(beginning));
+    box(f).setFocus();
+    box(f).showPopup();
+    box(f).view()->setCurrentIndex(box(f).model()->index(row, 0));
+    QTest::keyClick(box(f).view(), Qt::Key_Return);
+    QVERIFY(!box(f).view()->isVisible());
+}
+
+void enterName(const WindowFixture& f, const QString& name) {
+    QLineEdit& edit = bar(f).presets().nameEdit();
+    edit.selectAll();
+    QTest::keyClicks(&edit, name);
+    QTest::keyClick(&edit, Qt::Key_Return);
+}
+
+void setPrompt(const WindowFixture& f, const QString& prompt) {
+    f.window->samplingPanel().promptEdit().selectAll();
+    QTest::keyClicks(&f.window->samplingPanel().promptEdit(), prompt);
+}
+
+void setTemperature(const WindowFixture& f, float temperature) {
+    Sampling sampling = f.window->samplingPanel().sampling();
+    sampling.sampler.temperature = temperature;
+    f.window->samplingPanel().choose(f.window->samplingPanel().systemPrompt(), sampling);
+}
+
+QString saveAs(const WindowFixture& f, const QString& name) {
+    bar(f).presets().saveAction().trigger();
+    enterName(f, name);
+    return f.window->chat().persona();
+}
+
+}  // namespace
+
+class TestPersonas : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void chosen_theModelGetsItsPrompt_andNoneTakesItAway() {
+        WindowFixture f;
+        f.openAndWait();
+        QCOMPARE(box(f).currentText(), QStringLiteral("None"));
+        choose(f, QStringLiteral("Teach"));
+        const QString prompt = Personas::builtIn()[1].systemPrompt;
+        QCOMPARE(f.window->samplingPanel().systemPrompt(), prompt);
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const auto messages = f.stage->requests().back().messages;
+        QCOMPARE(messages.size(), size_t(2));
+        QCOMPARE(QString::fromStdString(messages[0].content), prompt);
+        choose(f, QStringLiteral("None"));
+        QCOMPARE(f.window->chat().systemPrompt(), QString());
+        QCOMPARE(f.window->chat().persona(), QString());
+    }
+
+    void made_changed_renamed_deleted() {
+        WindowFixture f;
+        f.openAndWait();
+        setPrompt(f, QStringLiteral("Rhyme."));
+        setTemperature(f, 0.33F);
+        const QString id = saveAs(f, QStringLiteral("Poet"));
+        QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
+        QVERIFY(!bar(f).isChanged());
+        QVERIFY(!bar(f).updateAction().isEnabled());
+        const Persona made = *f.window->personas().find(id);
+        QCOMPARE(made.systemPrompt, QStringLiteral("Rhyme."));
+        QCOMPARE(made.sampling->sampler.temperature, 0.33F);
+        QCOMPARE(made.model, QStringLiteral("/models/fake-moe"));
+
+        setTemperature(f, 0.5F);
+        QCOMPARE(box(f).currentText(), QStringLiteral("Poet, changed"));
+        bar(f).updateAction().trigger();
+        QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
+        QCOMPARE(f.window->personas().find(id)->sampling->sampler.temperature, 0.5F);
+
+        bar(f).presets().renameAction().trigger();
+        QCOMPARE(bar(f).presets().nameEdit().text(), QStringLiteral("Poet"));
+        enterName(f, QStringLiteral("Bard"));
+        QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
+        QCOMPARE(f.window->chat().persona(), id);
+
+        choose(f, QStringLiteral("Concise"));
+        QVERIFY(!bar(f).presets().deleteAction().isEnabled());  // the program's own
+        choose(f, QStringLiteral("Bard"));
+        QCOMPARE(f.window->samplingPanel().sampling().sampler.temperature, 0.5F);
+        bar(f).presets().deleteAction().trigger();
+        QCOMPARE(box(f).currentText(), QStringLiteral("None"));
+        QCOMPARE(f.window->chat().systemPrompt(), QStringLiteral("Rhyme."));  // the conversation goes on as it was
+        QVERIFY(box(f).findText(QStringLiteral("Bard")) < 0);
+        QVERIFY(!f.window->personas().find(id));
+    }
+
+    void keptWithTheConversation_alsoAfterAStart() {
+        const QTemporaryDir history;
+        ConversationId first = 0;
+        {
+            WindowFixture f({}, {}, history.path());
+            f.openAndWait();
+            choose(f, QStringLiteral("Prog"));
+            f.ask(QStringLiteral("Hello"));
+            QTRY_COMPARE(f.messages().size(), 2);
+            QTRY_COMPARE(f.state(), State::Ready);
+            first = f.window->chat().current();
+            f.window->newConversation();
+            QCOMPARE(f.window->chat().persona(), QStringLiteral("programmer"));  // as the last one
+            choose(f, QStringLiteral("Teach"));
+            QVERIFY(f.window->chat().openConversation(first));
+            QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
+        }
+        const WindowFixture f({}, {}, history.path());
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));  // what was chosen last
+        QVERIFY(f.window->chat().openConversation(first));
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
+        QVERIFY(!bar(f).isChanged());
+    }
+
+    void model_isOffered_notOpenedByItself() {
+        WindowFixture f;
+        f.openAndWait(QStringLiteral("/models/poet-moe"));
+        setPrompt(f, QStringLiteral("Rhyme."));
+        const QString id = saveAs(f, QStringLiteral("Poet"));
+        f.openAndWait();
+        choose(f, QStringLiteral("Concise"));
+        QVERIFY(!f.window->setupBar().isVisible());
+        choose(f, QStringLiteral("Poet"));
+        QVERIFY2(f.window->setupBar().sentence().contains(QStringLiteral("Poet")),
+                 qPrintable(f.window->setupBar().sentence()));
+        QCOMPARE(f.stage->loads().back().model, std::string("/models/fake-moe"));
+        // It need not have the model.
+        QVERIFY(bar(f).bindAction().isChecked());
+        bar(f).bindAction().trigger();
+        QCOMPARE(f.window->personas().find(id)->model, QString());
+        QVERIFY(!f.window->setupBar().isVisible());
+    }
+
+    void model_isOpenedAtAClick() {
+        const QTemporaryDir models;
+        const QString model = models.filePath(QStringLiteral("poet-moe"));
+        QVERIFY(QDir().mkpath(model));
+        WindowFixture f;
+        f.openAndWait(model);
+        saveAs(f, QStringLiteral("Poet"));
+        f.openAndWait();
+        QVERIFY(f.window->setupBar().isVisible());
+        QVERIFY(f.window->setupBar().openButton().isVisible());
+        QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
+        QTRY_COMPARE(f.stage->loads().back().model, model.toStdString());
+        QTRY_COMPARE(f.state(), State::Ready);
+        QVERIFY(!f.window->setupBar().isVisible());
+    }
+
+    void files_comeBack_othersAreRefused() {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("personas.json"));
+        {
+            WindowFixture f;
+            f.openAndWait();
+            setPrompt(f, QStringLiteral("Rhyme."));
+            setTemperature(f, 0.25F);
+            saveAs(f, QStringLiteral("Poet"));
+            bar(f).exportTo(file);
+        }
+        QSettings().clear();
+        const WindowFixture f;
+        bar(f).importFrom(file);
+        QCOMPARE(f.window->personas().own().size(), 1);
+        const Persona poet = f.window->personas().own().first();
+        QCOMPARE(poet.name, QStringLiteral("Poet"));
+        QCOMPARE(poet.systemPrompt, QStringLiteral("Rhyme."));
+        QCOMPARE(poet.sampling->sampler.temperature, 0.25F);
+        bar(f).importFrom(file);
+        QCOMPARE(f.window->personas().own().size(), 1);  // of the same name
+        QString problem;
+        for (const char* bad : {"", "{", "[]", R"({"format": "offstage.conversation", "version": 1})",
+                                R"({"format": "offstage.personas", "version": 2, "personas": [{"name": "x"}]})",
+                                R"({"format": "offstage.personas", "version": 1, "personas": [7, {}]})"}) {
+            QCOMPARE(f.window->personas().addFrom(bad, QStringLiteral("bad.json"), problem), 0);
+            QVERIFY2(problem.contains(QStringLiteral("bad.json")), bad);
+        }
+        QCOMPARE(f.window->personas().own().size(), 1);
+    }
+
+    // What was a preset of the system prompt is a persona.
+    void earlierPresets_areTakenOver_once() {
+        const QJsonArray presets{QJsonObject{{QStringLiteral("name"), QStringLiteral("Poet")},
+                                             {QStringLiteral("text"), QStringLiteral("Rhyme.")}}};
+        QSettings().setValue(QStringLiteral("presets/systemPrompts"),
+                             QJsonDocument(presets).toJson(QJsonDocument::Compact));
+        for (int start = 0; start < 2; ++start) {
+            const Personas personas;
+            QCOMPARE(personas.own().size(), 1);
+            QCOMPARE(personas.own().first().systemPrompt, QStringLiteral("Rhyme."));
+            QVERIFY(!personas.own().first().sampling);
+        }
+        QVERIFY(!QSettings().contains(QStringLiteral("presets/systemPrompts")));
+    }
+
+    void pictures() {
+        WindowFixture f;
+        f.openAndWait();
+        choose(f, QStringLiteral("Teach"));
+        setTemperature(f, 0.3F);
+        f.ask(QStringLiteral("What is an expert?"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        picture(*f.window, QStringLiteral("personas"), {560, 1280}, 800);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPersonas)
+#include "tst_personas.moc"

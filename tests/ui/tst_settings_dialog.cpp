@@ -1,0 +1,338 @@
+// The settings: what is chosen there holds at once, is kept, and is what the menus show.
+
+#include <QAction>
+#include <QComboBox>
+#include <QLabel>
+#include <QListWidget>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTreeWidget>
+
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/format.h"
+#include "ui/settings/appearance_page.h"
+#include "ui/settings/disk_use.h"
+#include "ui/settings/key_bindings.h"
+#include "ui/settings/key_edit.h"
+#include "ui/settings/keys_page.h"
+#include "ui/settings/settings_dialog.h"
+#include "ui/settings/storage_page.h"
+#include "ui/widgets/command_palette.h"
+#include "ui/widgets/menu_commands.h"
+
+using namespace offstage::test;
+using namespace offstage::ui;
+using Page = SettingsDialog::Page;
+
+namespace {
+
+SettingsDialog& open(const WindowFixture& f, Page page) {
+    QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
+    SettingsDialog& dialog = *f.window->settingsDialog();
+    QApplication::setActiveWindow(&dialog);
+    QTest::mouseClick(dialog.pages().viewport(), Qt::LeftButton, {},
+                      dialog.pages().visualItemRect(dialog.pages().item(static_cast<int>(page))).center());
+    return dialog;
+}
+
+QAction* action(const WindowFixture& f, const QString& id) {
+    const KeyBindings::Command* command = f.window->keys().find(id);
+    return command == nullptr ? nullptr : command->action.data();
+}
+
+QKeySequence keysOf(const WindowFixture& f, const QString& id) {
+    return action(f, id)->shortcut();
+}
+
+void click(QAbstractButton& button) {
+    QTest::mouseClick(&button, Qt::LeftButton);
+}
+
+void write(const QString& path, const QByteArray& content) {
+    QVERIFY(QDir().mkpath(QFileInfo(path).path()));
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(content) == content.size());
+}
+
+}  // namespace
+
+class TestSettingsDialog : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() {
+        QVERIFY(m_cache.isValid());
+        qputenv("XDG_CACHE_HOME", QFile::encodeName(m_cache.path()));
+    }
+    void init() { QSettings().clear(); }
+
+    // ---------------------------------------------------------------- appearance
+
+    void theme_holdsAtOnce_isKept_andIsTheMenus() {
+        const WindowFixture f;
+        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
+        QTRY_VERIFY(!isDark(f.window->palette()));
+        page.themeBox().setFocus();
+        QTest::keyClick(&page.themeBox(), Qt::Key_Down);  // from Light
+        QTRY_VERIFY(isDark(f.window->palette()));
+        QCOMPARE(QSettings().value(QStringLiteral("theme")).toString(), QStringLiteral("dark"));
+        QVERIFY(action(f, QStringLiteral("theme.dark"))->isChecked());
+        action(f, QStringLiteral("theme.light"))->trigger();
+        QTRY_VERIFY(!isDark(f.window->palette()));
+        QCOMPARE(page.themeBox().currentText(), QStringLiteral("Light"));
+    }
+
+    void textSize_holdsAtOnce_andIsTheMenus() {
+        const WindowFixture f;
+        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
+        const qreal before = QApplication::font().pointSizeF();
+        page.textSizeBox().setFocus();
+        QTest::keyClick(&page.textSizeBox(), Qt::Key_Up);
+        QTest::keyClick(&page.textSizeBox(), Qt::Key_Up);
+        QCOMPARE(QApplication::font().pointSizeF(), before + 2);
+        QCOMPARE(QSettings().value(QStringLiteral("textSize")).toInt(), 2);
+        action(f, QStringLiteral("smallerText"))->trigger();
+        QCOMPARE(page.textSizeBox().value(), 1);
+        action(f, QStringLiteral("systemText"))->trigger();
+        QCOMPARE(page.textSizeBox().value(), 0);
+        QCOMPARE(QApplication::font().pointSizeF(), before);
+    }
+
+    void language_isKept_forTheNextStart() {
+        const WindowFixture f;
+        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
+        page.languageBox().setFocus();
+        QTest::keyClicks(&page.languageBox(), QStringLiteral("Deu"));
+        QTest::keyClick(&page.languageBox(), Qt::Key_Return);
+        QCOMPARE(QSettings().value(QStringLiteral("language")).toString(), QStringLiteral("de"));
+        QVERIFY(action(f, QStringLiteral("language.de"))->isChecked());
+    }
+
+    // ---------------------------------------------------------------- keys
+
+    void keys_listEveryCommandOfTheMenus() {
+        const WindowFixture f;
+        KeysPage& page = open(f, Page::Keys).keysPage();
+        QSet<QString> listed;
+        for (int i = 0; i < page.list().topLevelItemCount(); ++i) {
+            listed.insert(page.list().topLevelItem(i)->text(0));
+        }
+        int withKeys = 0;
+        for (const MenuCommand& command : menuCommands(*f.window->menuBar())) {
+            if (!command.action->shortcut().isEmpty()) {
+                QVERIFY2(listed.contains(command.path), qPrintable(command.path));
+                ++withKeys;
+            }
+        }
+        QVERIFY(withKeys >= 12);
+        QVERIFY(listed.size() > 30);
+        QSet<QString> ids;
+        for (const KeyBindings::Command& command : f.window->keys().commands()) {
+            ids.insert(command.id);
+        }
+        QCOMPARE(ids.size(), f.window->keys().commands().size());  // each once
+    }
+
+    void keys_changed_holdAtOnce_andAtTheNextStart() {
+        {
+            WindowFixture f;
+            f.openAndWait();
+            SettingsDialog& dialog = open(f, Page::Keys);
+            KeysPage& page = dialog.keysPage();
+            page.choose(QStringLiteral("palette"));
+            page.keyEdit().setFocus();
+            QTest::keyClick(&page.keyEdit(), Qt::Key_F7, Qt::ControlModifier);
+            QCOMPARE(page.keyEdit().text(), QStringLiteral("Ctrl+F7"));
+            QCOMPARE(page.notice(), QString());
+            QApplication::setActiveWindow(f.window.get());
+            f.window->page().input().edit().setFocus();
+            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_K, Qt::ControlModifier);
+            QVERIFY(!f.window->commandPalette().isVisible());
+            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_F7, Qt::ControlModifier);
+            QVERIFY(f.window->commandPalette().isVisible());
+        }
+        const WindowFixture later;
+        QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+F7")));
+        KeysPage& page = open(later, Page::Keys).keysPage();
+        page.choose(QStringLiteral("palette"));
+        QVERIFY(page.resetButton().isEnabled());
+        click(page.resetButton());
+        QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
+        QVERIFY(!QSettings().contains(QStringLiteral("keys/palette")));
+        QVERIFY(!page.resetButton().isEnabled());
+    }
+
+    // While keys are asked for, none of them does what it does elsewhere.
+    void keys_ofAnother_areNamed_andTakenAtAClick() {
+        const WindowFixture f;
+        KeysPage& page = open(f, Page::Keys).keysPage();
+        page.choose(QStringLiteral("newConversation"));
+        page.keyEdit().setFocus();
+        QVERIFY(!page.takeButton().isVisible());
+        QTest::keyClick(&page.keyEdit(), Qt::Key_K, Qt::ControlModifier);
+        QVERIFY(!f.window->commandPalette().isVisible());
+        QVERIFY2(page.notice().contains(QStringLiteral("Ctrl+K")) &&
+                     page.notice().contains(QStringLiteral("Command palette")),
+                 qPrintable(page.notice()));
+        QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));  // nothing changed yet
+        QVERIFY(page.takeButton().isVisible());
+        click(page.takeButton());
+        QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QStringLiteral("Ctrl+K")));
+        QVERIFY(keysOf(f, QStringLiteral("palette")).isEmpty());
+        click(page.resetAllButton());
+        QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));
+        QCOMPARE(keysOf(f, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
+    }
+
+    void keys_thatWouldBreakWriting_areRefused_data() {
+        QTest::addColumn<int>("key");
+        QTest::addColumn<int>("held");
+        QTest::newRow("a letter") << int(Qt::Key_A) << int(Qt::ShiftModifier);
+        QTest::newRow("Enter") << int(Qt::Key_Return) << int(Qt::NoModifier);
+        QTest::newRow("Delete") << int(Qt::Key_Delete) << int(Qt::NoModifier);
+        QTest::newRow("a menu's") << int(Qt::Key_F) << int(Qt::AltModifier);
+        QTest::newRow("copy") << int(Qt::Key_C) << int(Qt::ControlModifier);
+    }
+    void keys_thatWouldBreakWriting_areRefused() {
+        QFETCH(int, key);
+        QFETCH(int, held);
+        const WindowFixture f;
+        KeysPage& page = open(f, Page::Keys).keysPage();
+        page.choose(QStringLiteral("palette"));
+        page.keyEdit().setFocus();
+        QTest::keyClick(&page.keyEdit(), static_cast<Qt::Key>(key), Qt::KeyboardModifiers(held));
+        QVERIFY(!page.notice().isEmpty());
+        QVERIFY(!page.takeButton().isVisible());
+        QCOMPARE(keysOf(f, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
+    }
+
+    void keys_none_andWhatNamesThem() {
+        const WindowFixture f;
+        KeysPage& page = open(f, Page::Keys).keysPage();
+        page.choose(QStringLiteral("stop"));
+        QVERIFY(action(f, QStringLiteral("stop"))->toolTip().contains(QStringLiteral("Esc")));
+        page.keyEdit().setFocus();
+        QTest::keyClick(&page.keyEdit(), Qt::Key_F8);
+        QVERIFY(action(f, QStringLiteral("stop"))->toolTip().contains(QStringLiteral("F8")));
+        click(page.noneButton());
+        QVERIFY(keysOf(f, QStringLiteral("stop")).isEmpty());
+        QCOMPARE(action(f, QStringLiteral("stop"))->toolTip(), QStringLiteral("Stop the answer"));
+        page.choose(QStringLiteral("openModel"));
+        QTest::keyClick(&page.keyEdit(), Qt::Key_F6);
+        QVERIFY2(f.window->page().input().hint().contains(QStringLiteral("F6")),
+                 qPrintable(f.window->page().input().hint()));
+    }
+
+    void keys_filter_findsCommandsAndKeys() {
+        const WindowFixture f;
+        KeysPage& page = open(f, Page::Keys).keysPage();
+        const auto shown = [&page] {
+            QStringList texts;
+            for (int i = 0; i < page.list().topLevelItemCount(); ++i) {
+                if (!page.list().topLevelItem(i)->isHidden()) {
+                    texts += page.list().topLevelItem(i)->text(0);
+                }
+            }
+            return texts;
+        };
+        page.filterEdit().setFocus();
+        QTest::keyClicks(&page.filterEdit(), QStringLiteral("palette"));
+        QCOMPARE(shown().size(), 1);
+        page.filterEdit().clear();
+        QTest::keyClicks(&page.filterEdit(), QStringLiteral("ctrl+k"));
+        QCOMPARE(shown().size(), 1);
+        QVERIFY(shown().first().contains(QStringLiteral("Command palette")));
+    }
+
+    void keys_ofAnEditedFile_areNeverTwice() {
+        QSettings().setValue(QStringLiteral("keys/find"), QStringLiteral("Ctrl+K"));
+        QSettings().setValue(QStringLiteral("keys/newConversation"), QStringLiteral("A"));  // would end writing
+        const WindowFixture f;
+        QCOMPARE(keysOf(f, QStringLiteral("find")), QKeySequence(QStringLiteral("Ctrl+K")));
+        QVERIFY(keysOf(f, QStringLiteral("palette")).isEmpty());
+        QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));
+    }
+
+    // ---------------------------------------------------------------- storage
+
+    void caches_haveTheirBytes_andAreDeletedAfterOneQuestion() {
+        const QString quantized = m_cache.filePath(QStringLiteral("offstage/quantized"));
+        const QString costs = m_cache.filePath(QStringLiteral("offstage/calibration"));
+        write(quantized + QStringLiteral("/a.quant"), QByteArray(3 << 20, 'x'));
+        write(quantized + QStringLiteral("/below/b.quant"), QByteArray(1 << 20, 'x'));
+        write(costs + QStringLiteral("/c.json"), QByteArray(2048, 'x'));
+        const WindowFixture f;
+        StoragePage& page = open(f, Page::Storage).storagePage();
+        QTRY_COMPARE(page.sizeText(QStringLiteral("quantized")), QStringLiteral("4.0 MiB"));
+        QCOMPARE(page.sizeText(QStringLiteral("calibration")), QStringLiteral("2.0 KiB"));
+        QVERIFY(!page.deleteButton(QStringLiteral("sensitivity"))->isEnabled());  // nothing is there
+
+        click(*page.deleteButton(QStringLiteral("quantized")));
+        QVERIFY2(page.notice().contains(QStringLiteral("4.0 MiB")), qPrintable(page.notice()));
+        QVERIFY(page.keepButton().hasFocus());
+        QTest::keyClick(&page.keepButton(), Qt::Key_Space);
+        QVERIFY(QFile::exists(quantized + QStringLiteral("/a.quant")));
+        QVERIFY(!page.confirmButton().isVisible());
+
+        click(*page.deleteButton(QStringLiteral("quantized")));
+        click(page.confirmButton());
+        QTRY_COMPARE(page.sizeText(QStringLiteral("quantized")), bytesText(0));
+        QVERIFY(QDir(quantized).isEmpty());
+        QVERIFY(QFile::exists(costs + QStringLiteral("/c.json")));
+        QVERIFY(!page.deleteButton(QStringLiteral("quantized"))->isEnabled());
+    }
+
+    void links_areRemoved_whatTheyPointToStays() {
+        const QTemporaryDir other;
+        write(other.filePath(QStringLiteral("mine.txt")), "mine");
+        const QString folder = m_cache.filePath(QStringLiteral("links"));
+        write(folder + QStringLiteral("/a"), "12345");
+        QVERIFY(QFile::link(other.path(), folder + QStringLiteral("/link")));
+        QCOMPARE(bytesAt(folder), quint64{5});
+        QCOMPARE(emptyFolder(folder), QStringList());
+        QVERIFY(QDir(folder).isEmpty());
+        QVERIFY(QFile::exists(other.filePath(QStringLiteral("mine.txt"))));
+        QCOMPARE(emptyFolder(folder + QStringLiteral("/gone")), QStringList());
+    }
+
+    void folders_areOpened_whereTheyAre() {
+        const QTemporaryDir history;
+        const WindowFixture f({}, {}, history.path());
+        StoragePage& page = open(f, Page::Storage).storagePage();
+        QSignalSpy wanted(&page, &StoragePage::folderRequested);
+        // Not the desktop's file manager.
+        QObject::disconnect(&page, &StoragePage::folderRequested, f.window->settingsDialog(), nullptr);
+        click(*page.openButton(QStringLiteral("conversations")));
+        QCOMPARE(wanted.size(), 1);
+        QCOMPARE(wanted.first().first().toString(), history.path());
+        QTRY_VERIFY(page.sizeText(QStringLiteral("conversations")) != QStringLiteral("…"));
+        QVERIFY(page.deleteButton(QStringLiteral("conversations")) == nullptr);  // that is the list's business
+    }
+
+    void pictures() {
+        write(m_cache.filePath(QStringLiteral("offstage/quantized/a.quant")), QByteArray(3 << 20, 'x'));
+        const QTemporaryDir history;
+        const WindowFixture f({}, {}, history.path());
+        SettingsDialog& dialog = open(f, Page::Appearance);
+        picture(dialog, QStringLiteral("settings-appearance"), {680, 760}, 520);
+        dialog.showPage(Page::Keys);
+        dialog.keysPage().choose(QStringLiteral("newConversation"));
+        QTest::keyClick(&dialog.keysPage().keyEdit(), Qt::Key_K, Qt::ControlModifier);
+        picture(dialog, QStringLiteral("settings-keys"), {680, 760}, 520);
+        dialog.showPage(Page::Server);
+        picture(dialog, QStringLiteral("settings-server"), {680, 760}, 520);
+        dialog.showPage(Page::Storage);
+        QTRY_VERIFY(dialog.storagePage().deleteButton(QStringLiteral("quantized"))->isEnabled());
+        click(*dialog.storagePage().deleteButton(QStringLiteral("quantized")));
+        picture(dialog, QStringLiteral("settings-storage"), {680, 760}, 520);
+    }
+
+  private:
+    QTemporaryDir m_cache;
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestSettingsDialog)
+#include "tst_settings_dialog.moc"

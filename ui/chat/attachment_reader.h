@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stop_token>
+
+#include <QList>
+#include <QObject>
+#include <QStringList>
+#include <QThreadPool>
+
+#include "ui/chat/attachment_file.h"
+
+namespace offstage::ui {
+
+// Reads files on a thread of its own, one after another. GUI thread only.
+class AttachmentReader : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit AttachmentReader(QObject* parent = nullptr);
+    ~AttachmentReader() override;  // waits for the page or block that is being read
+
+    // Not while it is reading. finished() follows, with a result for each path, in their order.
+    void start(const QStringList& paths);
+    bool isReading() const { return m_reading; }
+    // finished() follows; what was not read by then has an error that says so.
+    void cancel() { m_stop.request_stop(); }
+
+  Q_SIGNALS:
+    // A page of a file is being read; nPages 0: it has none.
+    void progressed(const QString& name, int page, int nPages);
+    void finished(const QList<offstage::ui::ReadAttachment>& files);
+
+  private:
+    QThreadPool m_thread;
+    std::stop_source m_stop;
+    bool m_reading = false;
+};
+
+}  // namespace offstage::ui

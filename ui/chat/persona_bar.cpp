@@ -1,0 +1,209 @@
+#include "ui/chat/persona_bar.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSettings>
+#include <QToolButton>
+
+#include "ui/chat/chat_controller.h"
+#include "ui/history/conversation_files.h"
+#include "ui/settings/preset_bar.h"
+#include "ui/settings/sampling_panel.h"
+
+namespace offstage::ui {
+
+namespace {
+
+const QString kLastKey = QStringLiteral("sampling/persona");
+constexpr int kPersonaMargin = 24;  // as the conversation's
+constexpr int kNameLength = 22;
+constexpr qint64 kLargestFile = 4 << 20;
+
+}  // namespace
+
+PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling,
+                       std::function<Model()> modelNow, QWidget* parent)
+    : QWidget(parent),
+      m_personas(personas),
+      m_chat(chat),
+      m_sampling(sampling),
+      m_modelNow(std::move(modelNow)),
+      m_bar(new PresetBar) {
+    m_bar->setTexts({tr("Name of the persona"), tr("Make, change, rename or delete a persona"),
+                     tr("&New persona of what is set up now…")});
+    m_bar->box().setAccessibleName(tr("Persona of this conversation"));
+    m_bar->box().setToolTip(tr("Persona: system prompt, sampling and model under a name"));
+    // Of one width, whatever is chosen: the menu beside it stays where it is.
+    m_bar->box().setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_bar->box().setMinimumContentsLength(kNameLength);
+    m_bar->box().setFocusPolicy(Qt::TabFocus);
+    QMenu& menu = m_bar->menu();
+    m_update = new QAction(tr("&Change it to what is set up now"), this);
+    m_bind = new QAction(tr("&With the model that is open"), this);
+    m_bind->setCheckable(true);
+    m_import = new QAction(tr("&Import personas…"), this);
+    m_export = new QAction(tr("&Export my personas…"), this);
+    menu.insertAction(&m_bar->renameAction(), m_update);
+    menu.insertAction(&m_bar->renameAction(), m_bind);
+    menu.addSeparator();
+    menu.addAction(m_import);
+    menu.addAction(m_export);
+    auto* label = new QLabel(tr("Persona"));
+    label->setForegroundRole(QPalette::PlaceholderText);
+    label->setBuddy(&m_bar->box());
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kPersonaMargin, 4, kPersonaMargin, 4);
+    row->addWidget(label);
+    row->addWidget(m_bar);
+    row->addStretch(1);
+
+    m_chat.setPersona(QSettings().value(kLastKey).toString());
+    connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
+    connect(m_bar, &PresetBar::saved, this, &PersonaBar::save);
+    connect(m_bar, &PresetBar::renamed, this,
+            [this](int own, const QString& name) { m_personas.rename(m_personas.own()[own].id, name); });
+    connect(m_bar, &PresetBar::deleted, this, [this](int own) { m_personas.remove(m_personas.own()[own].id); });
+    connect(m_update, &QAction::triggered, this, [this] {
+        if (const auto now = persona()) {
+            m_personas.put(setupNow(*now));
+        }
+    });
+    connect(m_bind, &QAction::triggered, this, [this](bool on) {
+        if (auto now = persona()) {
+            const Model model = m_modelNow();
+            now->model = on ? model.source : QString();
+            now->modelName = on ? model.name : QString();
+            m_personas.put(*now);
+        }
+    });
+    connect(m_import, &QAction::triggered, this, &PersonaBar::chooseImport);
+    connect(m_export, &QAction::triggered, this, &PersonaBar::chooseExport);
+    connect(&m_personas, &Personas::changed, this, &PersonaBar::refresh);
+    connect(&m_chat, &ChatController::currentChanged, this, &PersonaBar::refresh, Qt::QueuedConnection);
+    connect(&m_sampling, &SamplingPanel::samplingChanged, this, &PersonaBar::refresh);
+    connect(&m_sampling, &SamplingPanel::systemPromptChanged, this, &PersonaBar::refresh);
+    // What can be done depends on the model that is open.
+    connect(&menu, &QMenu::aboutToShow, this, &PersonaBar::refresh);
+    refresh();
+}
+
+std::optional<Persona> PersonaBar::persona() const {
+    return m_personas.find(m_chat.persona());
+}
+
+bool PersonaBar::isChanged() const {
+    const auto now = persona();
+    return now &&
+           (now->systemPrompt != m_chat.systemPrompt() || (now->sampling && !(*now->sampling == m_chat.sampling())));
+}
+
+Persona PersonaBar::setupNow(const Persona& of) const {
+    Persona persona = of;
+    persona.systemPrompt = m_chat.systemPrompt();
+    persona.sampling = m_chat.sampling();
+    return persona;
+}
+
+void PersonaBar::choose(int index) {
+    const QList<Persona> personas = all();
+    if (index < personas.size()) {
+        const Persona& chosen = personas[index];
+        setPersona(chosen.id);
+        m_sampling.choose(chosen.systemPrompt, chosen.sampling.value_or(m_chat.sampling()));
+    } else {
+        // What came with the persona goes with it; what the person has changed since stays.
+        const auto before = persona();
+        const bool untouched = before && !isChanged();
+        setPersona({});
+        if (untouched) {
+            m_sampling.choose({}, before->sampling ? defaultSampling() : m_chat.sampling());
+        }
+    }
+    refresh();
+    Q_EMIT chosen();
+}
+
+void PersonaBar::save(const QString& name) {
+    Persona made;
+    made.name = name;
+    made = setupNow(made);
+    const Model model = m_modelNow();
+    made.model = model.source;
+    made.modelName = model.name;
+    setPersona(m_personas.put(made));
+    refresh();
+}
+
+// Also for the first conversation of the next start, as prompt and sampling are.
+void PersonaBar::setPersona(const QString& id) {
+    m_chat.setPersona(id);
+    QSettings().setValue(kLastKey, id);
+}
+
+void PersonaBar::refresh() {
+    QStringList builtIn, own;
+    const QString id = m_chat.persona();
+    qsizetype current = -1;
+    const QList<Persona> personas = all();
+    for (qsizetype i = 0; i < personas.size(); ++i) {
+        (i < Personas::builtIn().size() ? builtIn : own) += personas[i].name;
+        current = personas[i].id == id ? i : current;
+    }
+    m_bar->setNames(builtIn, own, tr("None"));
+    m_bar->setCurrent(current);
+    m_bar->setMark(isChanged() ? tr("%1, changed") : QString());
+    const bool isOwn = current >= builtIn.size();
+    const Model model = m_modelNow();
+    const auto now = persona();
+    m_update->setEnabled(isOwn && isChanged());
+    m_bind->setEnabled(isOwn && (!model.source.isEmpty() || !now->model.isEmpty()));
+    m_bind->setChecked(isOwn && !now->model.isEmpty());
+    m_bind->setText(isOwn && !now->model.isEmpty() ? tr("&With the model %1").arg(now->modelName)
+                                                   : tr("&With the model that is open"));
+    m_export->setEnabled(!own.isEmpty());
+}
+
+void PersonaBar::importFrom(const QString& file) {
+    QFile in(file);
+    const QString name = QFileInfo(file).fileName();
+    if (!in.open(QIODevice::ReadOnly)) {
+        Q_EMIT said(tr("%1 cannot be read: %2.").arg(name, in.errorString()));
+        return;
+    }
+    QString problem;
+    const int n = m_personas.addFrom(in.read(kLargestFile), name, problem);
+    Q_EMIT said(n > 0 ? tr("%n persona(s) imported", nullptr, n) : problem);
+}
+
+void PersonaBar::exportTo(const QString& file) {
+    const QString problem = writeFile(file, Personas::toJson(m_personas.own()));
+    Q_EMIT said(problem.isEmpty() ? tr("Saved as %1").arg(QDir::toNativeSeparators(file)) : problem);
+}
+
+void PersonaBar::chooseImport() {
+    auto* dialog = new QFileDialog(this, tr("Import personas"), QDir::homePath(), tr("Personas (*.json)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, &PersonaBar::importFrom);
+    dialog->open();
+}
+
+void PersonaBar::chooseExport() {
+    auto* dialog = new QFileDialog(this, tr("Export my personas"), QDir::homePath(), tr("Personas (*.json)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(QStringLiteral("json"));
+    dialog->selectFile(QStringLiteral("personas.json"));
+    connect(dialog, &QFileDialog::fileSelected, this, &PersonaBar::exportTo);
+    dialog->open();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <QWidget>
+
+#include "ui/settings/personas.h"
+
+class QAction;
+
+namespace offstage::ui {
+
+class ChatController;
+class PresetBar;
+class SamplingPanel;
+
+// At the head of the conversation: its persona, and a menu to make one of what is set up now, to change, rename,
+// delete, import and export them. A persona that is chosen sets the conversation's system prompt and sampling; its
+// model is the window's to offer. GUI thread only.
+class PersonaBar : public QWidget {
+    Q_OBJECT
+
+  public:
+    struct Model {
+        QString source;  // engine::LoadRequest::model; empty: none is open
+        QString name;
+    };
+
+    // `modelNow`: the one that is open.
+    PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling, std::function<Model()> modelNow,
+               QWidget* parent = nullptr);
+
+    PresetBar& presets() const { return *m_bar; }
+    QAction& updateAction() const { return *m_update; }
+    QAction& bindAction() const { return *m_bind; }
+    QAction& importAction() const { return *m_import; }
+    QAction& exportAction() const { return *m_export; }
+    // Of the conversation that is shown; nothing: none, or it was deleted.
+    std::optional<Persona> persona() const;
+    // The conversation's system prompt or sampling is no longer the persona's.
+    bool isChanged() const;
+
+    // Whole sentences about what happened come by said().
+    void importFrom(const QString& file);
+    void exportTo(const QString& file);
+
+  public Q_SLOTS:
+    void refresh();
+
+  Q_SIGNALS:
+    void chosen();  // another persona for the conversation
+    void said(const QString& sentence);
+
+  private:
+    void choose(int index);
+    void save(const QString& name);
+    void setPersona(const QString& id);
+    void chooseImport();
+    void chooseExport();
+    Persona setupNow(const Persona& of) const;
+    QList<Persona> all() const { return Personas::builtIn() + m_personas.own(); }
+
+    Personas& m_personas;
+    ChatController& m_chat;
+    SamplingPanel& m_sampling;
+    std::function<Model()> m_modelNow;
+    PresetBar* m_bar;
+    QAction* m_update;
+    QAction* m_bind;
+    QAction* m_import;
+    QAction* m_export;
+};
+
+}  // namespace offstage::ui

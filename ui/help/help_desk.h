@@ -1,0 +1,34 @@
+#pragma once
+
+#include <QObject>
+#include <QPointer>
+
+class QMainWindow;
+class QMenuBar;
+
+namespace offstage::ui {
+
+class HelpDialog;
+
+// Opens the help at the page of what has the keyboard's focus, or else, as of a panel without anything to focus, of
+// what is under the pointer. GUI thread only.
+class HelpDesk : public QObject {
+    Q_OBJECT
+
+  public:
+    // The window's docks are panels with a help page (setHelpPage()).
+    HelpDesk(QMainWindow& window, const QMenuBar& menus);
+
+    // One at a time; the pages are made anew.
+    void open(const QString& page);
+    // Where neither has a page: the first.
+    void openHere();
+    HelpDialog* dialog() const;  // nullptr: not open
+
+  private:
+    QMainWindow& m_window;
+    const QMenuBar& m_menus;
+    QPointer<HelpDialog> m_dialog;
+};
+
+}  // namespace offstage::ui

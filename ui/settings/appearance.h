@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include <QObject>
+
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+// How the program looks: theme, text size, language. Kept in QSettings and applied to the whole application at once,
+// but for the language, which is that of the next start. GUI thread only.
+class Appearance : public QObject {
+    Q_OBJECT
+
+  public:
+    // Nothing is applied before apply(). `theme`: named on the command line, holds until another is chosen.
+    explicit Appearance(std::optional<Theme> theme = std::nullopt, QObject* parent = nullptr);
+
+    void apply();
+
+    Theme theme() const { return m_theme; }
+    void setTheme(Theme theme);
+    int textSize() const { return m_textSize; }  // steps from the desktop's: kTextSmallest .. kTextLargest
+    void setTextSize(int steps);                 // beyond these: the nearest of them
+    // One of languages(); empty: as the system.
+    const QString& language() const { return m_language; }
+    void setLanguage(const QString& code);
+
+  Q_SIGNALS:
+    void changed();
+    void languageChanged();
+
+  private:
+    Theme m_theme;
+    int m_textSize;
+    QString m_language;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,74 @@
+#include "ui/settings/appearance_page.h"
+
+#include <algorithm>
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include "ui/language.h"
+#include "ui/settings/appearance.h"
+#include "ui/widgets/labels.h"
+
+namespace offstage::ui {
+
+AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
+    : QWidget(parent),
+      m_appearance(appearance),
+      m_theme(new QComboBox),
+      m_textSize(new QSpinBox),
+      m_language(new QComboBox) {
+    m_theme->addItem(tr("As the system"), static_cast<int>(Theme::System));
+    m_theme->addItem(tr("Light"), static_cast<int>(Theme::Light));
+    m_theme->addItem(tr("Dark"), static_cast<int>(Theme::Dark));
+    m_textSize->setRange(kTextSmallest, kTextLargest);
+    m_textSize->setSuffix(tr(" pt", "points of text size, after a number"));
+    m_language->addItem(tr("As the system"), QString());
+    for (const Language& language : languages()) {
+        m_language->addItem(language.name, language.code);
+    }
+    auto* form = new QFormLayout;
+    form->setFieldGrowthPolicy(QFormLayout::FieldsStayAtSizeHint);
+    form->setHorizontalSpacing(16);
+    form->setVerticalSpacing(10);
+    const auto add = [form](const QString& text, QWidget* field, const QString& tip) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        field->setAccessibleName(QString(text).remove(u'&'));
+        field->setAccessibleDescription(tip);
+        field->setToolTip(tip);
+        form->addRow(label, field);
+        if (!tip.isEmpty()) {
+            QLabel* said = mutedLabel();
+            said->setText(tip);
+            form->addRow(QString(), said);
+        }
+    };
+    add(tr("T&heme"), m_theme, {});
+    add(tr("Te&xt size"), m_textSize, tr("Larger or smaller than the system's text; 0 is as the system."));
+    add(tr("&Language"), m_language, tr("The language changes when Offstage starts again."));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addLayout(form);
+    column->addStretch(1);
+
+    connect(m_theme, &QComboBox::activated, this,
+            [this] { m_appearance.setTheme(static_cast<Theme>(m_theme->currentData().toInt())); });
+    connect(m_textSize, &QSpinBox::valueChanged, &m_appearance, &Appearance::setTextSize);
+    connect(m_language, &QComboBox::activated, this,
+            [this] { m_appearance.setLanguage(m_language->currentData().toString()); });
+    connect(&m_appearance, &Appearance::changed, this, &AppearancePage::refresh);
+    refresh();
+}
+
+void AppearancePage::refresh() {
+    m_theme->setCurrentIndex(m_theme->findData(static_cast<int>(m_appearance.theme())));
+    const QSignalBlocker quiet(m_textSize);
+    m_textSize->setValue(m_appearance.textSize());
+    m_textSize->setPrefix(m_appearance.textSize() > 0 ? QStringLiteral("+") : QString());
+    m_language->setCurrentIndex(std::max(0, m_language->findData(m_appearance.language())));
+}
+
+}  // namespace offstage::ui

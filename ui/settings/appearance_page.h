@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QWidget>
+
+class QComboBox;
+class QSpinBox;
+
+namespace offstage::ui {
+
+class Appearance;
+
+// Theme, text size and language; each holds as soon as it is chosen, and says where it does not.
+class AppearancePage : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit AppearancePage(Appearance& appearance, QWidget* parent = nullptr);
+
+    QComboBox& themeBox() const { return *m_theme; }
+    QSpinBox& textSizeBox() const { return *m_textSize; }
+    QComboBox& languageBox() const { return *m_language; }
+
+  private:
+    void refresh();
+
+    Appearance& m_appearance;
+    QComboBox* m_theme;
+    QSpinBox* m_textSize;
+    QComboBox* m_language;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <QKeySequence>
+#include <QWidget>
+
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace offstage::ui {
+
+class KeyBindings;
+class KeyEdit;
+
+// Every command of the menus with its keys, which can be changed. Keys that belong to another command are refused with
+// its name; a button takes them from there.
+class KeysPage : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit KeysPage(KeyBindings& keys, QWidget* parent = nullptr);
+
+    QLineEdit& filterEdit() const { return *m_filter; }
+    QTreeWidget& list() const { return *m_list; }
+    KeyEdit& keyEdit() const { return *m_edit; }
+    QPushButton& takeButton() const { return *m_take; }
+    QPushButton& noneButton() const { return *m_none; }
+    QPushButton& resetButton() const { return *m_reset; }
+    QPushButton& resetAllButton() const { return *m_resetAll; }
+    QString notice() const;
+    void choose(const QString& id);
+    QString chosen() const;  // the command's id; empty: none
+
+  private:
+    void refresh();
+    void refreshChosen();
+    void filter();
+    void onEntered(const QKeySequence& keys);
+    void say(const QString& text, const QKeySequence& wanted = {});
+
+    KeyBindings& m_keys;
+    QLineEdit* m_filter;
+    QTreeWidget* m_list;
+    KeyEdit* m_edit;
+    QPushButton* m_none;
+    QPushButton* m_reset;
+    QPushButton* m_resetAll;
+    QLabel* m_notice;
+    QPushButton* m_take;
+    QKeySequence m_wanted;  // what m_take gives to the chosen command
+};
+
+}  // namespace offstage::ui

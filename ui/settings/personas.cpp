@@ -1,0 +1,191 @@
+#include "ui/settings/personas.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSettings>
+#include <QUuid>
+
+#include "ui/history/history_json.h"
+
+namespace offstage::ui {
+
+namespace {
+
+const QString kKey = QStringLiteral("personas");
+const QString kEarlierKey = QStringLiteral("presets/systemPrompts");
+const QString kPersonasFormat = QStringLiteral("offstage.personas");
+constexpr int kPersonasVersion = 1;
+constexpr qsizetype kLongestName = 60;
+
+QString newId() {
+    return QUuid::createUuid().toString(QUuid::WithoutBraces);
+}
+
+QJsonObject jsonOf(const Persona& persona) {
+    QJsonObject json{{QStringLiteral("id"), persona.id},
+                     {QStringLiteral("name"), persona.name},
+                     {QStringLiteral("system_prompt"), persona.systemPrompt}};
+    if (persona.sampling) {
+        json.insert(QStringLiteral("sampling"), toJson(*persona.sampling));
+    }
+    if (!persona.model.isEmpty()) {
+        json.insert(QStringLiteral("model"), persona.model);
+        json.insert(QStringLiteral("model_name"), persona.modelName);
+    }
+    return json;
+}
+
+// Without a name: none.
+std::optional<Persona> personaFrom(const QJsonObject& json) {
+    Persona persona;
+    persona.id = json[QLatin1String("id")].toString();
+    persona.name = json[QLatin1String("name")].toString().simplified().left(kLongestName);
+    persona.systemPrompt = json[QLatin1String("system_prompt")].toString();
+    if (json[QLatin1String("sampling")].isObject()) {
+        persona.sampling = samplingFrom(json[QLatin1String("sampling")].toObject());
+    }
+    persona.model = json[QLatin1String("model")].toString();
+    persona.modelName = json[QLatin1String("model_name")].toString();
+    return persona.name.isEmpty() ? std::nullopt : std::optional(persona);
+}
+
+}  // namespace
+
+Personas::Personas(QObject* parent) : QObject(parent) {
+    QSettings settings;
+    const auto listAt = [&settings](const QString& key) {
+        return QJsonDocument::fromJson(settings.value(key).toByteArray()).array();
+    };
+    for (const QJsonValue& value : listAt(kKey)) {
+        if (const auto persona = personaFrom(value.toObject()); persona && !persona->id.isEmpty()) {
+            m_own.append(*persona);
+        }
+    }
+    const QJsonArray earlier = listAt(kEarlierKey);
+    for (const QJsonValue& value : earlier) {
+        const QString name = value[QLatin1String("name")].toString().simplified().left(kLongestName);
+        if (!name.isEmpty()) {
+            m_own.append({newId(), name, value[QLatin1String("text")].toString(), std::nullopt, {}, {}});
+        }
+    }
+    if (!earlier.isEmpty()) {
+        settings.remove(kEarlierKey);
+        keep();
+    }
+}
+
+QList<Persona> Personas::builtIn() {
+    return {
+        {QStringLiteral("concise"), tr("Concise"), tr("Answer in as few words as the question allows."), {}, {}, {}},
+        {QStringLiteral("teacher"),
+         tr("Teacher"),
+         tr("Explain step by step, with one example for each step, and end with a question that checks what was "
+            "understood."),
+         {},
+         {},
+         {}},
+        {QStringLiteral("programmer"),
+         tr("Programmer"),
+         tr("Answer with code first, and then only what the code does not say. Name what could go wrong."),
+         {},
+         {},
+         {}}};
+}
+
+std::optional<Persona> Personas::find(const QString& id) const {
+    for (const QList<Persona>& list : {builtIn(), m_own}) {
+        const auto found = std::find_if(list.begin(), list.end(), [&](const Persona& each) { return each.id == id; });
+        if (found != list.end()) {
+            return *found;
+        }
+    }
+    return std::nullopt;
+}
+
+QString Personas::put(const Persona& persona) {
+    Persona put = persona;
+    const auto same = std::find_if(m_own.begin(), m_own.end(), [&](const Persona& each) {
+        return put.id.isEmpty() ? each.name == put.name : each.id == put.id;
+    });
+    if (same != m_own.end()) {
+        put.id = same->id;
+        *same = put;
+    } else {
+        put.id = put.id.isEmpty() ? newId() : put.id;
+        m_own.append(put);
+    }
+    keep();
+    Q_EMIT changed();
+    return put.id;
+}
+
+void Personas::rename(const QString& id, const QString& name) {
+    for (Persona& each : m_own) {
+        if (each.id == id) {
+            each.name = name.simplified().left(kLongestName);
+            keep();
+            Q_EMIT changed();
+            return;
+        }
+    }
+}
+
+void Personas::remove(const QString& id) {
+    if (m_own.removeIf([&](const Persona& each) { return each.id == id; }) > 0) {
+        keep();
+        Q_EMIT changed();
+    }
+}
+
+void Personas::keep() {
+    QJsonArray list;
+    for (const Persona& each : m_own) {
+        list.append(jsonOf(each));
+    }
+    QSettings().setValue(kKey, QJsonDocument(list).toJson(QJsonDocument::Compact));
+}
+
+QByteArray Personas::toJson(const QList<Persona>& personas) {
+    QJsonArray list;
+    for (const Persona& each : personas) {
+        QJsonObject json = jsonOf(each);
+        json.remove(QStringLiteral("id"));  // means nothing elsewhere
+        list.append(json);
+    }
+    return QJsonDocument(QJsonObject{{QStringLiteral("format"), kPersonasFormat},
+                                     {QStringLiteral("version"), kPersonasVersion},
+                                     {QStringLiteral("personas"), list}})
+        .toJson();
+}
+
+int Personas::addFrom(const QByteArray& json, const QString& fileName, QString& problem) {
+    problem.clear();
+    QJsonParseError error;
+    const QJsonObject file = QJsonDocument::fromJson(json, &error).object();
+    if (error.error != QJsonParseError::NoError || file[QLatin1String("format")].toString() != kPersonasFormat) {
+        problem = tr("%1 is not a file of personas that Offstage wrote.").arg(fileName);
+        return 0;
+    }
+    if (file[QLatin1String("version")].toInt() != kPersonasVersion) {
+        problem = tr("%1 was written by a newer Offstage and cannot be read by this one.").arg(fileName);
+        return 0;
+    }
+    int n = 0;
+    for (const QJsonValue& value : file[QLatin1String("personas")].toArray()) {
+        if (auto persona = personaFrom(value.toObject())) {
+            persona->id.clear();
+            put(*persona);
+            ++n;
+        }
+    }
+    if (n == 0) {
+        problem = tr("%1 holds no personas.").arg(fileName);
+    }
+    return n;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,79 @@
+#include "ui/settings/settings_dialog.h"
+
+#include <algorithm>
+
+#include <QDesktopServices>
+#include <QDialogButtonBox>
+#include <QHBoxLayout>
+#include <QListWidget>
+#include <QStackedWidget>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include "ui/help/help_pages.h"
+#include "ui/server/local_server_page.h"
+#include "ui/settings/appearance_page.h"
+#include "ui/settings/keys_page.h"
+#include "ui/settings/storage_page.h"
+#include "ui/widgets/panel_area.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr QSize kSettingsSize{760, 520};
+constexpr QSize kLeastSettingsSize{680, 420};  // with less its rows would be scrolled sideways
+
+}  // namespace
+
+SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
+    : QDialog(parent),
+      m_list(new QListWidget),
+      m_stack(new QStackedWidget),
+      m_appearance(new AppearancePage(subjects.appearance)),
+      m_keys(new KeysPage(subjects.keys)),
+      m_server(new LocalServerPage(subjects.server)),
+      m_storage(new StoragePage(subjects.conversations, subjects.models)) {
+    setWindowTitle(tr("Settings"));
+    m_list->setAccessibleName(tr("Subjects"));
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    add(tr("Appearance"), new PanelArea(m_appearance));
+    add(tr("Keys"), m_keys);
+    add(tr("Local server"), new PanelArea(m_server));
+    add(tr("Storage"), m_storage);
+    m_list->setFixedWidth(m_list->sizeHintForColumn(0) + 40);
+    auto* middle = new QHBoxLayout;
+    middle->setSpacing(16);
+    middle->addWidget(m_list);
+    middle->addWidget(m_stack, 1);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    auto* column = new QVBoxLayout(this);
+    column->addLayout(middle, 1);
+    column->addWidget(buttons);
+    connect(m_list, &QListWidget::currentRowChanged, m_stack, &QStackedWidget::setCurrentIndex);
+    connect(m_storage, &StoragePage::folderRequested, this,
+            [](const QString& folder) { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); });
+    setHelpPage(*this, QStringLiteral("settings"));
+    setHelpPage(*m_keys, QStringLiteral("keys"));
+    setHelpPage(*m_server, QStringLiteral("server"));
+    m_list->setCurrentRow(0);
+    setMinimumSize(kLeastSettingsSize);
+    resize(parent == nullptr ? kSettingsSize : kSettingsSize.boundedTo(parent->size() - QSize(24, 24)));
+}
+
+void SettingsDialog::add(const QString& name, QWidget* page) {
+    auto* item = new QListWidgetItem(name, m_list);
+    item->setSizeHint({m_list->fontMetrics().horizontalAdvance(name) + 12, m_list->fontMetrics().height() + 12});
+    m_stack->addWidget(page);
+}
+
+void SettingsDialog::showPage(Page page) {
+    m_list->setCurrentRow(static_cast<int>(page));
+}
+
+SettingsDialog::Page SettingsDialog::page() const {
+    return static_cast<Page>(std::max(0, m_list->currentRow()));
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <QDialog>
+#include <QStringList>
+
+class QListWidget;
+class QStackedWidget;
+
+namespace offstage::ui {
+
+class Appearance;
+class AppearancePage;
+class KeyBindings;
+class KeysPage;
+class LocalServerPage;
+class LocalServerSwitch;
+class StoragePage;
+
+// What can be chosen about the program itself, a page for each subject. Everything holds at once and is kept; there is
+// nothing to confirm. The window stays usable.
+class SettingsDialog : public QDialog {
+    Q_OBJECT
+
+  public:
+    enum class Page { Appearance, Keys, Server, Storage };
+
+    struct Subjects {
+        Appearance& appearance;
+        KeyBindings& keys;
+        LocalServerSwitch& server;
+        QString conversations;  // their folder; empty: in memory only
+        QStringList models;     // folders where models are looked for
+    };
+
+    explicit SettingsDialog(const Subjects& subjects, QWidget* parent = nullptr);
+
+    void showPage(Page page);
+    Page page() const;
+    QListWidget& pages() const { return *m_list; }
+    AppearancePage& appearancePage() const { return *m_appearance; }
+    KeysPage& keysPage() const { return *m_keys; }
+    LocalServerPage& serverPage() const { return *m_server; }
+    StoragePage& storagePage() const { return *m_storage; }
+
+  private:
+    void add(const QString& name, QWidget* page);
+
+    QListWidget* m_list;
+    QStackedWidget* m_stack;
+    AppearancePage* m_appearance;
+    KeysPage* m_keys;
+    LocalServerPage* m_server;
+    StoragePage* m_storage;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,43 @@
+#include "ui/widgets/menu_commands.h"
+
+#include <QMenu>
+#include <QMenuBar>
+
+namespace offstage::ui {
+
+namespace {
+
+void collect(const QMenu& menu, const QString& path, QList<MenuCommand>& commands) {
+    for (QAction* action : menu.actions()) {
+        if (action->isSeparator() || !action->isVisible()) {
+            continue;
+        }
+        const QString here = path + QStringLiteral(" › ") + plainMenuText(action->text());
+        if (action->menu()) {
+            collect(*action->menu(), here, commands);
+        } else {
+            commands.append({here, action});
+        }
+    }
+}
+
+}  // namespace
+
+QString plainMenuText(const QString& text) {
+    QString plain = text;
+    return plain.replace(QStringLiteral("&&"), QStringLiteral("\x01")).remove(u'&').replace(u'\x01', u'&');
+}
+
+QList<MenuCommand> menuCommands(const QMenuBar& menus) {
+    QList<MenuCommand> commands;
+    for (QAction* action : menus.actions()) {
+        if (QMenu* menu = action->menu()) {
+            Q_EMIT menu->aboutToShow();
+            collect(*menu, plainMenuText(action->text()), commands);
+            Q_EMIT menu->aboutToHide();
+        }
+    }
+    return commands;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <QAction>
+#include <QList>
+#include <QPointer>
+#include <QString>
+
+class QMenuBar;
+
+namespace offstage::ui {
+
+// A command of the menu bar, and where it stands.
+struct MenuCommand {
+    QString path;  // "View › Theme › Dark"
+    QPointer<QAction> action;
+};
+
+// What the menus offer now, in their order, without separators and hidden entries. Menus that are filled when they open
+// are filled first. GUI thread only.
+QList<MenuCommand> menuCommands(const QMenuBar& menus);
+
+// A menu's text as it is read: without the mark of its mnemonic.
+QString plainMenuText(const QString& text);
+
+}  // namespace offstage::ui
