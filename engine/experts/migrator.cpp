@@ -34,12 +34,11 @@ void Migrator::begin(const Plan& plan) {
         task.device = plan.places[i] == Place::kDevice && !shared;
         task.ram = plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && (plan.duplicates || shared));
         task.changes = task.format != store_.format(i);
-        const bool new_ram = task.ram && (task.changes || !store_.in_ram(i));
-        const bool new_device = task.device && (task.changes || !store_.on_device(i));
-        if (new_ram || new_device || task.changes) {
-            const int copies = static_cast<int>(new_ram) + static_cast<int>(new_device);
-            progress_.requested += copies;
-            progress_.bytes_requested += static_cast<std::uint64_t>(copies) * store_.expert_bytes(task.format);
+        const ExpertMove move = move_of(copies_of(i), {task.ram, task.device, task.format});
+        if (move.copies > 0 || task.changes) {
+            progress_.work.add(move, task.format);
+            progress_.requested += move.copies;
+            progress_.bytes_requested += static_cast<std::uint64_t>(move.copies) * store_.expert_bytes(task.format);
             (needs_packing(task) ? to_pack_ : to_upload_).push_back(task);
         } else {
             // Nothing new is needed, so what is not wanted may go at once.
@@ -72,11 +71,12 @@ void Migrator::stop() {
     if (state_ == MigrationState::kMoving) state_ = MigrationState::kNone;
 }
 
+ExpertCopies Migrator::copies_of(std::size_t expert) const {
+    return {store_.in_ram(expert), store_.on_device(expert), store_.format(expert)};
+}
+
 bool Migrator::needs_packing(const Task& task) const {
-    if (task.packed) return false;
-    if (task.changes) return task.ram || task.device;
-    if (store_.in_ram(task.expert)) return false;
-    return task.ram || (task.device && !store_.on_device(task.expert));
+    return !task.packed && move_of(copies_of(task.expert), {task.ram, task.device, task.format}).packs;
 }
 
 bool Migrator::needs_device(const Task& task) const {
@@ -95,10 +95,11 @@ void Migrator::change_over(const Task& task) {
     if (task.changes && !task.ram && !task.device) store_.copies().prepare_format(task.expert, task.format);
     store_.copies().commit(task.expert, task.ram, task.device);
     progress_.visible += static_cast<int>(new_ram) + static_cast<int>(new_device);
+    progress_.done.copies = progress_.visible;
     ++changes_;
 }
 
-void Migrator::finish_packing() {
+void Migrator::finish_packing(When when) {
     if (!packing_.has_value()) return;
     const auto result = packer_.poll();
     if (!result.has_value()) return;
@@ -109,6 +110,10 @@ void Migrator::finish_packing() {
         return;
     }
     task.packed = true;
+    MigrationRates& rates = rates_[when == When::kIdle ? 1 : 0];
+    MigrationRates::learn(task.changes ? rates.change_us : rates.pack_us, task.format,
+                          device_.now_us() - packing_since_us_);
+    ++(task.changes ? progress_.done.changed : progress_.done.packed)[static_cast<std::size_t>(task.format)];
     progress_.bytes_moved += task.ram ? store_.expert_bytes(task.format) : 0;
     ++changes_;
     if (needs_device(task)) {
@@ -121,6 +126,9 @@ void Migrator::finish_packing() {
 void Migrator::finish_upload(When when) {
     if (!uploading_.has_value() || !store_.copies().is_on_device(uploading_->expert)) return;
     const Task task = *std::exchange(uploading_, std::nullopt);
+    MigrationRates::learn(rates_[when == When::kIdle ? 1 : 0].upload_us, task.format,
+                          device_.now_us() - uploading_since_us_);
+    ++progress_.done.uploaded[static_cast<std::size_t>(task.format)];
     progress_.bytes_moved += store_.expert_bytes(task.format);
     if (task.changes && when == When::kBetweenLayers) {
         ready_.push_back(task);
@@ -151,6 +159,7 @@ void Migrator::pack_next() {
             packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block,
                           store_.ram_layout(task.format));
             packing_ = task;
+            packing_since_us_ = device_.now_us();
         } catch (const Error& error) {
             const bool waits = uploading_.has_value() || !ready_.empty() || !to_upload_.empty();
             if (store_.settle() || waits) {
@@ -180,6 +189,7 @@ void Migrator::upload_next(When when) {
                 return fail(device_.info().name + " refused a copy of an expert.");
             }
             uploading_ = task;
+            uploading_since_us_ = device_.now_us();
             may_upload_ = false;
             no_room_ = false;
         } catch (const Error& error) {
@@ -195,7 +205,7 @@ void Migrator::upload_next(When when) {
                 }
                 store_.copies().commit(task.expert, true, false);
                 task.changes = false;
-                if (task.ram) ++progress_.visible;
+                if (task.ram) progress_.done.copies = ++progress_.visible;
                 ++changes_;
                 to_upload_.insert(to_upload_.begin(), task);
                 continue;
@@ -219,7 +229,7 @@ void Migrator::advance(When when) {
     // A format changes only between two steps; then nobody holds an address in the old one.
     for (std::int64_t before = -1; moving() && before != changes_;) {
         before = changes_;
-        finish_packing();
+        finish_packing(when);
         if (moving()) finish_upload(when);
         if (moving() && when != When::kBetweenLayers) finish_ready();
         if (moving()) pack_next();

@@ -9,6 +9,7 @@
 #include "engine/experts/expert_packer.h"
 #include "engine/experts/expert_store.h"
 #include "engine/plan/planner.h"
+#include "engine/plan/transition.h"
 
 namespace offstage::engine {
 
@@ -20,6 +21,7 @@ struct MigrationProgress {
     std::int64_t visible = 0;    // of these, in force
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
+    MigrationWork work, done;  // the same in what each expert takes
 };
 
 // Brings about the copies that a plan asks for, beside the ones in force, while tokens are being made: one expert is
@@ -44,6 +46,9 @@ class Migrator {
     MigrationState state() const { return state_; }
     bool moving() const { return state_ == MigrationState::kMoving; }
     const MigrationProgress& progress() const { return progress_; }
+    // What each expert took in all migrations so far, by the device's clock: from its turn until that was seen to be
+    // over, so that what goes on beside is in it. idle: while no tokens were made.
+    const MigrationRates& rates(bool idle) const { return rates_[idle ? 1 : 0]; }
     const std::string& problem() const { return problem_; }  // kFailed: a sentence
 
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
@@ -66,11 +71,12 @@ class Migrator {
         std::int64_t tried_at = -1;  // changes_ when there was no room for it
     };
 
+    ExpertCopies copies_of(std::size_t expert) const;
     bool needs_packing(const Task& task) const;
     bool needs_device(const Task& task) const;
     void pack_next();
     void upload_next(When when);
-    void finish_packing();
+    void finish_packing(When when);
     void finish_upload(When when);
     void finish_ready();
     void change_over(const Task& task);
@@ -87,6 +93,8 @@ class Migrator {
     std::vector<Task> to_upload_;  // the next one first
     std::optional<Task> packing_, uploading_;
     std::vector<Task> ready_;  // wait for the end of a step
+    double packing_since_us_ = 0, uploading_since_us_ = 0;
+    MigrationRates rates_[2];  // [1]: idle
     bool may_upload_ = true;
     bool no_room_ = false;  // for the last copy to the device that was tried: what is yet to be packed may make some
     std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck

@@ -8,7 +8,65 @@ namespace {
 
 using kernels::WeightType;
 
+std::size_t at(WeightType format) {
+    return static_cast<std::size_t>(format);
+}
+
 }  // namespace
+
+ExpertMove move_of(const ExpertCopies& has, const ExpertCopies& wanted) {
+    ExpertMove move;
+    const bool changes = has.format != wanted.format;
+    const bool new_ram = wanted.ram && (changes || !has.ram);
+    move.uploads = wanted.device && (changes || !has.device);
+    move.packs = new_ram || (move.uploads && (changes || !has.ram));
+    move.changes = changes && move.packs;
+    move.copies = static_cast<int>(new_ram) + static_cast<int>(move.uploads);
+    return move;
+}
+
+void MigrationWork::add(const ExpertMove& move, WeightType format) {
+    if (move.packs) ++(move.changes ? changed : packed)[at(format)];
+    if (move.uploads) ++uploaded[at(format)];
+    copies += move.copies;
+}
+
+MigrationWork MigrationWork::operator-(const MigrationWork& done) const {
+    MigrationWork left = *this;
+    for (std::size_t f = 0; f < packed.size(); ++f) {
+        left.packed[f] -= done.packed[f];
+        left.changed[f] -= done.changed[f];
+        left.uploaded[f] -= done.uploaded[f];
+    }
+    left.copies -= done.copies;
+    return left;
+}
+
+void MigrationRates::learn(Us& rates, WeightType format, double us) {
+    if (!(us > 0)) return;  // a clock that does not count it
+    double& rate = rates[at(format)];
+    rate = rate > 0 ? (rate + us) / 2 : us;
+}
+
+double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected) {
+    double us = 0;
+    const auto add = [&](const MigrationWork::Counts& counts, const MigrationRates::Us& known,
+                         const MigrationRates::Us& else_us) {
+        for (std::size_t f = 0; f < counts.size(); ++f) {
+            us += static_cast<double>(counts[f]) * (known[f] > 0 ? known[f] : else_us[f]);
+        }
+    };
+    add(work.packed, measured.pack_us, expected.pack_us);
+    add(work.changed, measured.change_us, expected.change_us);
+    add(work.uploaded, measured.upload_us, expected.upload_us);
+    return us;
+}
+
+double seconds_left(double work_us, double done_us, double elapsed_us) {
+    if (!(work_us > done_us)) return 0;
+    const double estimate_us = work_us / 10;
+    return (work_us - done_us) * (estimate_us + elapsed_us) / (estimate_us + done_us) / 1e6;
+}
 
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
                       const QuantizingSpeeds* speeds) {
@@ -26,7 +84,9 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         const bool stays = format == old_format;
         const bool had = from.places[i] == Place::kDevice;
         const bool gets = to.places[i] == Place::kDevice;
-        const bool anew = gets && !(had && stays);
+        const ExpertMove move = move_of({has_ram_copy(from, i), had, old_format}, {has_ram_copy(to, i), gets, format});
+        sum.work.add(move, format);
+        const bool anew = move.uploads;
         if (anew) {
             ++sum.to_device;
             sum.bus_bytes += bytes;
@@ -49,7 +109,7 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
             if (weights_per_s > 0) sum.quantizing_us += n_weights / weights_per_s * 1e6;
         }
         // Another format is made from the master, which only the disk holds for certain.
-        if (cost != nullptr && (into_ram || (anew && !(has_ram_copy(from, i) && stays)))) {
+        if (cost != nullptr && move.packs) {
             sum.disk_us += cost->disk_read(stays ? format : master).us;
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "engine/plan/calibrate_host.h"
@@ -9,8 +10,57 @@
 
 namespace offstage::engine {
 
+// Where an expert's copies are, or should be, and in which format.
+struct ExpertCopies {
+    bool ram = false;
+    bool device = false;
+    kernels::WeightType format = kernels::WeightType::kBf16;
+};
+
+// What is done so that an expert has the copies that it should have: one rule for
+// estimates and for the Migrator.
+struct ExpertMove {
+    bool packs = false;    // reads it from the master into RAM, in the format that it should have,
+    bool changes = false;  // which is another one than it has
+    bool uploads = false;  // copies it to the device
+    int copies = 0;        // that are in force afterwards, and were not before
+};
+ExpertMove move_of(const ExpertCopies& has, const ExpertCopies& wanted);
+
+// What a migration has to do, or has done.
+struct MigrationWork {
+    using Counts = std::array<std::int64_t, kernels::kWeightTypes>;  // experts, by the format that they should have
+    Counts packed{};                                                 // as they are in the master or were before
+    Counts changed{};                                                // packed in another format
+    Counts uploaded{};
+    std::int64_t copies = 0;
+
+    void add(const ExpertMove& move, kernels::WeightType format);
+    MigrationWork operator-(const MigrationWork& done) const;
+    friend bool operator==(const MigrationWork&, const MigrationWork&) = default;
+};
+
+// Microseconds that each of these takes for one expert, by format; 0: not known.
+struct MigrationRates {
+    using Us = std::array<double, kernels::kWeightTypes>;
+    Us pack_us{}, change_us{}, upload_us{};
+
+    // One expert took so long: half of the rate is its, so that the last few count.
+    static void learn(Us& rates, kernels::WeightType format, double us);
+};
+
+// One after the other, as a migration in the background goes about it. `expected` is for
+// what was not measured.
+double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected);
+
+// How long a migration still takes, in seconds, where `done_us` of `work_us` (us_of) were
+// done in `elapsed_us`: at the pace so far. The estimate counts as a tenth of the work, so
+// that the first expert does not decide.
+double seconds_left(double work_us, double done_us, double elapsed_us);
+
 // What has to happen for one plan to become another.
 struct Transition {
+    MigrationWork work;
     std::int64_t to_device = 0;    // experts that the device gets a copy of: new there, or in another format
     std::int64_t from_device = 0;  // copies there that go, or are of the wrong format
     std::int64_t to_ram = 0;       // copies to be made in RAM, from the master

@@ -4,7 +4,6 @@
 
 #include "engine/plan/calibration.h"
 #include "engine/plan/forecast.h"
-#include "engine/plan/transition.h"
 
 namespace offstage::engine {
 
@@ -48,19 +47,33 @@ void PlanBasis::describe_formats(Plan& plan) const {
     plan.mean_bits = bits / static_cast<double>(plan.places.size());
 }
 
-void PlanBasis::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
-    Transition change = transition(from, to, demand, &cost);
+MigrationRates PlanBasis::migration_rates(const QuantizingSpeeds* speeds) const {
+    MigrationRates rates;
+    for (const kernels::FormatTraits& row : kernels::kFormats) {
+        const FormatDemand* const size = demand.find(row.type);
+        if (size == nullptr) continue;
+        const auto f = static_cast<std::size_t>(row.type);
+        rates.upload_us[f] = cost.weight_copy_us(row.type);
+        rates.pack_us[f] = cost.disk_read(row.type).us;
+        rates.change_us[f] = cost.disk_read(master).us;
+        const double n_weights = static_cast<double>(size->expert_bytes) * 8 / size->bits_per_weight;
+        if (speeds != nullptr && row.is_packed() && (*speeds)[f] > 0)
+            rates.change_us[f] += n_weights / (*speeds)[f] * 1e6;
+    }
+    return rates;
+}
+
+void PlanBasis::estimate_transition(const Plan& from, const Plan& to, const MigrationRates& measured,
+                                    ReplanPreview& preview) const {
+    const Transition change = transition(from, to, demand, &cost);
+    std::optional<QuantizingSpeeds> speeds;
     if (change.quantized > 0 && !dry) {
         const CalibrationCache cache(calibrations);
-        const QuantizingSpeeds speeds =
-            quantizing_speeds.has_value() ? *quantizing_speeds : engine::quantizing_speeds(hidden_dim, cache, {});
+        speeds = quantizing_speeds.has_value() ? *quantizing_speeds : engine::quantizing_speeds(hidden_dim, cache, {});
         if (preview.plan.note.empty()) preview.plan.note = cache.problem();
-        change = transition(from, to, demand, &cost, &speeds);
     }
-    Forecast figures;
-    add_transition(change, figures);
-    preview.bytes_to_move = figures.bytes_to_move;
-    preview.seconds = figures.seconds_to_get_there;
+    preview.bytes_to_move = change.bytes_to_move();
+    preview.seconds = us_of(change.work, measured, migration_rates(speeds.has_value() ? &*speeds : nullptr)) / 1e6;
     preview.quantized = change.quantized;
 }
 

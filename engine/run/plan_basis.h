@@ -10,6 +10,7 @@
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
+#include "engine/plan/transition.h"
 #include "engine/run/replan.h"
 #include "kernels/types.h"
 
@@ -36,7 +37,12 @@ struct PlanBasis {
     Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
     // Mean bits and predicted loss of the plan's formats.
     void describe_formats(Plan& plan) const;
-    void estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const;
+    // measured: what migrations took so far.
+    void estimate_transition(const Plan& from, const Plan& to, const MigrationRates& measured,
+                             ReplanPreview& preview) const;
+    // What each expert of a migration takes, before one was seen to: by what was measured of the disk, the bus and
+    // quantizing. speeds may be nullptr.
+    MigrationRates migration_rates(const QuantizingSpeeds* speeds) const;
 
     double share(std::size_t expert) const {  // of its layer's calls
         const auto n = static_cast<std::int64_t>(expert);

@@ -90,7 +90,7 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     preview.mean_bits_after = preview.plan.mean_bits;
     preview.predicted_loss_before = now.predicted_loss;
     preview.predicted_loss_after = preview.plan.predicted_loss;
-    basis.estimate_transition(now, preview.plan, preview);
+    basis.estimate_transition(now, preview.plan, migrations, preview);
     return preview;
 }
 

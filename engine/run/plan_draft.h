@@ -33,7 +33,8 @@ struct PlanDraft {
     std::string device;              // its name
     std::uint64_t device_bytes = 0;  // that it has to give
     std::uint64_t ram_used_bytes = 0, ram_budget_bytes = 0;
-    MeasuredDecode measured;  // with the plan in force
+    MeasuredDecode measured;    // with the plan in force
+    MigrationRates migrations;  // measured, while tokens are made or not, as now
 
     // Throws Error where no plan can be made: kInvalidInput, kOutOfMemory.
     PlanTarget plan(const ReplanRequest& request) const;

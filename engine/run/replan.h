@@ -60,7 +60,9 @@ struct ReplanReport {
     std::int64_t cancelled = 0;
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
-    double seconds = 0;   // by the device's clock
+    double seconds = 0;  // since it was begun, by the device's clock
+    // Until the last copy is made, at the pace so far; 0: it is, or there is none.
+    double seconds_left = 0;
     std::string problem;  // a sentence
     std::string note;     // what a person should know although it succeeded: a sentence, or nothing
     // The plan asked for.
@@ -80,7 +82,7 @@ struct ReplanPreview {
     double ttft_s_before = 0, ttft_s_after = 0;              // forecast, of a prompt of 512 tokens
     double hit_rate_before = 0, hit_rate_after = 0;
     std::uint64_t bytes_to_move = 0;
-    double seconds = 0;          // to get there,
+    double seconds = 0;          // to get there, by what re-plans took so far and else by what the parts take alone,
     std::int64_t quantized = 0;  // with so many experts quantized, as if the cache on disk had none of them
     double predicted_loss_before = 0, predicted_loss_after = 0;
     double mean_bits_before = 0, mean_bits_after = 0;

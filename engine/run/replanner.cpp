@@ -60,6 +60,7 @@ PlanDraft Replanner::draft() const {
     draft.pinned = pinned();
     draft.prefill = dispatch.prefill;
     draft.decode = dispatch.decode;
+    draft.migrations = migrator_.rates(idle_);
     draft.tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0;
     draft.device = model_.device().info().name;
     draft.device_bytes = model_.device().info().available_bytes;
@@ -217,10 +218,13 @@ void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token
 
 void Replanner::start_moving() {
     moving_ = true;
+    moving_since_us_ = model_.device().now_us();
     model_.runtime().set_resting(true);
     try {
         model_.grow_for(target_.plan, target_.budget);
         migrator_.begin(target_.plan);
+        const PlanBasis& basis = model_.basis();
+        expected_ = basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr);
         phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.what());
@@ -288,12 +292,14 @@ void Replanner::between_layers() {
 }
 
 void Replanner::between_steps(std::int64_t at_token) {
+    idle_ = false;
     if (!moving_) return;
     at_token_ = at_token;
     advance(Migrator::When::kBetweenSteps);
 }
 
 void Replanner::finish(const std::stop_token& stop) {
+    idle_ = true;
     while (moving_ && !stop.stop_requested()) {
         advance(Migrator::When::kIdle);
         if (moving_ && phase_ == Phase::kExperts) migrator_.wait();
@@ -307,11 +313,21 @@ void Replanner::advance(Migrator::When when) {
         go_back(ReplanState::kFailed, migrator_.problem());
         return;
     }
-    if (!going_back_.has_value()) {
-        report().visible = migrator_.progress().visible;
-        report().bytes_moved = migrator_.progress().bytes_moved;
-    }
+    report_progress();
     if (migrator_.state() == MigrationState::kDone) phase_ = Phase::kKvCache;
+}
+
+void Replanner::report_progress() {
+    const MigrationProgress& progress = migrator_.progress();
+    const double elapsed_us = model_.device().now_us() - moving_since_us_;
+    if (!going_back_.has_value()) {
+        report().visible = progress.visible;
+        report().bytes_moved = progress.bytes_moved;
+        report().seconds = elapsed_us / 1e6;
+    }
+    const MigrationRates& measured = migrator_.rates(idle_);
+    report().seconds_left =
+        seconds_left(us_of(progress.work, measured, expected_), us_of(progress.done, measured, expected_), elapsed_us);
 }
 
 void Replanner::resize_kv() {
@@ -356,6 +372,7 @@ void Replanner::end(ReplanState state, const std::string& problem) {
     last.state = state;
     last.problem = problem;
     last.note = model_.source().take_cache_problem();
+    last.seconds_left = 0;
     last.cancelled = last.requested - last.visible;
     last.in_force_at_token = at_token_;
     last.seconds = (model_.device().now_us() - started_us_) / 1e6;

@@ -49,6 +49,8 @@ class Replanner {
     void finish(const std::stop_token& stop);
     bool moving() const { return moving_; }
 
+    // Of the last migration: its work, and what of it is done.
+    const MigrationProgress& progress() const { return migrator_.progress(); }
     // Oldest first, the last 256.
     const std::deque<ReplanReport>& reports() const { return reports_; }
     // The plan that is in force, or was the last to be so as a whole.
@@ -62,6 +64,7 @@ class Replanner {
     void make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const;
     std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
     void advance(Migrator::When when);
+    void report_progress();
     void resize_kv();
     void settle();  // the migration is done: what is left, budgets among it
     void stay_as_it_is(const std::string& problem);
@@ -82,9 +85,12 @@ class Replanner {
     // plan's.
     enum class Phase : std::uint8_t { kFreeing, kExperts, kKvCache };
     bool moving_ = false;
+    bool idle_ = true;         // no tokens are being made
+    MigrationRates expected_;  // of what is moving
     Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and what to say when there
     std::string problem_;
+    double moving_since_us_ = 0;  // there, or back
     double started_us_ = 0;
     std::int64_t at_token_ = 0;
     std::deque<ReplanReport> reports_;

@@ -4366,6 +4366,10 @@ Ein Klick zeigt ihren Text</translation>
         <source>The sliders show what is in force</source>
         <translation>Die Regler zeigen, was gilt</translation>
     </message>
+    <message>
+        <source>%1; about %2 left</source>
+        <translation>%1; noch etwa %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>

@@ -4362,6 +4362,10 @@ Bấm để xem văn bản của tệp</translation>
         <source>The sliders show what is in force</source>
         <translation>Các thanh trượt cho thấy thiết lập hiện hành</translation>
     </message>
+    <message>
+        <source>%1; about %2 left</source>
+        <translation>%1; còn khoảng %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/plan/transition.h"
 #include "engine/run/local_session.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"
@@ -379,6 +380,40 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(less.mean_bits_after < less.mean_bits_before);
         QVERIFY(less.predicted_loss_after > less.predicted_loss_before);
         QVERIFY(less.hit_rate_after > less.hit_rate_before);
+    }
+
+    // What a preview counts is what the migration then does, expert by expert.
+    void estimate_countsTheWorkThatIsDone() {
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        Play play(request);
+        ReplanRequest more, fewer, bits, mixed;
+        more.vram_bytes = vramFor(30);
+        fewer.vram_bytes = vramFor(5);
+        bits.experts = WeightType::kHqq4;
+        mixed.quality = QualityFloor{6, 0};
+        std::uint64_t id = 0;
+        for (const ReplanRequest& one : {more, fewer, bits, more, mixed}) {
+            const PlanDraft draft = play.replanner.draft();
+            const PlanTarget target = draft.plan(one);
+            const Transition told = transition(draft.now, target.plan, draft.basis.demand);
+            play.replanner.begin(++id, target, 0);
+            QVERIFY(play.replanner.progress().work == told.work);
+            QCOMPARE(play.replanner.reports().back().bytes_requested, told.bytes_to_move());
+            QVERIFY(play.replanner.progress().done == MigrationWork());
+            double left = -1;
+            play.replanner.between_steps(0);
+            if (play.replanner.moving()) left = play.replanner.reports().back().seconds_left;
+            play.replanner.finish({});
+            const ReplanReport& report = play.replanner.reports().back();
+            QVERIFY2(report.state == ReplanState::kDone, report.problem.c_str());
+            QVERIFY(play.replanner.progress().done == told.work);
+            QCOMPARE(report.seconds_left, 0.0);
+            QVERIFY(told.work.copies < 4 || left > 0);
+        }
+        // The bus' time is accounted, and known from now on.
+        const MigrationRates measured = play.replanner.draft().migrations;
+        QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }
 
     // What answers took is what a preview calls "now", and what it promises is about what they take then. The device's

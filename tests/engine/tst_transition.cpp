@@ -1,5 +1,7 @@
 // From one plan to another, and KV caches that VRAM has no room for.
 
+#include <cmath>
+
 #include <QtTest>
 
 #include "engine/error.h"
@@ -75,6 +77,67 @@ class TestTransition : public QObject {
         QCOMPARE(t.quantized, 2);
         QCOMPARE(t.quantized_weights, 16'000.0);
         QCOMPARE(seconds_of(t), 1250e-6);  // neither the disk nor quantizing is known
+        QCOMPARE(t.work.copies, 4);
+        QCOMPARE(t.work.packed[static_cast<std::size_t>(kB)], 1);
+        QCOMPARE(t.work.changed[static_cast<std::size_t>(kH)], 2);
+        QCOMPARE(t.work.uploaded[static_cast<std::size_t>(kB)], 1);
+        QCOMPARE(t.work.uploaded[static_cast<std::size_t>(kH)], 1);
+    }
+
+    // ---- how long a migration takes
+
+    void move_makesWhatIsWantedOfWhatIsThere() {
+        for (int bits = 0; bits < 32; ++bits) {
+            const ExpertCopies has{(bits & 1) != 0, (bits & 2) != 0, kB};
+            const ExpertCopies wanted{(bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0 ? kH : kB};
+            const ExpertMove move = move_of(has, wanted);
+            // Copies of the old format are worth nothing.
+            const bool ram = has.ram && wanted.format == kB, device = has.device && wanted.format == kB;
+            QCOMPARE(move.uploads, wanted.device && !device);
+            QCOMPARE(move.packs, !ram && (wanted.ram || move.uploads));
+            QCOMPARE(move.changes, move.packs && wanted.format == kH);
+            QCOMPARE(move.copies, (wanted.ram && !ram ? 1 : 0) + (wanted.device && !device ? 1 : 0));
+        }
+    }
+
+    void time_growsWithWork_andFollowsWhatWasMeasured() {
+        MigrationRates expected, measured;
+        const auto h = static_cast<std::size_t>(kH);
+        expected.pack_us[h] = 3;
+        expected.change_us[h] = 50;
+        expected.upload_us[h] = 7;
+        MigrationWork work;
+        double us = 0;
+        for (int i = 0; i < 32; ++i) {
+            const ExpertMove move =
+                move_of({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0 ? kB : kH}, {(i & 8) != 0, (i & 16) != 0, kH});
+            work.add(move, kH);
+            const double with_it = us_of(work, measured, expected);
+            QCOMPARE(with_it > us, move.packs || move.uploads);
+            us = with_it;
+        }
+        QCOMPARE(us, static_cast<double>(3 * work.packed[h] + 50 * work.changed[h] + 7 * work.uploaded[h]));
+        MigrationRates::learn(measured.change_us, kH, 300);
+        MigrationRates::learn(measured.change_us, kH, 0);  // not counted by this clock
+        MigrationRates::learn(measured.change_us, kH, 100);
+        QCOMPARE(measured.change_us[h], 200.0);
+        QCOMPARE(us_of(work, measured, expected), us + 150.0 * static_cast<double>(work.changed[h]));
+        QVERIFY(work - work == MigrationWork());
+        QCOMPARE(us_of(work - work, measured, expected), 0.0);
+    }
+
+    void timeLeft_isThatOfTheWorkLeft_atThePaceSoFar() {
+        QCOMPARE(seconds_left(4e6, 0, 0), 4.0);
+        // A second of the estimate takes six.
+        QVERIFY(std::abs(seconds_left(4e6, 2e6, 12e6) - 12) < 2);
+        double before = seconds_left(4e6, 0, 9e6);
+        for (double done_us = 1e5; done_us <= 4e6; done_us += 1e5) {
+            const double left = seconds_left(4e6, done_us, 9e6);
+            QVERIFY(left < before);
+            before = left;
+        }
+        QCOMPARE(before, 0.0);
+        QCOMPARE(seconds_left(0, 0, 5e6), 0.0);
     }
 
     void transition_pricesReadingAndQuantizing() {

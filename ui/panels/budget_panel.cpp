@@ -415,10 +415,14 @@ void BudgetPanel::follow() {
             m_progress->setFormat(tr("Going back to the plan before"));
             return;
         }
-        m_progress->setFormat(tr("%1 of %2 copies, %3 of %4")
-                                  .arg(found->visible)
-                                  .arg(found->requested)
-                                  .arg(bytesText(found->bytes_moved), bytesText(found->bytes_requested)));
+        QString done = tr("%1 of %2 copies, %3 of %4")
+                           .arg(found->visible)
+                           .arg(found->requested)
+                           .arg(bytesText(found->bytes_moved), bytesText(found->bytes_requested));
+        if (found->seconds_left > 0) {
+            done = tr("%1; about %2 left").arg(done, secondsText(found->seconds_left));
+        }
+        m_progress->setFormat(done);
         return;
     }
     finish(*found);
