@@ -505,6 +505,8 @@ class TestEngineText : public QObject {
             QStringLiteral(" is no cache policy; expected one of "), QStringLiteral("There is no dispatch policy \""),
             QStringLiteral("\"; there are auto, "), QStringLiteral(" cannot be written: "),
             QStringLiteral("Skipping neurons is not supported yet: theta is "),
+            QStringLiteral("room for other conversations ("), QStringLiteral("Room for "),
+            QStringLiteral(" tokens of other conversations was asked for; expected 0 to "),
             QStringLiteral("The sensitivities are of "), QStringLiteral("; expected those of this model."),
             QStringLiteral("a list of pairs [tokens, microseconds], tokens ascending from 1"),
             // other programs' names
