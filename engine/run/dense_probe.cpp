@@ -144,8 +144,9 @@ class DenseProbe {
 
     void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
 
-    // The gates of all layers but the first on one token: what guessing its experts takes. Their weights are in the
-    // caches, since the layer that they belong to reads them as well.
+    // The gates of all layers but the first on one token: what guessing its experts
+    // takes. Their weights are in the caches: the layer that they belong to reads them
+    // as well.
     double guess_us() {
         const std::int64_t n_layers = spec_.experts.n_layers;
         const auto n_active = static_cast<std::size_t>(spec_.experts.n_active);

@@ -8,8 +8,9 @@
 namespace offstage::engine {
 namespace {
 
-// By whole rows: not the parts of a latent, whose rows belong to heads. Rows of an embedding are found in their strips,
-// which pays where the embedding is the head.
+// Matrices that are multiplied by whole. Not the parts of a latent, which are multiplied
+// by head. The rows of an embedding are looked up: from strips that takes longer, and
+// pays only where the embedding is the head as well.
 bool is_only_multiplied(TensorRole role, bool has_head) {
     return role != TensorRole::kKeyUp && role != TensorRole::kValueUp && (role != TensorRole::kEmbedding || !has_head);
 }

@@ -14,9 +14,10 @@ namespace offstage::engine {
 class DeviceWeights {
   public:
     DeviceWeights() = default;
-    // Copies the weights to the device and lets the host's go. Where the device shares the host's memory they stay
-    // there, and `host`, which computes with them, says whether the rows of matrices that are only multiplied by are
-    // interleaved (kernels/interleaved.h). Throws Error (kOutOfMemory, kDevice).
+    // Copies the weights to the device and frees the host's. Where the device shares the
+    // host's memory they stay there; then `host`, which computes with them, decides
+    // whether rows are interleaved (kernels/interleaved.h), of matrices that nothing but
+    // products reads. Throws Error (kOutOfMemory, kDevice).
     DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device, CpuOperations& host);
 
     // A matrix; without data where the model has none in this role.

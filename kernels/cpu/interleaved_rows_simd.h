@@ -345,8 +345,9 @@ constexpr auto strip_products(std::integer_sequence<int, kPairs...> /*pairs*/) {
     return std::array{multiply_strip<kType, 2 * kPairs + 2>...};
 }
 
-// So many tokens at most are multiplied by strips, kPanelTokens at once, each time with the codes taken apart anew;
-// for more of them panels pay, and earlier where a code's bits lie in two places.
+// Up to so many tokens are multiplied by strips, kPanelTokens at a time; each time the
+// codes are unpacked again. For more tokens a panel, unpacked once, is faster; for types
+// whose codes lie in two parts it is faster sooner.
 template <WeightType kType>
 constexpr int kStripTokens =
     kType == WeightType::kQ5K || kType == WeightType::kQ6K ? 3 * kPanelTokens / 2 : 3 * kPanelTokens;

@@ -123,7 +123,8 @@ class TestForecast : public QObject {
         QVERIFY(isNear(f.ttft_s, tokens * (4 * 2 * 100 + 10) / 1e6, tokens > 64 ? 0.05 : 1e-9));
     }
 
-    // What is guessed is read before its layer where the disk has the time: never the first layer's, and four of five.
+    // Guessed experts are read before their layer begins, where the disk has time for it:
+    // four of five, and none of the first layer.
     void decode_fromDisk_readsAheadWhatIsGuessed() {
         ModelDemand d = demand(2, 2);
         d.shares_host_memory = true;

@@ -1,5 +1,6 @@
-// Weights whose rows lie side by side: the same bits as those whose rows follow each other, alone and in a model
-// that keeps some experts so in RAM and reads the others from its file.
+// Weights whose rows lie side by side give the same bits as those whose rows follow each
+// other: alone, and in a model that has some experts so in RAM and reads the others from
+// its file.
 
 #include <algorithm>
 #include <cstring>
@@ -123,8 +124,8 @@ class TestInterleavedExperts : public QObject {
         QVERIFY(block == plain);
     }
 
-    // The head and attention are only multiplied by; of an embedding rows are looked up, and it is interleaved where it
-    // is the head as well.
+    // The head and attention's matrices are interleaved; an embedding only where it is the
+    // head as well.
     void denseWeights_giveTheSameBits_data() {
         QTest::addColumn<int>("type");
         QTest::addColumn<bool>("tied");
