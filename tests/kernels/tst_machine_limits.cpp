@@ -39,8 +39,13 @@ void TestMachineLimits::peaks_are_plausible() {
         // ones.
         QVERIFY2(gflops > 0.05 && gflops < 40000.0, qPrintable(QString::number(gflops)));
     }
-    // Four bytes in the place of one float, by the same units. Loops that a compiler has shortened reach twelve times.
-    const double int8_by_f32 = measure_peak_gops_int8(pool) / measure_peak_gflops_f32(pool);
+    // Four bytes in the place of one float, by the same units. Loops that a compiler has shortened reach twelve times,
+    // in every round; so do others' loads in one of them.
+    constexpr int kRounds = 20;
+    double int8_by_f32 = 0;
+    for (int round = 0; round < kRounds && (round == 0 || int8_by_f32 >= 8); ++round) {
+        int8_by_f32 = measure_peak_gops_int8(pool) / measure_peak_gflops_f32(pool);
+    }
     QVERIFY2(int8_by_f32 < 8, qPrintable(QString::number(int8_by_f32)));
 }
 

@@ -83,7 +83,11 @@ bool isCounted(WindowFixture& f) {
            QTest::qWaitFor([&] { return f.window->page().counter().isUpToDate(); });
 }
 
+// The messages are shown before the engine's thread has the request.
 std::string lastPrompt(WindowFixture& f) {
+    if (!QTest::qWaitFor([&] { return !f.stage->requests().empty(); })) {
+        return "no request came";
+    }
     return f.stage->requests().back().messages.back().content;
 }
 
