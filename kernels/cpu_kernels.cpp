@@ -38,6 +38,7 @@ const KernelTables& tables_of(InstructionSet set) {
         KernelTables tables = kAvx512;
         tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
         tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
+        tables.expert_ffn_bf16 = avx512_bf16::expert_ffn_bf16;
         return tables;
     }();
     switch (set) {
@@ -100,6 +101,10 @@ const CpuKernels& cpu_kernels(InstructionSet set) {
 
 ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
     return tables_of(set).expert_ffn_bytes;
+}
+
+ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
+    return tables_of(set).expert_ffn_bf16;
 }
 
 const PackKernels& pack_kernels(InstructionSet set) {

@@ -1,5 +1,6 @@
 // Experts: few rows by the one-pass kernel, in chunks of neurons, all others matrix by
-// matrix (for those of files' blocks see cpu_experts_by_outputs.cpp).
+// matrix (for those of files' blocks see cpu_experts_by_outputs.cpp, for bf16
+// cpu_experts_by_pairs.cpp).
 
 #include <algorithm>
 #include <array>
@@ -40,8 +41,12 @@ void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inpu
                             float* out) {
     state_->few_rows(calls, inputs, row_token, out);
     state_->by_outputs(calls, inputs, row_token, out);
+    state_->by_pairs(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->goes_by_outputs(call)) continue;
+        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->goes_by_outputs(call) ||
+            state_->goes_by_pairs(call)) {
+            continue;
+        }
         state_->by_matrices(call, inputs, row_token, out);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
+#include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 
 namespace offstage::engine {
@@ -39,7 +40,8 @@ struct CpuOperations::State {
           kernels(kernels::cpu_kernels()),
           gemm(compute_pool),
           attention_scratch(as_size(compute_pool.n_threads())),
-          product_scratch(as_size(compute_pool.n_threads())) {}
+          product_scratch(as_size(compute_pool.n_threads())),
+          pair_scratch(as_size(compute_pool.n_threads())) {}
 
     // Of a product: rows of values, at most kFewTokens, or the rows rounded
     // (CpuKernels::round_inputs) where that is what is multiplied, any number.
@@ -76,11 +78,20 @@ struct CpuOperations::State {
         std::int64_t neurons_before;  // in the chunks before this one, of all experts
     };
 
+    // Of an expert whose rows are rounded to bf16: some of its neurons and some of its rows.
+    struct PairedPiece {
+        const ExpertCall* call;
+        std::int64_t index, pieces;  // of neurons
+        std::int64_t first_row;      // of the expert's
+        std::int64_t first_partial;  // where its sums begin among all experts', in rows; of piece 0 they are results
+    };
+
     kernels::ThreadPool& pool;
     kernels::ProductForm form;
     SumOrder order = SumOrder::kByNumber;
     const kernels::CpuKernels& kernels;
     const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
+    const kernels::ExpertFfnBf16 expert_ffn_bf16 = kernels::expert_ffn_bf16(kernels.instruction_set);
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
@@ -96,6 +107,9 @@ struct CpuOperations::State {
     std::vector<std::int32_t> places;                     // of tokens among those that experts want
     std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
     std::vector<float> batch_in, batch_gate, batch_up;    // of one expert, matrix by matrix
+    std::vector<PairedPiece> paired;
+    std::vector<kernels::Bf16> narrow_inputs;          // of the tokens from the first to the last of `paired`
+    std::vector<std::vector<std::byte>> pair_scratch;  // per thread
 
     // change(begin, end): a range of n values, here or on the pool.
     template <typename Change>
@@ -147,6 +161,11 @@ struct CpuOperations::State {
         return layout.down_rows_are_outputs &&
                (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
     }
+    // Whether the expert goes through expert_ffn_bf16().
+    bool goes_by_pairs(const ExpertCall& call) const {
+        return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && !are_few(call.n_rows) &&
+               kernels::takes_bf16_pairs(call.weights.layout);
+    }
     // The inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
@@ -155,6 +174,7 @@ struct CpuOperations::State {
     void round_for_second_job(const float* activations);
     void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
+    void by_pairs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 

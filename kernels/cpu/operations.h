@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu_kernels.h"
@@ -23,6 +24,7 @@ using Signature = std::remove_pointer_t<Pointer>;
 struct KernelTables {
     CpuKernels cpu;
     ExpertFfnBytes expert_ffn_bytes;
+    ExpertFfnBf16 expert_ffn_bf16 = nullptr;
     PackKernels pack;
     QuantizeKernels quantize;
 };
@@ -68,14 +70,15 @@ namespace avx2_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
-}
+}  // namespace avx2_vnni
 namespace avx512_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
-}
+}  // namespace avx512_vnni
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
-}
+Signature<ExpertFfnBf16> expert_ffn_bf16;
+}  // namespace avx512_bf16
 
 }  // namespace offstage::kernels

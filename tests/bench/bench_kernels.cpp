@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/gemm.h"
 #include "kernels/interleaved.h"
@@ -143,6 +144,38 @@ void expert_ffn(benchmark::State& state, InstructionSet set, bool byte_inputs, W
     });
 }
 
+// Experts of the size of Qwen3-30B-A3B's, one after the other, each thread its own.
+void expert_ffn_pairs(benchmark::State& state, InstructionSet set, int n_threads, int n_tokens) {
+    ThreadPool pool(n_threads);
+    constexpr std::int64_t kFfn = 768;
+    const ExpertLayout layout = expert_layout(WeightType::kBf16, kHiddenDim, kFfn);
+    const auto n_experts = kWeightBytes / static_cast<std::int64_t>(layout.bytes());
+    const std::vector<Bf16> x(static_cast<std::size_t>(n_tokens * kHiddenDim));
+    std::vector<const Bf16*> inputs;
+    for (int t = 0; t < n_tokens; ++t) inputs.push_back(x.data() + t * kHiddenDim);
+    struct Room {
+        std::vector<float> out;
+        std::vector<std::byte> scratch;
+    };
+    std::vector<Room> rooms(static_cast<std::size_t>(n_threads));
+    for (Room& room : rooms) {
+        room.out.resize(static_cast<std::size_t>(n_tokens * kHiddenDim));
+        room.scratch.resize(bf16_expert_scratch(kHiddenDim, n_tokens) + 64);
+    }
+    const auto n_bytes = static_cast<std::size_t>(n_experts) * layout.bytes();
+    count_bandwidth(state, pool, n_experts * 3 * kHiddenDim * kFfn, n_bytes, [&] {
+        pool.parallel_dynamic(n_experts, [&](std::int64_t e, int thread) {
+            Room& room = rooms[static_cast<std::size_t>(thread)];
+            std::byte* const begin = room.scratch.data();
+            const ExpertView view{
+                reinterpret_cast<const std::byte*>(weights()) + static_cast<std::size_t>(e) * layout.bytes(), layout};
+            expert_ffn_bf16(set)(view, inputs.data(), n_tokens, 0, kFfn, room.out.data(),
+                                 begin + (64 - reinterpret_cast<std::uintptr_t>(begin) % 64) % 64);
+        });
+    });
+    state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
+}
+
 void attention(benchmark::State& state, InstructionSet set, KvType type, std::int64_t n_queries, std::int64_t n_keys) {
     constexpr std::int64_t kHeadDim = 128;
     const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
@@ -261,6 +294,13 @@ void register_all() {
                         ->Iterations(3)
                         ->Unit(benchmark::kMillisecond);
                 };
+                if (expert_ffn_bf16(set) != nullptr && tokens <= 64) {
+                    benchmark::RegisterBenchmark(joined({"expert_ffn_pairs", where_of(WeightType::kBf16)}).c_str(),
+                                                 expert_ffn_pairs, set, threads, tokens)
+                        ->UseManualTime()
+                        ->Iterations(3)
+                        ->Unit(benchmark::kMillisecond);
+                }
                 for (const WeightType type : kBlockTypes) {
                     if (tokens <= 8) add_matvec(false, type);
                     add_matvec(true, type);

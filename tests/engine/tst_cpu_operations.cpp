@@ -84,6 +84,7 @@ class TestCpuOperations : public QObject {
     void rounded_inputs_of_packed_experts_give_nearly_the_same();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company_data();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company();
+    void bf16_gives_a_prompts_row_the_same_bits_in_any_company();
 
   private:
     static void add_rows() {
@@ -294,6 +295,56 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company()
             QVERIFY(all.product == alone.product);
             QVERIFY(all.of_heads == alone.of_heads);
         }
+    }
+}
+
+// A prompt's experts in bf16 with products in bf16: of one row or of many, in pieces of neurons and of rows.
+void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() {
+    constexpr std::int64_t kHidden = 64;
+    constexpr std::int64_t kFfn = 2100;  // two pieces
+    constexpr std::int64_t kRows[] = {1, 70, 3};
+    constexpr std::int64_t kAllRows = 74;
+    const RandomWeights weights(WeightType::kBf16, 3 * 3 * kFfn * kHidden, 1, 0.2f);
+    const kernels::ExpertLayout layout = kernels::expert_layout(WeightType::kBf16, kHidden, kFfn);
+    std::vector<ExpertCall> calls;
+    for (std::int64_t e = 0, row = 0; e < 3; row += kRows[e], ++e) {
+        calls.push_back(
+            {{static_cast<const std::byte*>(weights.data()) + static_cast<std::size_t>(e) * layout.bytes(), layout},
+             row,
+             kRows[e]});
+    }
+    const std::vector<float> x = random_floats(kAllRows * kHidden, 2);
+    std::vector<std::int32_t> tokens(kAllRows);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::shuffle(tokens.begin(), tokens.end(), std::mt19937(3));
+
+    kernels::ThreadPool one(1);
+    CpuOperations single(one, GemmMode::kBf16);
+    CpuOperations exact(one, GemmMode::kF32);
+    std::vector<float> alone(kAllRows * kHidden);
+    std::vector<float> in_f32(kAllRows * kHidden);
+    single.set_sum_order(SumOrder::kMany);
+    exact.experts(calls, x.data(), tokens.data(), in_f32.data());
+    for (const ExpertCall& call : calls) {
+        for (std::int64_t r = call.first_row; r < call.first_row + call.n_rows; ++r) {
+            const ExpertCall row{call.weights, 0, 1};
+            single.experts({&row, 1}, x.data(), tokens.data() + r, alone.data() + r * kHidden);
+        }
+    }
+    double error = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+        error += std::pow(double{alone[i]} - double{in_f32[i]}, 2);
+        size += std::pow(double{in_f32[i]}, 2);
+    }
+    QVERIFY2(error < 1e-4 * size, qPrintable(QString::number(error / size)));
+    for (const int n_threads : {1, 3}) {
+        kernels::ThreadPool pool(n_threads);
+        CpuOperations operations(pool, GemmMode::kBf16);
+        operations.set_sum_order(SumOrder::kMany);
+        std::vector<float> all(kAllRows * kHidden, 7.0f);
+        operations.experts(calls, x.data(), tokens.data(), all.data());
+        QVERIFY(all == alone);
     }
 }
 

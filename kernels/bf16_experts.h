@@ -1,0 +1,37 @@
+#pragma once
+// An expert in bf16 by the processor's dot product of pairs of bf16 (AVX512_BF16: vdpbf16ps), for any number of tokens:
+// a prompt's few rows for each expert need no weight unpacked, and no product for each matrix.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu_kernels.h"
+
+namespace offstage::kernels {
+
+// Whether expert_ffn_bf16() takes such experts.
+constexpr bool takes_bf16_pairs(const ExpertLayout& layout) {
+    return layout.is_uniform() && layout.gate == WeightType::kBf16 && layout.hidden_dim % 32 == 0;
+}
+
+// Of neurons, from the first of a range on: their activations are formed before any of their w2 is added.
+inline constexpr std::int64_t kPairedNeurons = 16;
+
+// What expert_ffn_bf16() wants for itself: inputs and outputs beside each other, sums and activations of kPairedNeurons
+// neurons.
+constexpr std::size_t bf16_expert_scratch(std::int64_t hidden_dim, std::int64_t n_tokens) {
+    return static_cast<std::size_t>(n_tokens) *
+           (static_cast<std::size_t>(hidden_dim) * (sizeof(float) + sizeof(Bf16)) +
+            static_cast<std::size_t>(kPairedNeurons) * (2 * sizeof(float) + sizeof(Bf16)));
+}
+
+// out[t] = sum over neurons [neuron_begin, neuron_end) of activation(w1_j . x[t], w3_j . x[t]) * w2_j; the range that
+// begins with neuron 0 adds w2's bias. inputs[t]: (hidden_dim) in bf16. Activations are rounded to bf16 before they are
+// multiplied; sums are in float32, numbers too small for bf16's normal range count as 0. out: (n_tokens, hidden_dim),
+// contiguous. A token's result depends neither on the others nor on their number, bit by bit. scratch: of the caller,
+// bf16_expert_scratch() bytes, at a multiple of 64.
+using ExpertFfnBf16 = void (*)(const ExpertView& expert, const Bf16* const* inputs, std::int64_t n_tokens,
+                               std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch);
+ExpertFfnBf16 expert_ffn_bf16(InstructionSet set);  // nullptr: the set has none
+
+}  // namespace offstage::kernels
