@@ -124,8 +124,8 @@ const CpuKernels& cpu_kernels() {
 // scores, a block of keys and one of values as float32, and one of transposed keys. The
 // scalar version keeps one score per key, and a row.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim) {
-    constexpr std::int64_t kGroupQueries = 6;
-    return 2 * n + (kGroupQueries + 3 * dim) * kKvBlockTokens;
+    constexpr std::int64_t kMostQueries = 8;
+    return 2 * n + (kMostQueries + 3 * dim) * kKvBlockTokens;
 }
 
 KvHead kv_head_of(const KvShape& shape, const std::byte* const* blocks, std::int64_t layer, std::int64_t kv_head) {

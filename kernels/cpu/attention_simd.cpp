@@ -18,7 +18,9 @@ namespace {
 
 constexpr int kBlockKeys = 64;
 static_assert(kBlockKeys == kKvBlockTokens);  // a block of the walk lies in one block of the cache
-constexpr int kGroupQueries = 6;
+constexpr int kGroupQueries = 6;              // with their keys transposed
+constexpr int kGroupHeads = 8;                // with keys as they lie: often all that share a head of the cache
+constexpr int kMostQueries = kGroupHeads;
 constexpr std::int64_t kTransposeFromQueries = 8;
 
 struct AttentionCall {
@@ -36,7 +38,7 @@ struct AttentionCall {
     // Parts of the scratch.
     float* largest;          // n_queries
     float* sum;              // n_queries
-    float* probabilities;    // (kGroupQueries, kBlockKeys): scores, then e^(score - m)
+    float* probabilities;    // (kMostQueries, kBlockKeys): scores, then e^(score - m)
     float* transposed_keys;  // (key_dim, kBlockKeys)
     float* wide_keys;        // (kBlockKeys, key_dim)
     float* wide_values;      // (kBlockKeys, value_dim)
@@ -57,6 +59,7 @@ struct KeyBlock {
     std::int64_t key_stride;
     const Value* values;
     std::int64_t value_stride;
+    const Value* next_keys = nullptr;  // of as many keys in the next block, read soon
 };
 
 // Of the block of the cache that key `begin` lies in.
@@ -65,16 +68,29 @@ KeyBlock<Value> block_in_place(const AttentionCall& call, std::int64_t begin, in
     const std::byte* place = call.kv.blocks[begin / kBlockKeys];
     const std::int64_t first = begin % kBlockKeys;
     constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Value));
+    const bool is_last = begin + n >= call.n_keys;
     return {begin,
             n,
             reinterpret_cast<const Value*>(place + call.kv.keys + first * call.kv.key_stride),
             call.kv.key_stride / kBytes,
             reinterpret_cast<const Value*>(place + call.kv.values + first * call.kv.value_stride),
-            call.kv.value_stride / kBytes};
+            call.kv.value_stride / kBytes,
+            is_last ? nullptr : reinterpret_cast<const Value*>(call.kv.blocks[begin / kBlockKeys + 1] + call.kv.keys)};
 }
 
-void widen_rows(const std::byte* from, std::int64_t stride, KvType type, int n_rows, std::int64_t n, float* to) {
+// n_rows rows as they lie. Blocks lie anywhere, and in each the keys of one head are too few for a processor to see
+// that they are read in order.
+template <typename Value>
+__attribute__((always_inline)) inline void prefetch_rows(const Value* row, std::int64_t stride, int n_rows) {
+    constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Value));
+    for (std::int64_t i = 0; i < n_rows * stride; i += kLine) prefetch(row + i);
+}
+
+// next: as many rows that are read soon; nullptr: none.
+void widen_rows(const std::byte* from, std::int64_t stride, KvType type, int n_rows, std::int64_t n,
+                const std::byte* next, float* to) {
     for (int r = 0; r < n_rows; ++r, from += stride, to += n) {
+        if (next != nullptr) prefetch_rows(next + r * stride, stride, 1);
         if (type == KvType::kBf16) {
             const auto* values = reinterpret_cast<const Bf16*>(from);
             std::int64_t i = 0;
@@ -95,9 +111,11 @@ void widen_rows(const std::byte* from, std::int64_t stride, KvType type, int n_r
 KeyBlock<float> widened_block(const AttentionCall& call, std::int64_t begin, int n) {
     const KvHead& kv = call.kv;
     const KeyBlock<std::byte> from = block_in_place<std::byte>(call, begin, n);
-    widen_rows(from.keys, from.key_stride, kv.type, n, kv.key_dim, call.wide_keys);
+    widen_rows(from.keys, from.key_stride, kv.type, n, kv.key_dim, from.next_keys, call.wide_keys);
     if (kv.values_in_keys()) return {begin, n, call.wide_keys, kv.key_dim, call.wide_keys, kv.key_dim};
-    widen_rows(from.values, from.value_stride, kv.type, n, kv.value_dim, call.wide_values);
+    const std::byte* const next_values =
+        from.next_keys == nullptr ? nullptr : from.next_keys - call.kv.keys + call.kv.values;
+    widen_rows(from.values, from.value_stride, kv.type, n, kv.value_dim, next_values, call.wide_values);
     return {begin, n, call.wide_keys, kv.key_dim, call.wide_values, kv.value_dim};
 }
 
@@ -163,32 +181,49 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
     }
 }
 
+// Scores of kKeys keys for all queries at once: a key is widened once, and a sum has an accumulator of its own,
+// whatever their numbers, so that a query's scores do not depend on the others. Keys from n_keys on are the last one
+// again.
+template <int kQueries, int kKeys, typename Value>
+__attribute__((always_inline)) inline void scores_of_keys(const AttentionCall& call, const float* q,
+                                                          const KeyBlock<Value>& block, int first, int n_keys) {
+    static_assert(kQueries * kKeys <= kLanes);
+    const std::int64_t n = call.kv.key_dim;
+    const Value* rows[kKeys];
+    for (int k = 0; k < kKeys; ++k) rows[k] = block.keys + (first + (k < n_keys ? k : n_keys - 1)) * block.key_stride;
+    Vector sums[kLanes];
+#pragma GCC unroll 16
+    for (Vector& sum : sums) sum = zero();
+    const auto step = [&](std::int64_t i, const auto& get) __attribute__((always_inline)) {
+        Vector keys[kKeys];
+#pragma GCC unroll 16
+        for (int k = 0; k < kKeys; ++k) keys[k] = get(rows[k] + i);
+#pragma GCC unroll 8
+        for (int t = 0; t < kQueries; ++t) {
+            const Vector query = get(q + t * call.q_stride + i);
+#pragma GCC unroll 16
+            for (int k = 0; k < kKeys; ++k) sums[t * kKeys + k] = fma(query, keys[k], sums[t * kKeys + k]);
+        }
+    };
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) step(i, [](const auto* p) { return load(p); });
+    if (i < n) step(i, [&](const auto* p) { return load_first(p, static_cast<int>(n - i)); });
+    float scores[kLanes];
+    store(scores, sums_of_lanes(sums));
+    for (int t = 0; t < kQueries; ++t) {
+        for (int k = 0; k < kKeys && k < n_keys; ++k)
+            call.probabilities[t * kBlockKeys + first + k] = scores[t * kKeys + k];
+    }
+}
+
 template <int kQueries, typename Value>
 void scores_from_rows(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, int n_block) {
-    constexpr int kRows = 4;
-    const std::int64_t n = call.kv.key_dim;
-    const float* q = call.q + query * call.q_stride;
-    int k = 0;
-    for (; k + kRows <= n_block; k += kRows) {
-        const Value* rows[kRows];
-        const Value* ahead[kRows];
-        for (int r = 0; r < kRows; ++r) {
-            rows[r] = block.keys + (k + r) * block.key_stride;
-            ahead[r] = rows[r] + 2 * kRows * block.key_stride;
-        }
-        for (int t = 0; t < kQueries; ++t) {
-            float sums[kRows][1];
-            dot_products<kRows, 1>(rows, ahead, q + t * call.q_stride, 0, n, sums);
-            for (int r = 0; r < kRows; ++r) call.probabilities[t * kBlockKeys + k + r] = sums[r][0];
-        }
-    }
-    for (; k < n_block; ++k) {
-        const Value* const rows[1] = {block.keys + k * block.key_stride};
-        for (int t = 0; t < kQueries; ++t) {
-            float sums[1][1];
-            dot_products<1, 1>(rows, rows, q + t * call.q_stride, 0, n, sums);
-            call.probabilities[t * kBlockKeys + k] = sums[0][0];
-        }
+    constexpr int kKeys = kLanes / kQueries < 8 ? kLanes / kQueries : 8;
+    const float* const q = call.q + query * call.q_stride;
+    for (int k = 0; k < n_block; k += kKeys) {
+        const int n_keys = n_block - k < kKeys ? n_block - k : kKeys;
+        if (query == 0) prefetch_rows(block.values + k * block.value_stride, block.value_stride, n_keys);
+        scores_of_keys<kQueries, kKeys>(call, q, block, k, n_keys);
     }
 }
 
@@ -240,6 +275,7 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
                                                            const float (&factors)[kQueries], std::int64_t i,
                                                            int n_last) {
     const std::int64_t stride = block.value_stride;
+    const Value* const next_keys = query == 0 && i == 0 ? block.next_keys : nullptr;
     const auto lanes_of = [&](int v) { return v == kVectors - 1 ? n_last : kLanes; };
     Vector sums[kQueries][kVectors];
     for (int t = 0; t < kQueries; ++t) {
@@ -254,12 +290,7 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
             Vector value[kVectors];
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) value[v] = load(row + v * kLanes);
-            if constexpr (kQueries == 1) {
-#pragma GCC unroll 8
-                for (int v = 0; v < kVectors; v += 64 / (static_cast<int>(sizeof(Value)) * kLanes)) {
-                    prefetch(row + 8 * stride + v * kLanes);
-                }
-            }
+            if (next_keys != nullptr) prefetch_rows(next_keys + k * block.key_stride, block.key_stride, 1);
 #pragma GCC unroll 8
             for (int t = 0; t < kQueries; ++t) {
                 const Vector probability = broadcast(call.probabilities[t * kBlockKeys + k]);
@@ -295,7 +326,10 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
 template <int kQueries, typename Value>
 void add_values(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, int n_block,
                 const float (&factors)[kQueries]) {
-    constexpr int kVectors = kQueries == 1 ? 8 : kQueries == 2 ? 4 : kRegisters == 32 ? 4 : 2;
+    constexpr int kVectors = kQueries == 1                                 ? 8
+                             : kQueries == 2                               ? 4
+                             : kQueries > kGroupQueries || kRegisters < 32 ? 2
+                                                                           : 4;
     std::int64_t i = 0;
     for (; i + kVectors * kLanes <= call.kv.value_dim; i += kVectors * kLanes) {
         add_values_part<kQueries, kVectors>(call, query, block, n_block, factors, i, kLanes);
@@ -329,9 +363,10 @@ template <typename Value>
 void attend_block(const AttentionCall& call, const KeyBlock<Value>& block, bool transposed) {
     // The first query that sees the block's first key.
     const std::int64_t first = call.rows == QueryRows::kHeads ? 0 : block.begin - (call.n_keys - call.n_queries);
-    for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kGroupQueries) {
+    const int group = transposed ? kGroupQueries : kGroupHeads;
+    for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += group) {
         const std::int64_t n_rest = call.n_queries - query;
-        switch (n_rest < kGroupQueries ? n_rest : kGroupQueries) {
+        switch (n_rest < group ? n_rest : group) {
             case 1:
                 attend_group<1>(call, query, block, transposed);
                 break;
@@ -347,8 +382,14 @@ void attend_block(const AttentionCall& call, const KeyBlock<Value>& block, bool 
             case 5:
                 attend_group<5>(call, query, block, transposed);
                 break;
-            default:
+            case 6:
                 attend_group<6>(call, query, block, transposed);
+                break;
+            case 7:
+                attend_group<7>(call, query, block, transposed);
+                break;
+            default:
+                attend_group<8>(call, query, block, transposed);
                 break;
         }
     }
@@ -358,10 +399,10 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
     call.largest = scratch;
     call.sum = call.largest + call.n_queries;
     call.probabilities = call.sum + call.n_queries;
-    call.transposed_keys = call.probabilities + kGroupQueries * kBlockKeys;
+    call.transposed_keys = call.probabilities + kMostQueries * kBlockKeys;
     call.wide_keys = call.transposed_keys + call.kv.key_dim * kBlockKeys;
     call.wide_values = call.wide_keys + call.kv.key_dim * kBlockKeys;
-    for (int i = 0; i < kGroupQueries * kBlockKeys; ++i) call.probabilities[i] = 0.0f;
+    for (int i = 0; i < kMostQueries * kBlockKeys; ++i) call.probabilities[i] = 0.0f;
     for (std::int64_t query = 0; query < call.n_queries; ++query) {
         const std::int64_t head = call.rows == QueryRows::kHeads ? query : 0;
         call.largest[query] = call.sinks != nullptr ? call.sinks[head] : -INFINITY;

@@ -30,26 +30,6 @@ __attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
     return _mm512_loadu_si512(p);
 }
 
-// Lane i: the sum of v[i]'s lanes, in an order that is the same for all i.
-__attribute__((always_inline)) inline Vector sums_of_lanes(const Vector (&v)[kLanes]) {
-    Vector fours[4];
-#pragma GCC unroll 4
-    for (int g = 0; g < 4; ++g) {
-        const Vector* const of = v + 4 * g;
-        const Vector ab = add(_mm512_unpacklo_ps(of[0], of[1]), _mm512_unpackhi_ps(of[0], of[1]));
-        const Vector cd = add(_mm512_unpacklo_ps(of[2], of[3]), _mm512_unpackhi_ps(of[2], of[3]));
-        const __m512d left = _mm512_castps_pd(ab);
-        const __m512d right = _mm512_castps_pd(cd);
-        fours[g] =
-            add(_mm512_castpd_ps(_mm512_unpacklo_pd(left, right)), _mm512_castpd_ps(_mm512_unpackhi_pd(left, right)));
-    }
-    const Vector low =
-        add(_mm512_shuffle_f32x4(fours[0], fours[1], 0x88), _mm512_shuffle_f32x4(fours[0], fours[1], 0xdd));
-    const Vector high =
-        add(_mm512_shuffle_f32x4(fours[2], fours[3], 0x88), _mm512_shuffle_f32x4(fours[2], fours[3], 0xdd));
-    return add(_mm512_shuffle_f32x4(low, high, 0x88), _mm512_shuffle_f32x4(low, high, 0xdd));
-}
-
 // The neurons at hand; those that are too many for the range are its last one again, whose activation then counts as 0.
 struct Group {
     const Bf16* neurons[kNeurons];  // w1, w3 and w2 follow each other

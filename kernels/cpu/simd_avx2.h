@@ -199,6 +199,22 @@ __attribute__((always_inline)) inline Vector high_half(Vector words, F16) {
     return widen_low_f16(_mm256_srli_epi32(_mm256_castps_si256(words), 16));
 }
 
+// Lane i: the sum of v[i]'s lanes, in an order that is the same for all i.
+__attribute__((always_inline)) inline Vector sums_of_lanes(const Vector (&v)[kLanes]) {
+    Vector fours[2];
+#pragma GCC unroll 2
+    for (int g = 0; g < 2; ++g) {
+        const Vector* const of = v + 4 * g;
+        const Vector ab = add(_mm256_unpacklo_ps(of[0], of[1]), _mm256_unpackhi_ps(of[0], of[1]));
+        const Vector cd = add(_mm256_unpacklo_ps(of[2], of[3]), _mm256_unpackhi_ps(of[2], of[3]));
+        const __m256d left = _mm256_castps_pd(ab);
+        const __m256d right = _mm256_castps_pd(cd);
+        fours[g] =
+            add(_mm256_castpd_ps(_mm256_unpacklo_pd(left, right)), _mm256_castpd_ps(_mm256_unpackhi_pd(left, right)));
+    }
+    return add(_mm256_permute2f128_ps(fours[0], fours[1], 0x20), _mm256_permute2f128_ps(fours[0], fours[1], 0x31));
+}
+
 // Transposes 8 x 8 words: within groups of 4 words by unpacking, then the two halves.
 __attribute__((always_inline)) inline void transpose_words(Vector (&v)[kLanes]) {
     Vector t[kLanes];
