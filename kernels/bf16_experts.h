@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu_kernels.h"
+#include "kernels/sparse_experts.h"
 
 namespace offstage::kernels {
 
@@ -29,9 +30,11 @@ constexpr std::size_t bf16_expert_scratch(std::int64_t hidden_dim, std::int64_t 
 // begins with neuron 0 adds w2's bias. inputs[t]: (hidden_dim) in bf16. Activations are rounded to bf16 before they are
 // multiplied; sums are in float32, numbers too small for bf16's normal range count as 0. out: (n_tokens, hidden_dim),
 // contiguous. A token's result depends neither on the others nor on their number, bit by bit. scratch: of the caller,
-// bf16_expert_scratch() bytes, at a multiple of 64.
+// bf16_expert_scratch() bytes, at a multiple of 64. With a theta, neurons that are left out are computed as any other
+// and count as 0; `counts` learns of them.
 using ExpertFfnBf16 = void (*)(const ExpertView& expert, const Bf16* const* inputs, std::int64_t n_tokens,
-                               std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch);
+                               std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch,
+                               NeuronCounts& counts);
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set);  // nullptr: the set has none
 
 }  // namespace offstage::kernels

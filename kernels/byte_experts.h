@@ -29,7 +29,8 @@ constexpr bool takes_byte_inputs(const ExpertLayout& layout) {
 
 // CpuKernels::expert_ffn from inputs[token] as round_inputs() of the same set makes them for w1. What w2 is multiplied
 // by is rounded to 8 bits as well: activations times scales, those of kRoundedNeurons neurons from neuron_begin on with
-// one step for each group of columns. A token's result does not depend on the others, bit by bit.
+// one step for each group of columns. A token's result does not depend on the others, bit by bit. ExpertSpec::theta is
+// 0: else see kernels/sparse_experts.h.
 using ExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte* const* inputs, const float* scale,
                                 int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 ExpertFfnBytes expert_ffn_bytes(InstructionSet set);  // precondition: available

@@ -22,6 +22,7 @@ const KernelTables& tables_of(InstructionSet set) {
             tables.cpu.round_inputs = avx2_vnni::round_inputs;
             tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
             tables.expert_ffn_bytes = avx2_vnni::expert_ffn_bytes;
+            tables.sparse_expert_ffn_bytes = avx2_vnni::sparse_expert_ffn_bytes;
         }
         return tables;
     }();
@@ -31,6 +32,7 @@ const KernelTables& tables_of(InstructionSet set) {
             tables.cpu.round_inputs = avx512_vnni::round_inputs;
             tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
             tables.expert_ffn_bytes = avx512_vnni::expert_ffn_bytes;
+            tables.sparse_expert_ffn_bytes = avx512_vnni::sparse_expert_ffn_bytes;
         }
         return tables;
     }();
@@ -105,6 +107,14 @@ ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
 
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
     return tables_of(set).expert_ffn_bf16;
+}
+
+SparseExpertFfn sparse_expert_ffn(InstructionSet set) {
+    return tables_of(set).sparse_expert_ffn;
+}
+
+SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set) {
+    return tables_of(set).sparse_expert_ffn_bytes;
 }
 
 const PackKernels& pack_kernels(InstructionSet set) {

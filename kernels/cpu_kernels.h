@@ -122,7 +122,7 @@ struct CpuKernels {
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
     // w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x). The range that begins
     // with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous. w2 is
-    // neuron-major.
+    // neuron-major. ExpertSpec::theta is 0: else see kernels/sparse_experts.h.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
@@ -154,8 +154,8 @@ struct CpuKernels {
     // S (DeltaNetShape). A column's result does not depend on the others, bit by bit.
     void (*delta_rule)(const DeltaRule& rule, std::int64_t column_begin, std::int64_t column_end, float* state);
 
-    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. out may be
-    // gate.
+    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. 0 of neurons
+    // that ExpertSpec::theta leaves out. out may be gate.
     void (*activate)(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out);
 
     // y[i] += a * x[i].

@@ -22,11 +22,27 @@ struct ExpertSpec {
     bool biases = false;
     float alpha = 1.702f;  // kClamped
     float limit = 7.0f;    // kClamped
+    // Neurons whose |a| is at most this are left out, a being what g becomes before it is
+    // multiplied by what u becomes: their value is 0 (CORM, section 3). 0: none is, and
+    // every kernel computes as if there were no such thing. Of a computation, not of the
+    // weights: no model's spec has it set.
+    float theta = 0.0f;
 
     bool operator==(const ExpertSpec& other) const {
-        return activation == other.activation && biases == other.biases && alpha == other.alpha && limit == other.limit;
+        return activation == other.activation && biases == other.biases && alpha == other.alpha &&
+               limit == other.limit && theta == other.theta;
     }
 };
+
+// Whether theta leaves a neuron out whose gate became `activated`. One that is no number
+// is not.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr bool
+    is_left_out(float activated, float theta) {
+    return theta > 0.0f && activated <= theta && activated >= -theta;
+}
 
 // tanh(z) = 2 sigmoid(2 z) - 1: the argument of that sigmoid is g times (kGeluLinear +
 // kGeluCubic g^2).

@@ -74,6 +74,7 @@ int run_bench(const BenchOptions& options) {
                      {"n_threads", summary.n_threads},
                      {"instruction_set", summary.instruction_set},
                      {"kv_type", summary.kv_type},
+                     {"theta", summary.theta},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
                      {"device_compute", summary.device_compute},
@@ -103,7 +104,7 @@ int run_bench(const BenchOptions& options) {
     std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
                 engine::format_bytes(r.active_weight_bytes_per_token).c_str());
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
-    std::printf("medians of %d repeats, %d dropped\n", r.repeats, r.dropped_repeats);
+    std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
     print_notes(summary);
     return 0;
 }

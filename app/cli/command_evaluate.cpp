@@ -131,6 +131,7 @@ nlohmann::ordered_json with_model(nlohmann::ordered_json json, const engine::Mod
     json["weight_bytes"] = model.weight_bytes;
     json["quant"] = options.model.quant;
     json["kv_type"] = model.kv_type;
+    json["theta"] = model.theta;
     json["compute"] = model.compute;
     json["device"] = model.device;
     json["context"] = model.context;
@@ -145,7 +146,7 @@ int report_result(const engine::ModelSummary& model, const EvaluateOptions& opti
         print_json(with_model(std::move(json), model, options));
     } else {
         std::cout << model.name << ", " << model.weight_type << ", products " << model.compute << ", context "
-                  << model.kv_type << "\n"
+                  << model.kv_type << theta_label(model) << "\n"
                   << text << std::flush;
     }
     if (!partial) return 0;

@@ -61,6 +61,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"device", model.device},
         {"emulated", model.emulated},
         {"kv_type", model.kv_type},
+        {"theta", model.theta},
         {"compute", model.compute},
         {"compute_origin", model.compute_origin},
         {"device_compute", model.device_compute},

@@ -34,7 +34,7 @@ int run_logits(const LogitsOptions& options) {
     print_notes(model.summary());
     const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
     if (options.model.json) {
-        print_json({{"logits", logits}});
+        print_json({{"theta", options.model.theta}, {"logits", logits}});
         return 0;
     }
     std::cout << std::setprecision(9);

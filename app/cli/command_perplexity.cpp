@@ -45,13 +45,14 @@ int run_perplexity(const PerplexityOptions& options) {
                     {"weight_type", model.summary().weight_type},
                     {"weight_bytes", model.summary().weight_bytes},
                     {"kv_type", model.summary().kv_type},
+                    {"theta", model.summary().theta},
                     {"compute", model.summary().compute},
                     {"seconds", result.seconds}});
         return 0;
     }
     std::cout << model.summary().name << ": perplexity " << engine::print("%.4f", result.value()) << " over "
               << result.n_tokens << " tokens (windows of " << options.window << ", stride " << options.stride << ")"
-              << std::endl;
+              << theta_label(model.summary()) << std::endl;
     return 0;
 }
 

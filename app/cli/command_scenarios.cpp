@@ -95,11 +95,15 @@ int run_scenario_bench(const BenchOptions& options) {
     }
     if (options.model.json) {
         nlohmann::ordered_json json = engine::to_json(report);
+        json["theta"] = options.model.theta;
         if (options.markdown) json["markdown"] = engine::to_markdown(report);
         print_json(json);
         return 0;
     }
     std::cout << engine::to_markdown(report);
+    if (const std::string label = theta_label(report.model); !label.empty()) {
+        std::cout << "\nNote: results are not the model's own" << label << ".\n";
+    }
     for (const std::string& note : report.model.notes) std::cout << "\nNote: " << note << ".\n";
     std::cout << std::flush;
     return 0;

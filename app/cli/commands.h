@@ -30,6 +30,7 @@ struct ModelOptions {
     std::string disk_reads;  // empty: auto
     std::string kv;          // "bf16"; empty: the default
     std::int64_t kept_context = 0;
+    double theta = 0;
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own
@@ -112,6 +113,18 @@ struct ActivationOptions {
     std::vector<double> bounds;
 };
 
+struct SensitivityOptions {
+    ModelOptions model;
+    std::string text;  // file
+    bool special = false;
+    std::vector<double> thetas = {0.05, 0.1, 0.15, 0.2, 0.25, 0.3};
+    std::int64_t window = 512;
+    std::int64_t stride = 256;
+    std::int64_t limit = 0;    // tokens of the text at most; 0: all
+    std::int64_t decode = 64;  // tokens; 0: speed is not measured
+    std::string csv, svg;      // files to write; empty: none
+};
+
 struct ReplayOptions {
     std::string trace;
     std::string policies = "all";  // names separated by commas
@@ -191,6 +204,7 @@ int run_calibrate(const ModelOptions& options);
 int run_plan(const PlanOptions& options);
 int run_recall(const RecallOptions& options);
 int run_activations(const ActivationOptions& options);
+int run_sensitivity(const SensitivityOptions& options);
 int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
 int run_models(const FinderOptions& options);
@@ -215,6 +229,8 @@ engine::LoadRequest text_request(const ModelOptions& options);
 // the device is emulated.
 void print_notes(const engine::ModelSummary& model);
 void print_notes(const engine::GenerationResult& answer);
+// ", theta 0.25" behind what is said of results that are not the model's own; else nothing.
+std::string theta_label(const engine::ModelSummary& model);
 // Progress on stderr when that is a terminal; early notes always.
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; text that is no UTF-8 (a path, say) is mended rather than refused.

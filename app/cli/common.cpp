@@ -7,6 +7,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/scenario_report.h"
+#include "engine/print.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::cli {
@@ -25,6 +26,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
     request.kept_context = options.kept_context;
+    request.theta = options.theta;
     request.dispatch = engine::parse_dispatch(options.policy);
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;
@@ -64,11 +66,21 @@ void print_note(const std::string& note) {
 void print_notes(const engine::ModelSummary& model) {
     const std::string notice = engine::emulation_notice(model);
     if (!notice.empty()) std::cerr << notice << std::endl;
+    if (model.theta > 0) {
+        print_note(
+            engine::print("theta is %g: neurons of the experts that are nearer to zero are left out, and results "
+                          "are not the model's own",
+                          model.theta));
+    }
     for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
 }
 
 void print_notes(const engine::GenerationResult& answer) {
     for (const std::string& note : answer.notes) print_note(note);
+}
+
+std::string theta_label(const engine::ModelSummary& model) {
+    return model.theta > 0 ? engine::print(", theta %g", model.theta) : std::string();
 }
 
 engine::LoadProgressFn progress_on_terminal() {

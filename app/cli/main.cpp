@@ -35,6 +35,7 @@ using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
 using offstage::cli::ReplayOptions;
+using offstage::cli::SensitivityOptions;
 using offstage::cli::ServeOptions;
 using offstage::cli::TokenizeOptions;
 
@@ -208,6 +209,15 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
+void add_theta_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--theta", options.theta,
+                    "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
+                    "computed, and results are no longer the model's own; 0: none is left out")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
 void add_paced_option(CLI::App& command, ModelOptions& options) {
     command.add_flag("--paced", options.paced, "An emulated device answers no faster than the device would");
 }
@@ -305,6 +315,7 @@ void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
     add_context_option(command, options.model, "Tokens of context; 0: as many as the task takes, at most 4096");
     add_device_options(command, options.model);
     add_quant_option(command, options.model);
+    add_theta_option(command, options.model);
     add_compute_options(command, options.model);
     add_json_option(command, options.model.json);
 }
@@ -357,6 +368,7 @@ int run(int argc, char** argv) {
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
     command->add_option("--trace", generate.trace, "Write the routing of every token to this file, for replay");
     add_expert_options(*command, generate.model);
+    add_theta_option(*command, generate.model);
     add_device_options(*command, generate.model);
     add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
@@ -376,6 +388,7 @@ int run(int argc, char** argv) {
     command->add_option("--prompt", chat.prompt, "First message");
     add_sampler_options(*command, chat);
     add_expert_options(*command, chat.model);
+    add_theta_option(*command, chat.model);
     add_device_options(*command, chat.model);
     add_kept_context_option(*command, chat.model);
     add_paced_option(*command, chat.model);
@@ -405,6 +418,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     add_context_option(*command, serve.model, kModelContext);
     add_expert_options(*command, serve.model);
+    add_theta_option(*command, serve.model);
     add_device_options(*command, serve.model);
     add_kept_context_option(*command, serve.model);
     add_paced_option(*command, serve.model);
@@ -417,6 +431,7 @@ int run(int argc, char** argv) {
     command->add_option("--tokens", logits.tokens, "Token ids, separated by commas")->required();
     command->add_flag("--all", logits.all, "After every token, not only after the last");
     add_expert_options(*command, logits.model);
+    add_theta_option(*command, logits.model);
     add_device_options(*command, logits.model);
     add_paced_option(*command, logits.model);
     add_compute_options(*command, logits.model);
@@ -469,6 +484,7 @@ int run(int argc, char** argv) {
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
     add_expert_options(*command, bench.model);
+    add_theta_option(*command, bench.model);
     add_device_options(*command, bench.model);
     add_paced_option(*command, bench.model);
     command->add_flag("--dry", bench.model.dry,
@@ -550,6 +566,7 @@ int run(int argc, char** argv) {
         app.add_subcommand("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window");
     text_options(*command, perplexity)->required();
     add_quant_option(*command, perplexity.model);
+    add_theta_option(*command, perplexity.model);
     command->callback([&] { status = offstage::cli::run_perplexity(perplexity); });
 
     command = app.add_subcommand("quantize-report",
@@ -611,6 +628,39 @@ int run(int argc, char** argv) {
     add_quant_option(*command, activations.model);
     add_json_option(*command, activations.model.json);
     command->callback([&] { status = offstage::cli::run_activations(activations); });
+
+    SensitivityOptions sensitivity;
+    command = app.add_subcommand(
+        "sensitivity",
+        "What leaving out neurons below a theta saves and costs: active share by layer, perplexity, distance to theta "
+        "0, tokens/s");
+    add_model_option(*command, sensitivity.model);
+    command->add_option("--text", sensitivity.text, "UTF-8 text")->required();
+    command->add_option("--theta", sensitivity.thetas, "The thetas, separated by commas; 0 comes besides")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_flag("--special", sensitivity.special,
+                      "Special tokens written out in the text (<s>, <|user|> ...) count as tokens");
+    command->add_option("--window", sensitivity.window, "Tokens the model sees at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--stride", sensitivity.stride, "Tokens from one window to the next")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--limit", sensitivity.limit, "Tokens of the text at most; 0: all")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_option("--decode", sensitivity.decode, "Tokens that are decoded for the speed; 0: none")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_option("--csv", sensitivity.csv, "Table to write");
+    command->add_option("--svg", sensitivity.svg, "Picture to draw");
+    add_device_options(*command, sensitivity.model);
+    add_quant_option(*command, sensitivity.model);
+    add_compute_options(*command, sensitivity.model);
+    add_json_option(*command, sensitivity.model.json);
+    command->callback([&] { status = offstage::cli::run_sensitivity(sensitivity); });
 
     ClusterOptions cluster;
     command = app.add_subcommand(

@@ -106,6 +106,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     }
     room(partials, n_partials * hidden);
 
+    begin_counting();
     // Each thread takes a stretch of chunks that follow each other, so that memory is read in order.
     pool.run([&](int thread) {
         const auto at = [&](int t) {
@@ -124,13 +125,23 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             const std::int64_t first = chunk_begin(ffn, expert.chunks, chunk->index);
             const std::int64_t last = chunk_begin(ffn, expert.chunks, chunk->index + 1);
             const auto n_rows = static_cast<int>(call.n_rows);
-            if (rounds_neurons(call.weights.layout)) {
+            const bool rounds = rounds_neurons(call.weights.layout);
+            if (call.weights.layout.spec.theta > 0) {
+                kernels::NeuronCounts& counts = thread_neurons[as_size(thread)];
+                if (rounds) {
+                    sparse_expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last,
+                                            sums, counts);
+                } else {
+                    sparse_expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums, counts);
+                }
+            } else if (rounds) {
                 expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last, sums);
             } else {
                 kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums);
             }
         }
     });
+    end_counting();
     add_partials(out, n_partials, hidden);
 }
 
@@ -188,6 +199,7 @@ void CpuOperations::State::by_matrices(const ExpertCall& call, const float* inpu
     pool.parallel_for(n * ffn, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) {
         kernels.activate(expert.layout.spec, gate + begin, up + begin, end - begin, gate + begin);
     });
+    count_neurons(expert.layout.spec, gate, n * ffn, neurons);
     float* const outputs = out + call.first_row * hidden;
     if (expert.layout.down_rows_are_outputs) {
         multiply(expert.down(), gate, n, outputs);

@@ -129,6 +129,7 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
     float* const ups = room(batch_up, 2 * n_values);
     gather_inputs(inputs, row_token);
     round_for_first_job(inputs, row_token);
+    begin_counting();
     pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int thread) {
         const auto& [expert, begin, end] = pieces[as_size(i)];
         const kernels::ExpertView& weights = expert->call->weights;
@@ -151,8 +152,10 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
             if (biases.gate != nullptr) kernels.axpy(1.0f, biases.gate + begin, end - begin, gate);
             if (biases.up != nullptr) kernels.axpy(1.0f, biases.up + begin, end - begin, up);
             kernels.activate(weights.layout.spec, gate, up, end - begin, gate);
+            count_neurons(weights.layout.spec, gate, end - begin, thread_neurons[as_size(thread)]);
         }
     });
+    end_counting();
     round_for_second_job(gates);
     pieces.clear();
     for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);

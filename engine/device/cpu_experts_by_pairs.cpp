@@ -54,6 +54,7 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
     for (auto& scratch : pair_scratch) {
         room_for_rounded(scratch, static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kPairRows)));
     }
+    begin_counting();
     pool.parallel_dynamic(static_cast<std::int64_t>(paired.size()), [&](std::int64_t i, int thread) {
         const PairedPiece& piece = paired[as_size(i)];
         const ExpertCall& call = *piece.call;
@@ -69,8 +70,10 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
         expert_ffn_bf16(
             call.weights, rows, n_rows, piece_begin(ffn, piece.pieces, piece.index),
             piece_begin(ffn, piece.pieces, piece.index + 1), to,
-            room_for_rounded(scratch, static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kPairRows))));
+            room_for_rounded(scratch, static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kPairRows))),
+            thread_neurons[as_size(thread)]);
     });
+    end_counting();
     if (n_partials == 0) return;
     pool.parallel_for(hidden, 64, [&](std::int64_t begin, std::int64_t end, int) {
         for (const PairedPiece& piece : paired) {  // an expert's in their order

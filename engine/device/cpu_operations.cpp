@@ -25,6 +25,10 @@ void CpuOperations::set_sum_order(SumOrder order) {
     state_->order = order;
 }
 
+const kernels::NeuronCounts& CpuOperations::neurons() const {
+    return state_->neurons;
+}
+
 void CpuOperations::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const std::int64_t hidden = table.n_cols;
     if (table.interleaved) {

@@ -7,6 +7,7 @@
 #include "engine/device/backend.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/gemm.h"
+#include "kernels/sparse_experts.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -33,6 +34,11 @@ class CpuOperations {
     static constexpr std::int64_t kFewTokens = 8;
 
     void set_sum_order(SumOrder order);
+
+    // Of all experts that were computed with a theta above 0 (kernels::ExpertSpec). Where
+    // w2 lies neuron by neuron and an expert has few rows, weights of neurons that are left
+    // out are not read; elsewhere they are, and count for nothing.
+    const kernels::NeuronCounts& neurons() const;
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);
     void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out);

@@ -13,6 +13,7 @@
 #include "engine/device/cpu_operations.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
+#include "kernels/sparse_experts.h"
 
 namespace offstage::engine {
 
@@ -92,6 +93,11 @@ struct CpuOperations::State {
     const kernels::CpuKernels& kernels;
     const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     const kernels::ExpertFfnBf16 expert_ffn_bf16 = kernels::expert_ffn_bf16(kernels.instruction_set);
+    const kernels::SparseExpertFfn sparse_expert_ffn = kernels::sparse_expert_ffn(kernels.instruction_set);
+    const kernels::SparseExpertFfnBytes sparse_expert_ffn_bytes =
+        kernels::sparse_expert_ffn_bytes(kernels.instruction_set);
+    kernels::NeuronCounts neurons;
+    std::vector<kernels::NeuronCounts> thread_neurons;  // of a job, per thread
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
@@ -175,6 +181,18 @@ struct CpuOperations::State {
     void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
     void by_pairs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    // Activations of experts that are multiplied matrix by matrix, (n) of them: those that are not 0 are active.
+    void count_neurons(const kernels::ExpertSpec& spec, const float* activations, std::int64_t n,
+                       kernels::NeuronCounts& counts) {
+        if (spec.theta == 0) return;
+        counts.neurons += static_cast<std::uint64_t>(n);
+        counts.active += static_cast<std::uint64_t>(n - std::count(activations, activations + n, 0.0f));
+    }
+    // Around a job whose threads count their own.
+    void begin_counting() { thread_neurons.assign(as_size(pool.n_threads()), {}); }
+    void end_counting() {
+        for (const kernels::NeuronCounts& of_thread : thread_neurons) neurons += of_thread;
+    }
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 

@@ -19,7 +19,7 @@ void ResidentExecutor::submit(LayerWork& work, std::span<const std::size_t> grou
     bool any_early = false;
     for (const std::size_t g : groups) {
         const RowGroup& group = work.rows.groups()[g];
-        const ExpertCall call{mover_.weights(group.expert), group.first_row, group.n_rows};
+        const ExpertCall call = work.call(mover_.weights(group.expert), group);
         const bool early = mover_.came_early(group.expert);
         if (early && prefill_) {
             mover_.computed_early(group.expert, run_on_device(device_, work, {&call, 1}));
@@ -45,7 +45,7 @@ void CopiedExecutor::submit(LayerWork& work, std::span<const std::size_t> groups
             continue;
         }
         const RowGroup& group = work.rows.groups()[g];
-        const ExpertCall call{arrival->weights, group.first_row, group.n_rows};
+        const ExpertCall call = work.call(arrival->weights, group);
         device_.wait(arrival->whole);
         mover_.computed(run_on_device(device_, work, {&call, 1}));
     }

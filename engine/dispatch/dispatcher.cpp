@@ -98,6 +98,8 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.guessed_copies = times.guessed_copies;
     event.used_guesses = times.used_guesses;
     event.admissions = times.admissions;
+    event.neurons = times.neurons;
+    event.active_neurons = times.active_neurons;
 
     event.device_read_bytes = times.device_read_bytes;
     event.host_read_bytes = times.host_read_bytes;

@@ -26,6 +26,7 @@ struct LayerTimes {
     std::uint64_t bytes_copied = 0;
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;            // as in LayerEvent
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
+    std::uint64_t neurons = 0, active_neurons = 0;                       // as in LayerEvent
 };
 
 // Decides what each expert of a layer does, by policy and cost model; is given what it took, corrects the cost model,

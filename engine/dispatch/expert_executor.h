@@ -29,6 +29,13 @@ struct LayerWork {
     std::vector<Groups> groups_of;      // each executor's, by Way
     std::vector<Span> device_times;     // of the device's experts
     double cpu_us = 0;                  // of the CPU's
+    float theta = 0;                    // kernels::ExpertSpec::theta of all experts of the layer
+    std::uint64_t skipped_bytes = 0;    // of the CPU's experts, for its sake
+
+    ExpertCall call(kernels::ExpertView weights, const RowGroup& group) const {
+        weights.layout.spec.theta = theta;
+        return {weights, group.first_row, group.n_rows};
+    }
 
     Groups& groups(Way way) { return groups_of[static_cast<std::size_t>(way)]; }
     // What an executor that was asked first cannot do, another one does: the CPU can do

@@ -53,7 +53,7 @@ void HostExecutor::compute_as_they_come(LayerWork& work, const float* inputs) {
             const RowGroup& group = work.rows.groups()[g];
             const auto weights = experts_.on_host_now(work.layer, group.expert);
             if (!weights) return false;
-            calls_.push_back({*weights, group.first_row, group.n_rows});
+            calls_.push_back(work.call(*weights, group));
             computing_.push_back(index(g));
             n_rows += group.n_rows;
             return true;
@@ -77,7 +77,7 @@ void HostExecutor::compute_as_they_come(LayerWork& work, const float* inputs) {
 }
 
 void HostExecutor::add_call(const LayerWork& work, const RowGroup& group) {
-    calls_.push_back({experts_.on_host(work.layer, group.expert), group.first_row, group.n_rows});
+    calls_.push_back(work.call(experts_.on_host(work.layer, group.expert), group));
 }
 
 void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
@@ -87,8 +87,10 @@ void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
         amounts_.push_back({static_cast<double>(call.weights.layout.bytes()),
                             2.0 * static_cast<double>(grid_.expert_weights() * call.n_rows)});
     }
+    const std::uint64_t skipped = operations_.neurons().skipped_bytes;
     work.cpu_us += device_.run_on_host(
         amounts_, [&] { operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host()); });
+    work.skipped_bytes += operations_.neurons().skipped_bytes - skipped;
     calls_.clear();
 }
 

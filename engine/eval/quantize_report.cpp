@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/eval/reference_logits.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
@@ -19,66 +20,8 @@ namespace {
 
 using kernels::WeightType;
 
-// What is left to do with a row of logits once it is compared.
-struct Comparison {
-    double log_probability = 0;
-    double kl = 0;
-    bool same_top = false;
-};
-
-// ln of the softmax over the row, in place.
-void to_log_probabilities(std::span<float> row) {
-    const auto largest = static_cast<double>(*std::max_element(row.begin(), row.end()));
-    double sum = 0;
-    for (const float logit : row) sum += std::exp(static_cast<double>(logit) - largest);
-    const double shift = largest + std::log(sum);
-    for (float& logit : row) logit = static_cast<float>(static_cast<double>(logit) - shift);
-}
-
-// reference: log probabilities; row: logits.
-Comparison compare(std::span<const float> reference, std::span<const float> row, TokenId token) {
-    const auto best = std::max_element(row.begin(), row.end());
-    const auto largest = static_cast<double>(*best);
-    double sum = 0;
-    for (const float logit : row) sum += std::exp(static_cast<double>(logit) - largest);
-    const double shift = largest + std::log(sum);
-    Comparison result;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-        const auto p = static_cast<double>(reference[i]);
-        result.kl += std::exp(p) * (p - (static_cast<double>(row[i]) - shift));
-    }
-    result.log_probability = static_cast<double>(row[static_cast<std::size_t>(token)]) - shift;
-    result.same_top = best - row.begin() == std::max_element(reference.begin(), reference.end()) - reference.begin();
-    return result;
-}
-
-// The first row's log probabilities of all scored tokens, and what the others are compared with.
-class Reference {
-  public:
-    explicit Reference(std::size_t vocab_size) : vocab_size_(vocab_size) {}
-
-    bool is_filled() const { return !rows_.empty(); }
-    void take(std::span<const float> logits, kernels::ThreadPool& pool) {
-        const std::size_t old = rows_.size();
-        rows_.insert(rows_.end(), logits.begin(), logits.end());
-        pool.parallel_for(static_cast<std::int64_t>(logits.size() / vocab_size_), 4,
-                          [&](std::int64_t begin, std::int64_t end, int) {
-                              for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-                                  to_log_probabilities(std::span(rows_).subspan(old + i * vocab_size_, vocab_size_));
-                              }
-                          });
-    }
-    std::span<const float> row(std::size_t index) const {
-        return std::span(rows_).subspan(index * vocab_size_, vocab_size_);
-    }
-
-  private:
-    std::size_t vocab_size_;
-    std::vector<float> rows_;  // (scored tokens, vocab_size)
-};
-
 QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
-                 const WindowSettings& windows, const QuantCell& cell, Reference& reference, bool fills,
+                 const WindowSettings& windows, const QuantCell& cell, ReferenceLogits& reference, bool fills,
                  const std::stop_token& stop) {
     QuantRow row;
     row.cell = cell;
@@ -92,16 +35,11 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
         [&](std::size_t first, std::span<const float> logits) {
             if (fills) reference.take(logits, model.pool());
             const std::size_t n = logits.size() / width;
-            std::vector<Comparison> compared(n);
-            model.pool().parallel_for(static_cast<std::int64_t>(n), 4, [&](std::int64_t begin, std::int64_t end, int) {
-                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-                    compared[i] =
-                        compare(reference.row(index + i), logits.subspan(i * width, width), tokens[first + i]);
-                }
-            });
+            const std::vector<LogitComparison> compared =
+                reference.compare(index, logits, tokens.subspan(first, n), model.pool());
             for (std::size_t i = 0; i < n; ++i) {
                 if (counts[first + i] == 0) continue;
-                const Comparison& token = compared[i];
+                const LogitComparison& token = compared[i];
                 row.perplexity.negative_log_likelihood -= token.log_probability;
                 row.mean_kl += token.kl;
                 n_same += token.same_top ? 1 : 0;
@@ -246,7 +184,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::stri
         }
         return report;
     }
-    std::unique_ptr<Reference> reference;
+    std::unique_ptr<ReferenceLogits> reference;
     std::vector<TokenId> tokens;
     std::vector<std::uint8_t> counts;
     for (const QuantCell& cell : cells) {
@@ -254,7 +192,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::stri
         LoadedModel model(request, LoadedModel::Text::kWanted, {}, stop);
         const bool first = reference == nullptr;
         if (first) {
-            reference = std::make_unique<Reference>(static_cast<std::size_t>(model.spec().vocab_size));
+            reference = std::make_unique<ReferenceLogits>(static_cast<std::size_t>(model.spec().vocab_size));
             tokens = tokens_of_text(model, *text, special);
             const std::uint64_t most =
                 kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));

@@ -53,11 +53,22 @@ std::string marker(double x, double y, const std::string& colour) {
     return print(R"(<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>)", x, y, colour.c_str()) + "\n";
 }
 
-// Whole steps that leave at most ten ticks.
-double tick_step(double range) {
-    double step = 1;
+// Steps that leave at most ten ticks: whole ones, or (of a short range) any.
+double tick_step(double range, double shortest = 1) {
+    double step = shortest;
     for (int i = 0; range / step > 10; ++i) step *= i % 3 == 1 ? 2.5 : 2;  // 1 2 5 10 20 50 ...
     return step;
+}
+
+constexpr double kShortestStep = 1e-6;
+
+// From first to last; rounded to the step, so that none is shown as 0.30000000000000004.
+std::vector<double> ticks(double first, double last, double shortest) {
+    std::vector<double> all;
+    const double step = tick_step(last - first, shortest);
+    const double end = last / step + 1e-9;
+    for (double i = std::ceil(first / step - 1e-9); i <= end; ++i) all.push_back(i * step);
+    return all;
 }
 
 class Area {
@@ -66,24 +77,31 @@ class Area {
 
     std::string draw() const {
         std::string svg = text_at(left_ + kPlotWidth / 2, kTop - 16, "middle", 15, plot_.title);
-        for (int percent = 0; percent <= 100; percent += 20) {
-            const double y = y_of(percent / 100.0);
+        const auto y_tick = [&](double value, const std::string& text) {
+            const double y = y_of(value);
             svg += line(left_, y, left_ + kPlotWidth, y, kGrid, 1, false);
-            svg += text_at(left_ - 8, y + 4, "end", 12, std::to_string(percent) + " %");
+            svg += text_at(left_ - 8, y + 4, "end", 12, text);
+        };
+        if (plot_.y_is_share) {
+            for (int percent = 0; percent <= 100; percent += 20)
+                y_tick(percent / 100.0, std::to_string(percent) + " %");
+        } else {
+            for (const double y : ticks(plot_.y_first, plot_.y_last, kShortestStep)) y_tick(y, print("%g", y));
         }
-        const double step = tick_step(plot_.x_last - plot_.x_first);
-        for (double x = std::ceil(plot_.x_first / step) * step; x <= plot_.x_last; x += step) {
-            svg += line(x_of(x), y_of(0), x_of(x), y_of(0) + 5, kInk, 1, false);
-            svg += text_at(x_of(x), y_of(0) + 20, "middle", 12, print("%.0f", x));
+        constexpr double kBottom = kTop + kPlotHeight;
+        const bool fine = plot_.x_last - plot_.x_first < 3;
+        for (const double x : ticks(plot_.x_first, plot_.x_last, fine ? kShortestStep : 1)) {
+            svg += line(x_of(x), kBottom, x_of(x), kBottom + 5, kInk, 1, false);
+            svg += text_at(x_of(x), kBottom + 20, "middle", 12, print("%g", x));
         }
-        svg += line(left_, y_of(0), left_ + kPlotWidth, y_of(0), kInk, 1, false);
-        svg += line(left_, y_of(0), left_, y_of(1), kInk, 1, false);
-        svg += text_at(left_ + kPlotWidth / 2, y_of(0) + 42, "middle", 13, plot_.x_label);
+        svg += line(left_, kBottom, left_ + kPlotWidth, kBottom, kInk, 1, false);
+        svg += line(left_, kBottom, left_, kTop, kInk, 1, false);
+        svg += text_at(left_ + kPlotWidth / 2, kBottom + 42, "middle", 13, plot_.x_label);
         const double middle = kTop + kPlotHeight / 2;
         svg += text_at(left_ - 54, middle, "middle", 13, plot_.y_label,
                        print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
         for (const PlotSeries& series : plot_.series) svg += draw(series);
-        double y = y_of(0) + kBelow;
+        double y = kBottom + kBelow;
         for (const PlotSeries& series : plot_.series) {
             if (series.name.empty()) continue;
             svg += line(left_, y, left_ + 34, y, series.colour, series.width, series.dashed);
@@ -104,13 +122,18 @@ class Area {
         const double range = std::max(plot_.x_last - plot_.x_first, 1e-9);
         return left_ + (x - plot_.x_first) / range * kPlotWidth;
     }
-    static double y_of(double share) { return kTop + (1 - share) * kPlotHeight; }
+    double first_y() const { return plot_.y_is_share ? 0 : plot_.y_first; }
+    double last_y() const { return plot_.y_is_share ? 1 : plot_.y_last; }
+    double y_of(double value) const {
+        const double range = std::max(last_y() - first_y(), 1e-9);
+        return kTop + (1 - (value - first_y()) / range) * kPlotHeight;
+    }
 
     std::string draw(const PlotSeries& series) const {
         std::string points, markers;
         for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
             const double x = series.x[i], y = series.y[i];
-            if (!(x >= plot_.x_first && x <= plot_.x_last && y >= 0 && y <= 1)) continue;
+            if (!(x >= plot_.x_first && x <= plot_.x_last && y >= first_y() && y <= last_y())) continue;
             points += print("%.1f,%.1f ", x_of(x), y_of(y));
             if (series.markers) markers += marker(x_of(x), y_of(y), series.colour);
         }

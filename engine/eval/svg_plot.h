@@ -15,12 +15,15 @@ struct PlotSeries {
     bool markers = false;
 };
 
-// Lines over two axes. x: ticks at whole numbers; y: shares, 0 to 1, shown as per cent.
+// Lines over two axes. x: ticks at whole numbers, unless its range is shorter than 3; y:
+// shares, 0 to 1, shown as per cent, or any numbers.
 struct Plot {
     std::string title;
     std::string x_label, y_label;
     double x_first = 0, x_last = 1;
     std::vector<PlotSeries> series;
+    bool y_is_share = true;  // false: y_first .. y_last
+    double y_first = 0, y_last = 1;
 };
 
 // The plots side by side as one SVG picture on a light ground, readable without a style sheet or scripts; `caption`

@@ -67,8 +67,12 @@ struct LoadRequest {
     std::int64_t kept_context = 0;
     DispatchSettings dispatch;
     std::string
-        popularity_file;   // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
-    QuantSettings quant;   // formats of all experts and of attention's matrices; unset: as in the checkpoint
+        popularity_file;  // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
+    QuantSettings quant;  // formats of all experts and of attention's matrices; unset: as in the checkpoint
+    // Neurons of routed experts whose activation is nearer to zero than this are left out
+    // (kernels::ExpertSpec::theta): less is read and computed, and results change. 0: none
+    // is. Session::set_theta() changes it while the model is loaded.
+    double theta = 0;
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
     PrefetchMode prefetch = PrefetchMode::kAuto;

@@ -152,10 +152,6 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
 
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs) {
-    if (budget.theta != 0) {
-        throw Error(ErrorKind::kInvalidInput, "Skipping neurons is not supported yet: theta is " +
-                                                  std::to_string(budget.theta) + "; expected 0.");
-    }
     Plan plan = plan_formats(demand, budget, popularity, kind, costs);
     if (const std::string note = requantized_note(plan, demand, costs.sensitivity); !note.empty()) {
         plan.note += (plan.note.empty() ? "" : " ") + note;

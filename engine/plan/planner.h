@@ -21,8 +21,7 @@ struct Budget {
     std::uint64_t ram_bytes = 0;
     std::int64_t context = 0;  // tokens; 0: the planner's choice
     QualityFloor quality{};
-    kernels::KvType kv = kernels::KvType::kBf16;  // what keys and values are kept in
-    double theta = 0;  // neurons with |silu(w1 x)| below are skipped (CORM); only 0 is supported yet
+    kernels::KvType kv = kernels::KvType::kBf16;   // what keys and values are kept in
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
 };
 
@@ -142,8 +141,8 @@ struct PlanCosts {
 //
 // Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do
 // not fit (by how many bytes, and what would fit: a shorter context, this much memory),
-// kInvalidInput when the popularity is of another model, a format is not the model's, no
-// format reaches the floor, or theta is not 0.
+// kInvalidInput when the popularity is of another model, a format is not the model's, or no
+// format reaches the floor.
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs = {});
 

@@ -10,6 +10,7 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
+#include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
@@ -121,6 +122,13 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
 
 }  // namespace
 
+void check_theta(double theta) {
+    if (theta >= 0 && theta <= kLargestTheta) return;
+    throw Error(
+        ErrorKind::kInvalidInput,
+        print("Theta is %g; expected 0, which leaves out no neuron, or a number up to %g.", theta, kLargestTheta));
+}
+
 void check_request(const LoadRequest& request) {
     if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
         throw Error(ErrorKind::kInvalidInput,
@@ -135,6 +143,7 @@ void check_request(const LoadRequest& request) {
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
                                                   ", or 0 for the model's own.");
     }
+    check_theta(request.theta);
     if (request.kept_context < 0 || request.kept_context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, "Room for " + std::to_string(request.kept_context) +
                                                   " tokens of other conversations was asked for; expected 0 to " +

@@ -25,6 +25,9 @@ inline constexpr std::int64_t kSampledSteps[] = {1, 2, 4, 8, 9, 16, 32, 64, 128,
 
 // Throws Error (kInvalidInput) for what no model could be loaded with.
 void check_request(const LoadRequest& request);
+// Throws Error (kInvalidInput) unless LoadRequest::theta may be this: 0 .. kLargestTheta.
+inline constexpr double kLargestTheta = 1e6;
+void check_theta(double theta);
 // "cpu" also where no device is named.
 bool runs_on_cpu(const LoadRequest& request);
 

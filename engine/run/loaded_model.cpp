@@ -194,6 +194,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
+    summary_.theta = request.theta;
     summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
     summary_.device_compute = name_of(device_products());

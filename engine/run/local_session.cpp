@@ -42,6 +42,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     running_ = {model_->new_sequence(), {}, 0};
+    theta_ = request.theta;
     model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
@@ -62,6 +63,11 @@ void LocalSession::unload() {
     model_.reset();
     recorder_.reshape(0, 0, 0);
     publish(When::kNow);
+}
+
+void LocalSession::set_theta(double theta) {
+    check_theta(theta);
+    theta_ = theta;
 }
 
 double LocalSession::seconds_since(double start_us) const {
@@ -97,6 +103,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     const double begin_us = model_->device().now_us();
     const bool moved = replans_.between_steps();
     follow_context();
+    forward.moe().set_theta(theta_);
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();

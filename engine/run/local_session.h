@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,7 @@ class LocalSession final : public Session {
     Snapshot snapshot() const override { return publisher_.latest(); }
     LayerEvents layer_events(std::uint64_t i) const override { return publisher_.layer_events(i); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
+    void set_theta(double theta) override;
     ReplanPreview preview(const ReplanRequest& request) override;
     void request_preview(const ReplanRequest& request, PreviewFn done) override;
     std::uint64_t replan(const ReplanRequest& request) override { return replans_.replan(request); }
@@ -72,6 +74,7 @@ class LocalSession final : public Session {
     PrefixStore kept_;                   // of other conversations; these two go before the model does
     CachedPrefix running_;               // the conversation's
     AnswerRecord record_;                // of the answer being made
+    std::atomic<double> theta_ = 0;      // of the next step
     double started_us_ = 0;              // of the answer, by the device's clock
     std::vector<float> endless_logits_;  // see possible()
 };

@@ -19,6 +19,7 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
                plan_.max_step, plan_.context) {
     const LoadRequest& request = experts.request();
     experts.dispatcher().set_prefetch(request.prefetch);
+    forward_.moe().set_theta(request.theta);
     if (experts.device().shares_host_memory()) return;
     ExpertMover& mover = forward_.moe().mover();
     mover.set_cache(cache_policy_.get());

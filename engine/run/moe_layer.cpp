@@ -1,5 +1,6 @@
 #include "engine/run/moe_layer.h"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <utility>
@@ -33,7 +34,8 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       resident_(device, mover_),
       copied_(device, mover_),
       host_(grid, experts, device, host),
-      executors_{&resident_, &copied_, &host_} {
+      executors_{&resident_, &copied_, &host_},
+      operations_(host) {
     work_.groups_of.resize(executors_.size());
     const std::size_t n = as_size(ExpertMover::kGuessingTokens * grid.n_active);
     if (device.shares_host_memory()) {
@@ -77,7 +79,10 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
 
     work_.layer = layer;
     work_.normalised = step.normalised;
+    const kernels::NeuronCounts counted = operations_.neurons();
     execute(schedule);
+    pending_.neurons = {operations_.neurons().neurons - counted.neurons, operations_.neurons().active - counted.active,
+                        work_.skipped_bytes};
     if (sum != step.x) device_.clear(step.n_tokens * grid_.hidden_dim, sum);
     rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
@@ -159,6 +164,7 @@ void MoeLayer::execute(Schedule& schedule) {
     begin_disk_reads(schedule);
     work_.device_times.clear();
     work_.cpu_us = 0;
+    work_.skipped_bytes = 0;
     mover_.begin_layer(work_.layer, schedule.assignments);  // copies first: they take longest
     for (LayerWork::Groups& groups : work_.groups_of) groups.clear();
     for (std::size_t g = 0; g < schedule.assignments.size(); ++g)
@@ -180,6 +186,7 @@ void MoeLayer::execute(Schedule& schedule) {
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
     n_tokens_ = n_tokens;
+    work_.theta = theta_;
     resident_.set_prefill(prefill);
     mover_.begin_step(prefill, n_tokens, last);
     last_end_ = device_.record(Queue::kCompute);
@@ -211,6 +218,9 @@ void MoeLayer::record_layer() {
         if (is_elsewhere(a.way)) continue;
         (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) += experts_.expert_bytes(a.format);
     }
+    times.host_read_bytes -= std::min(times.host_read_bytes, pending_.neurons.skipped_bytes);
+    times.neurons = pending_.neurons.neurons;
+    times.active_neurons = pending_.neurons.active;
     dispatcher_.finish_layer(pending_.layer, pending_.schedule, times);
 }
 

@@ -34,6 +34,10 @@ class MoeLayer {
              std::int64_t max_step);
 
     ExpertMover& mover() { return mover_; }
+    // From the next step on: neurons of routed experts that are nearer to zero are left out
+    // (kernels::ExpertSpec::theta). 0 at first.
+    void set_theta(double theta) { theta_ = static_cast<float>(theta); }
+    float theta() const { return theta_; }
     // At most kMostElsewhere; before the first step.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
 
@@ -59,6 +63,7 @@ class MoeLayer {
         DeviceEvent begin, routed, end;
         ExpertMover::Moves moves;
         Schedule schedule;
+        kernels::NeuronCounts neurons;
     };
 
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
@@ -94,6 +99,8 @@ class MoeLayer {
     std::vector<float> own_guess_weights_;
     std::int64_t n_guesses_ = 0;  // 0: none were made for the next layer
 
+    const CpuOperations& operations_;
+    float theta_ = 0;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;

@@ -14,6 +14,9 @@ namespace {
 std::string Session::text_of(std::span<const TokenId>) const {
     throw Error(ErrorKind::kUnsupported, "This session has no tokenizer.");
 }
+void Session::set_theta(double theta) {
+    if (theta != 0) throw Error(ErrorKind::kUnsupported, "This session leaves out no neurons.");
+}
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();
 }

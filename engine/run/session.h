@@ -60,6 +60,12 @@ class Session {
     // Any thread.
     virtual std::vector<float> planned_popularity() const;
 
+    // Any thread, also while an answer is being made: LoadRequest::theta of the model, from
+    // the next step on, without loading anything. What the KV cache holds stays as it was
+    // computed. Throws Error (kInvalidInput) unless it is 0 or a positive number;
+    // kUnsupported where the session cannot.
+    virtual void set_theta(double theta);
+
     // ---- budgets that move. Any thread, also while an answer is being made, unless said otherwise.
     // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
     // plan can be made.

@@ -21,11 +21,14 @@ struct LayerEvent {
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
     // Of the experts that were computed, in the formats that they are in: on the
-    // accelerator, on the CPU.
+    // accelerator, on the CPU (there without what a theta left out).
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
     // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
     // those whose guessed copy was whole; copies that took a resident's place.
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
+    // With a theta, of experts that this machine's CPU computed (or an emulated device, by it): (token, neuron) pairs,
+    // and those of them that were not left out. Without one 0.
+    std::uint64_t neurons = 0, active_neurons = 0;
 };
 
 // Where an expert of a layer and step ran.
@@ -68,6 +71,7 @@ struct DispatchTotals {
     std::uint64_t guessed_copies = 0;                          // begun before anybody asked (speculative loading)
     std::uint64_t used_guesses = 0;                            // of these, whole when their expert was called
     std::uint64_t admissions = 0;                              // copies that took a resident's place
+    std::uint64_t neurons = 0, active_neurons = 0;             // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     DispatchTotals& operator+=(const DispatchTotals& other);
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.

@@ -19,6 +19,8 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     guessed_copies += other.guessed_copies;
     used_guesses += other.used_guesses;
     admissions += other.admissions;
+    neurons += other.neurons;
+    active_neurons += other.active_neurons;
     gpu_us += other.gpu_us;
     copy_us += other.copy_us;
     cpu_us += other.cpu_us;
@@ -71,6 +73,8 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     sums.guessed_copies = event.guessed_copies;
     sums.used_guesses = event.used_guesses;
     sums.admissions = event.admissions;
+    sums.neurons = event.neurons;
+    sums.active_neurons = event.active_neurons;
     sums.gpu_us = static_cast<double>(event.gpu_us);
     sums.copy_us = static_cast<double>(event.copy_us);
     sums.cpu_us = static_cast<double>(event.cpu_us);

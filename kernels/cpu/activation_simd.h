@@ -12,23 +12,34 @@ __attribute__((always_inline)) inline Vector times_sigmoid(Vector gate, Vector x
     return divide(gate, add(broadcast(1.0f), exponential(subtract(zero(), x))));
 }
 
-// Of kLanes neurons, biases included already.
-__attribute__((always_inline)) inline Vector activation(const ExpertSpec& spec, Vector gate, Vector up) {
-    if (spec.activation == Activation::kSilu) return multiply(silu(gate), up);
+// What becomes of kLanes neurons' gates before they are multiplied, biases included
+// already.
+__attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, Vector gate) {
+    if (spec.activation == Activation::kSilu) return silu(gate);
     if (spec.activation == Activation::kClamped) {
-        const Vector limit = broadcast(spec.limit);
-        gate = minimum(gate, limit);
-        up = maximum(minimum(up, limit), subtract(zero(), limit));
-        return multiply(times_sigmoid(gate, multiply(gate, broadcast(spec.alpha))), add(up, broadcast(1.0f)));
+        gate = minimum(gate, broadcast(spec.limit));
+        return times_sigmoid(gate, multiply(gate, broadcast(spec.alpha)));
     }
     if (spec.activation == Activation::kGeluTanh) {
         const Vector slope = fma(multiply(gate, gate), broadcast(kGeluCubic), broadcast(kGeluLinear));
-        return multiply(times_sigmoid(gate, multiply(gate, slope)), up);
+        return times_sigmoid(gate, multiply(gate, slope));
     }
     float lanes[kLanes];
     store(lanes, gate);
     for (float& lane : lanes) lane = scalar::gelu(lane);
-    return multiply(load(lanes), up);
+    return load(lanes);
+}
+
+// And what they are multiplied by.
+__attribute__((always_inline)) inline Vector up_factor(const ExpertSpec& spec, Vector up) {
+    if (spec.activation != Activation::kClamped) return up;
+    const Vector limit = broadcast(spec.limit);
+    return add(maximum(minimum(up, limit), subtract(zero(), limit)), broadcast(1.0f));
+}
+
+// Of kLanes neurons, biases included already. ExpertSpec::theta is not looked at.
+__attribute__((always_inline)) inline Vector activation(const ExpertSpec& spec, Vector gate, Vector up) {
+    return multiply(activated(spec, gate), up_factor(spec, up));
 }
 
 }  // namespace

@@ -9,7 +9,22 @@
 namespace offstage::kernels {
 namespace {
 
+// With a theta.
+void activate_some(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+        const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+        float gates[kLanes];
+        float ups[kLanes];
+        store(gates, activated(spec, load_some(gate + i, n_lanes)));
+        store(ups, up_factor(spec, load_some(up + i, n_lanes)));
+        for (int lane = 0; lane < n_lanes; ++lane) {
+            out[i + lane] = is_left_out(gates[lane], spec.theta) ? 0.0f : gates[lane] * ups[lane];
+        }
+    }
+}
+
 void activate_values(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
+    if (spec.theta > 0) return activate_some(spec, gate, up, n, out);
     for (std::int64_t i = 0; i < n; i += kLanes) {
         const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
         store_some(out + i, n_lanes, activation(spec, load_some(gate + i, n_lanes), load_some(up + i, n_lanes)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -156,16 +157,23 @@ void lay_out(const Bf16* const* inputs, std::int64_t n_tokens, std::int64_t n, B
 
 // Sums of kNeurons neurons become what w2 is multiplied by, in bf16.
 void activate_neurons(const ExpertView& expert, std::int64_t first, int count, std::int64_t n_tokens,
-                      const float* gates, const float* ups, Bf16* activations) {
+                      const float* gates, const float* ups, Bf16* activations, NeuronCounts& counts) {
     const ExpertBiases biases = expert.biases();
     const bool is_biased = biases.gate != nullptr;
     const Vector gate_bias = is_biased ? load_some(biases.gate + first, count) : zero();
     const Vector up_bias = is_biased ? load_some(biases.up + first, count) : zero();
+    const ExpertSpec& spec = expert.layout.spec;
     const __mmask16 there = count == kLanes ? 0xffff : first_lanes(count);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
-        const Vector gate = add(load(gates + t * kNeurons), gate_bias);
-        const Vector up = add(load(ups + t * kNeurons), up_bias);
-        const Vector value = _mm512_maskz_mov_ps(there, activation(expert.layout.spec, gate, up));
+        const Vector gate = activated(spec, add(load(gates + t * kNeurons), gate_bias));
+        const Vector up = up_factor(spec, add(load(ups + t * kNeurons), up_bias));
+        __mmask16 active = there;
+        if (spec.theta > 0) {  // as is_left_out()
+            active &= _mm512_cmp_ps_mask(_mm512_abs_ps(gate), broadcast(spec.theta), _CMP_NLE_UQ);
+            counts.neurons += static_cast<std::uint64_t>(count);
+            counts.active += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(active)));
+        }
+        const Vector value = _mm512_maskz_mul_ps(active, gate, up);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(activations + t * kNeurons),
                             reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value)));
     }
@@ -176,7 +184,8 @@ void activate_neurons(const ExpertView& expert, std::int64_t first, int count, s
 namespace avx512_bf16 {
 
 void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::int64_t n_tokens,
-                     std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch) {
+                     std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch,
+                     NeuronCounts& counts) {
     static_assert(kNeurons == kLanes);
     const std::int64_t n = expert.layout.hidden_dim;
     if (neuron_begin >= neuron_end) {
@@ -203,7 +212,7 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
             const auto& run = t == 0 ? kFetching : kFromCache;
             run[tile - 1](group, x + t * n, gates + t * kNeurons, ups + t * kNeurons);
         }
-        activate_neurons(expert, first, count, n_tokens, gates, ups, activations);
+        activate_neurons(expert, first, count, n_tokens, gates, ups, activations, counts);
         (first == neuron_begin ? add_down<true> : add_down<false>)(group, activations, n_tokens, sums);
     }
     const float* const bias = neuron_begin == 0 ? expert.biases().down : nullptr;

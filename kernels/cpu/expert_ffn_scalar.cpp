@@ -27,4 +27,33 @@ void expert_ffn(const ExpertView& expert, const float* x, const float* scale, in
     }
 }
 
+void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
+                       std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
+    const ExpertLayout& layout = expert.layout;
+    const std::int64_t n = layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const WeightView w2 = expert.down();
+    const ExpertBiases biases = expert.biases();
+    for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
+    }
+    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+        bool read = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            const float gate = dot(w1.row(j), w1.type, x + t * n, n) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
+            if (is_left_out(activated(layout.spec, gate), layout.spec.theta)) continue;
+            ++counts.active;
+            read = true;
+            const float up = dot(w3.row(j), w3.type, x + t * n, n) + (biases.up != nullptr ? biases.up[j] : 0.0f);
+            const float weight = scale[t] * activation(layout.spec, gate, up);
+            for_each_stretch(w2.row(j), w2.type, n, [&](const float* weights, std::int64_t begin, std::int64_t count) {
+                for (std::int64_t i = 0; i < count; ++i) out[t * n + begin + i] += weight * weights[i];
+            });
+        }
+        if (!read) counts.skipped_bytes += row_bytes(layout.up, n) + row_bytes(layout.down, n);
+    }
+    counts.neurons += static_cast<std::uint64_t>(n_tokens * (neuron_end - neuron_begin));
+}
+
 }  // namespace offstage::kernels::scalar

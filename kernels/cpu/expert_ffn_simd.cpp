@@ -1,6 +1,7 @@
 // expert_ffn over Vector.
 
 #include <algorithm>
+#include <cassert>
 
 #include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/operations.h"
@@ -43,45 +44,9 @@ template <int kNeurons, int kTokens, typename Weight>
 __attribute__((always_inline)) inline void add_columns(const Weight* const (&columns)[kNeurons],
                                                        const float (&activations)[kNeurons * kTokens], std::int64_t n,
                                                        std::int64_t ahead_bytes, float* out) {
-    constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
-    constexpr int kStep = kLineVectors * kLanes;
     const std::int64_t ahead = ahead_bytes / static_cast<std::int64_t>(sizeof(Weight));
-    std::int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
-#pragma GCC unroll 8
-        for (int j = 0; j < kNeurons; ++j) prefetch(columns[j] + ahead + i);
-#pragma GCC unroll 8
-        for (int s = 0; s < kLineVectors; ++s) {
-            Vector weights[kNeurons];
-#pragma GCC unroll 8
-            for (int j = 0; j < kNeurons; ++j) weights[j] = load(columns[j] + i + s * kLanes);
-#pragma GCC unroll 8
-            for (int t = 0; t < kTokens; ++t) {
-                float* place = out + t * n + i + s * kLanes;
-                Vector sum = load(place);
-#pragma GCC unroll 8
-                for (int j = 0; j < kNeurons; ++j) sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
-                store(place, sum);
-            }
-        }
-    }
-    while (i < n) {
-        const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
-        for (int t = 0; t < kTokens; ++t) {
-            float* place = out + t * n + i;
-            Vector sum = load_some(place, n_lanes);
-            for (int j = 0; j < kNeurons; ++j) {
-                const Vector weights = n_lanes == kLanes ? load(columns[j] + i) : load_first(columns[j] + i, n_lanes);
-                sum = fma(broadcast(activations[j * kTokens + t]), weights, sum);
-            }
-            if (n_lanes == kLanes) {
-                store(place, sum);
-            } else {
-                store_first(place, n_lanes, sum);
-            }
-        }
-        i += n_lanes;
-    }
+    add_plain_columns<kNeurons, kTokens>(
+        columns, activations, n, [&](int j) __attribute__((always_inline)) { return columns[j] + ahead; }, out);
 }
 
 // `weights` begins with the first neuron's w1: a neuron is three rows.
@@ -309,6 +274,7 @@ void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const
 void run_expert_any(const ExpertView& expert, const CpuKernels& kernels, const float* x, const float* scale,
                     int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
     const ExpertLayout& layout = expert.layout;
+    assert(layout.spec.theta == 0);
     const std::int64_t n = layout.hidden_dim;
     const ExpertBiases biases = expert.biases();
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {

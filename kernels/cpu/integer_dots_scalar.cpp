@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "kernels/block_parts.h"
 #include "kernels/cpu/operations.h"
@@ -88,10 +89,10 @@ float dot_rounded(const WeightView& weight, std::int64_t row, const RoundedInput
     return sum;
 }
 
-// out += the columns of a group of neurons times their activations, rounded for each
-// group of columns.
-void add_rounded_columns(const WeightView& columns, const float* activations, std::int64_t begin, std::int64_t count,
-                         float* out) {
+// out += the columns of a group of `count` neurons times their activations, rounded for
+// each group of columns.
+void add_rounded_columns(const WeightView& columns, const float* activations, const std::int64_t* neurons,
+                         std::int64_t count, float* out) {
     const WeightType type = columns.type;
     const PackedRow layout = packed_row(type, columns.n_cols);
     for (std::int64_t g = 0; g < layout.n_groups; ++g) {
@@ -101,7 +102,7 @@ void add_rounded_columns(const WeightView& columns, const float* activations, st
         for (std::int64_t j = 0; j < count; ++j) {
             float scale = 0.0f;
             float zero = 0.0f;
-            packed_group(type, reinterpret_cast<const std::byte*>(columns.row(begin + j)), layout, g, scale, zero);
+            packed_group(type, reinterpret_cast<const std::byte*>(columns.row(neurons[j])), layout, g, scale, zero);
             factors[j] = activations[j] * scale;
             most = std::max(most, std::fabs(factors[j]));
             bias -= activations[j] * (scale * zero);
@@ -111,7 +112,7 @@ void add_rounded_columns(const WeightView& columns, const float* activations, st
         for (std::int64_t i = g * layout.group; i < (g + 1) * layout.group; ++i) {
             int sum = 0;
             for (std::int64_t j = 0; j < count; ++j) {
-                const auto* const row = reinterpret_cast<const std::byte*>(columns.row(begin + j));
+                const auto* const row = reinterpret_cast<const std::byte*>(columns.row(neurons[j]));
                 sum += static_cast<int>(std::nearbyint(factors[j] * to_code)) * code_of(type, row, layout, i);
             }
             out[i] += step * static_cast<float>(sum) + bias;
@@ -173,16 +174,63 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
         for (std::int64_t first = neuron_begin; first < neuron_end; first += kRoundedNeurons) {
             const std::int64_t count = std::min(kRoundedNeurons, neuron_end - first);
             float activations[kRoundedNeurons] = {};
+            std::int64_t neurons[kRoundedNeurons] = {};
             for (std::int64_t j = 0; j < count; ++j) {
+                neurons[j] = first + j;
                 const float gate =
                     dot_rounded(w1, first + j, rounded) + (biases.gate != nullptr ? biases.gate[first + j] : 0.0f);
                 const float up =
                     dot_rounded(w3, first + j, rounded) + (biases.up != nullptr ? biases.up[first + j] : 0.0f);
                 activations[j] = scale[t] * activation(expert.layout.spec, gate, up);
             }
-            add_rounded_columns(expert.down(), activations, first, count, out);
+            add_rounded_columns(expert.down(), activations, neurons, count, out);
         }
     }
+}
+
+void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
+                             std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
+    const ExpertLayout& layout = expert.layout;
+    const std::int64_t n = layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const ExpertBiases biases = expert.biases();
+    std::vector<bool> read(static_cast<std::size_t>(neuron_end - neuron_begin));
+    counts.neurons += static_cast<std::uint64_t>(n_tokens) * read.size();
+    for (int t = 0; t < n_tokens; ++t, out += n) {
+        const RoundedInputs rounded(inputs[t], n);
+        for (std::int64_t i = 0; biases.down != nullptr && neuron_begin == 0 && i < n; ++i) {
+            out[i] += scale[t] * biases.down[i];
+        }
+        for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
+            const std::int64_t end = std::min(first + kChosenTogether, neuron_end);
+            float activations[kRoundedNeurons] = {};
+            std::int64_t neurons[kRoundedNeurons] = {};
+            std::int64_t count = 0;
+            const auto flush = [&] {
+                if (count == 0) return;
+                add_rounded_columns(expert.down(), activations, neurons, count, out);
+                count = 0;
+            };
+            for (std::int64_t j = first; j < end; ++j) {
+                const float gate = dot_rounded(w1, j, rounded) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
+                const bool active = !is_left_out(activated(layout.spec, gate), layout.spec.theta);
+                if (active) {
+                    read[static_cast<std::size_t>(j - neuron_begin)] = true;
+                    ++counts.active;
+                    const float up = dot_rounded(w3, j, rounded) + (biases.up != nullptr ? biases.up[j] : 0.0f);
+                    activations[count] = scale[t] * activation(layout.spec, gate, up);
+                    neurons[count++] = j;
+                }
+                // Of several tokens, places share a step of rounding, whoever is active there.
+                const bool whole = n_tokens == 1 ? count == kRoundedNeurons : (j - first + 1) % kRoundedNeurons == 0;
+                if (whole) flush();
+            }
+            flush();
+        }
+    }
+    counts.skipped_bytes += static_cast<std::uint64_t>(std::count(read.begin(), read.end(), false)) *
+                            (row_bytes(layout.up, n) + row_bytes(layout.down, n));
 }
 
 }  // namespace offstage::kernels::scalar

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "kernels/cpu/activation_simd.h"
+#include "kernels/cpu/chosen_neurons_simd.h"
 #include "kernels/cpu/integer_rows_simd.h"
 #include "kernels/cpu/operations.h"
 
@@ -188,9 +189,9 @@ struct RoundedActivations {
 };
 
 // out[t] += sum of kNeurons columns times activations[t * kNeurons ..]. What lies `ahead` bytes further on is fetched
-// into cache.
-template <WeightType kType>
-void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, std::int64_t ahead,
+// into cache: the same of all columns, or each its own.
+template <WeightType kType, typename Ahead>
+void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, const Ahead& ahead,
                          const float* activations, int n_tokens, float* out) {
     using Format = PackedFormat<kType>;
     constexpr int kGroups = Format::kGroupsPerBlock;
@@ -202,7 +203,8 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
         for (int j = 0; j < kNeurons; ++j) {
             const PackedRef<kType> column{columns[j], &layout};
             scales[j].read(column, first, n_blocks);
-            const std::byte* const of_groups = columns[j] + ahead + first * kGroups * Format::kScaleBytes;
+            const std::byte* const of_groups =
+                columns[j] + distance_of(ahead, j) + first * kGroups * Format::kScaleBytes;
             prefetch(of_groups + layout.scales);
             if (layout.zeros != layout.scales) prefetch(of_groups + layout.zeros);
         }
@@ -216,7 +218,7 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
                 const std::byte* blocks[4];
                 for (int j = 0; j < 4; ++j) {
                     blocks[j] = columns[4 * four + j] + codes;
-                    if (Format::kBlockBytes >= 32 || b % 2 == 0) prefetch(blocks[j] + ahead);
+                    if (Format::kBlockBytes >= 32 || b % 2 == 0) prefetch(blocks[j] + distance_of(ahead, 4 * four + j));
                 }
                 put_side_by_side<kType>(blocks, fours[four]);
             }
@@ -290,9 +292,107 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
     take(std::integral_constant<int, 1>());
 }
 
+// ---- with a theta: neurons of a list, chosen from a stretch of at most kChosenTogether
+
+constexpr std::int64_t kAheadBytes = 24 * 1024;  // of rows that are fetched before their turn; found by measuring
+
+// sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end).
+template <WeightType kType>
+void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t begin, std::int64_t end,
+                     std::int64_t n, const ByteGroup* const* inputs, int n_tokens, float* sums) {
+    const PackedRow layout = packed_row(kType, n);
+    const auto take = [&](auto number_of_rows, auto number_of_tokens, std::int64_t i, int token) {
+        constexpr int kRows = decltype(number_of_rows)::value;
+        constexpr int kTokens = decltype(number_of_tokens)::value;
+        CodeRow now[kRows];
+        std::int64_t ahead[kRows];
+        for (int r = 0; r < kRows; ++r) {
+            const std::int64_t place = std::min(i + r, end - 1);
+            now[r] = {reinterpret_cast<const std::uint8_t*>(rows[place]), &layout};
+            ahead[r] = rows[place + ahead_rows] - rows[place];
+        }
+        const ByteGroup* x[kTokens];
+        for (int t = 0; t < kTokens; ++t) x[t] = inputs[token + t];
+        float of_rows[kRows][kTokens];
+        dot_rows<kType>(now, x, n, ahead, of_rows);
+        for (int r = 0; r < kRows && i + r < end; ++r) {
+            for (int t = 0; t < kTokens; ++t) sums[(token + t) * kChosenTogether + i + r] = of_rows[r][t];
+        }
+    };
+    using One = std::integral_constant<int, 1>;
+    using Two = std::integral_constant<int, 2>;
+    using Four = std::integral_constant<int, 4>;
+    if (n_tokens == 1) {
+        for (std::int64_t i = begin; i < end; i += 2) take(Two(), One(), i, 0);
+        return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+        int token = 0;
+        for (; n_tokens - token >= 4; token += 4) take(One(), Four(), i, token);
+        for (; n_tokens - token >= 2; token += 2) take(One(), Two(), i, token);
+        for (; token < n_tokens; ++token) take(One(), One(), i, token);
+    }
+}
+
+// out += the columns rows[0 .. count), kNeurons of them at a time, times values[t *
+// kChosenTogether + i].
+template <WeightType kType>
+void add_listed(const std::byte* const* rows, std::int64_t count, const float* values, std::int64_t n, int n_tokens,
+                float* out) {
+    for (std::int64_t i = 0; i < count; i += kNeurons) {
+        const std::byte* columns[kNeurons];
+        std::int64_t ahead[kNeurons];
+        alignas(64) float activations[kMostTokens * kNeurons];
+        for (int j = 0; j < kNeurons; ++j) {
+            const bool there = i + j < count;
+            columns[j] = rows[there ? i + j : count - 1];
+            ahead[j] = rows[std::min(i, count - 1) + j + kNeurons] - columns[j];
+            for (int t = 0; t < n_tokens; ++t) {
+                activations[t * kNeurons + j] = there ? values[t * kChosenTogether + i + j] : 0.0f;
+            }
+        }
+        add_rounded_columns<kType>(columns, n, ahead, activations, n_tokens, out);
+    }
+}
+
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
+
+void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
+                             std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const float* const bias = expert.biases().down;
+    for (int t = 0; bias != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * bias[i];
+    }
+    const ByteGroup* x[kMostTokens];
+    for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
+                              std::int64_t end, float* sums) {
+        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, 2);
+        with_packed_type(weight.type, [&](auto constant) {
+            multiply_listed<decltype(constant)::value>(rows, ahead_rows, begin, end, n, x, n_tokens, sums);
+        });
+    };
+    const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
+                         const float* values) {
+        with_packed_type(weight.type, [&](auto constant) {
+            constexpr WeightType kType = decltype(constant)::value;
+            if (n_tokens == 1) return add_listed<kType>(rows, chosen.count, values, n, n_tokens, out);
+            // Who shares a step of rounding must not depend on the other tokens.
+            for (std::int64_t begin = 0, end = 0; begin < chosen.count; begin = end) {
+                const std::int64_t group = chosen.places[begin] / kNeurons;
+                while (end < chosen.count && chosen.places[end] / kNeurons == group) ++end;
+                add_listed<kType>(rows + begin, end - begin, values + begin, n, n_tokens, out);
+            }
+        });
+    };
+    for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
+        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, multiply,
+                    add);
+    }
+}
 
 void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
                       std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {

@@ -170,10 +170,19 @@ constexpr int streams_at_once(int n_tokens) {
     return n_tokens == 1 ? 2 : 1;
 }
 
+// How far ahead of row r something is fetched: the same of all, or each its own.
+constexpr std::int64_t distance_of(std::int64_t ahead, int /*r*/) {
+    return ahead;
+}
+template <int kRows>
+constexpr std::int64_t distance_of(const std::int64_t (&ahead)[kRows], int r) {
+    return ahead[r];
+}
+
 // sums[r][t] = rows[r] . x[t], n long. The same place `ahead` bytes further on is fetched into cache.
-template <WeightType kType, int kTokens, int kRows>
+template <WeightType kType, int kTokens, int kRows, typename Ahead>
 __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
-                                                    std::int64_t n, std::int64_t ahead, float (&sums)[kRows][kTokens]) {
+                                                    std::int64_t n, const Ahead& ahead, float (&sums)[kRows][kTokens]) {
     using Group = CodeGroup<kType>;
     __m256 eighths[kRows][kTokens];
     for (auto& of_row : eighths) {
@@ -181,7 +190,7 @@ __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows]
     }
     std::int64_t g = 0;
     for (; (g + 1) * kGroup <= n; ++g) {
-        for (const CodeRow row : rows) Group::fetch(row, g, ahead);
+        for (int r = 0; r < kRows; ++r) Group::fetch(rows[r], g, distance_of(ahead, r));
         add_groups<kType>(rows, g, x, g, eighths);
     }
     if (g * kGroup < n) {  // less than a group

@@ -10,6 +10,7 @@
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/quantize.h"
+#include "kernels/sparse_experts.h"
 
 #ifndef OFFSTAGE_INSTRUCTION_SET
 #define OFFSTAGE_INSTRUCTION_SET scalar
@@ -25,6 +26,8 @@ struct KernelTables {
     CpuKernels cpu;
     ExpertFfnBytes expert_ffn_bytes;
     ExpertFfnBf16 expert_ffn_bf16 = nullptr;
+    SparseExpertFfn sparse_expert_ffn;
+    SparseExpertFfnBytes sparse_expert_ffn_bytes;
     PackKernels pack;
     QuantizeKernels quantize;
 };
@@ -35,7 +38,9 @@ Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
+Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
 Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
+Signature<SparseExpertFfn> sparse_expert_ffn;
 Signature<decltype(CpuKernels::rms_norm)> rms_norm;
 Signature<decltype(CpuKernels::layer_norm)> layer_norm;
 Signature<decltype(CpuKernels::rope)> rope;
@@ -70,11 +75,13 @@ namespace avx2_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
+Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
 }  // namespace avx2_vnni
 namespace avx512_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
+Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
 }  // namespace avx512_vnni
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;

@@ -94,5 +94,51 @@ __attribute__((always_inline)) inline void dot_products(const Weight* const (&ro
     }
 }
 
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long, neuron after
+// neuron. What lies at ahead(j), as long as column j, is fetched into cache.
+template <int kNeurons, int kTokens, typename Weight, typename Ahead>
+__attribute__((always_inline)) inline void add_plain_columns(const Weight* const (&columns)[kNeurons],
+                                                             const float (&activations)[kNeurons * kTokens],
+                                                             std::int64_t n, const Ahead& ahead, float* out) {
+    constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
+    constexpr int kStep = kLineVectors * kLanes;
+    std::int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kNeurons; ++j) prefetch(ahead(j) + i);
+#pragma GCC unroll 8
+        for (int s = 0; s < kLineVectors; ++s) {
+            Vector weights[kNeurons];
+#pragma GCC unroll 8
+            for (int j = 0; j < kNeurons; ++j) weights[j] = load(columns[j] + i + s * kLanes);
+#pragma GCC unroll 8
+            for (int t = 0; t < kTokens; ++t) {
+                float* place = out + t * n + i + s * kLanes;
+                Vector sum = load(place);
+#pragma GCC unroll 8
+                for (int j = 0; j < kNeurons; ++j) sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
+                store(place, sum);
+            }
+        }
+    }
+    while (i < n) {
+        const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+        for (int t = 0; t < kTokens; ++t) {
+            float* place = out + t * n + i;
+            Vector sum = load_some(place, n_lanes);
+            for (int j = 0; j < kNeurons; ++j) {
+                const Vector weights = n_lanes == kLanes ? load(columns[j] + i) : load_first(columns[j] + i, n_lanes);
+                sum = fma(broadcast(activations[j * kTokens + t]), weights, sum);
+            }
+            if (n_lanes == kLanes) {
+                store(place, sum);
+            } else {
+                store_first(place, n_lanes, sum);
+            }
+        }
+        i += n_lanes;
+    }
+}
+
 }  // namespace
 }  // namespace offstage::kernels

@@ -91,21 +91,27 @@ inline float silu(float x) {
     return x / (1.0f + std::exp(-x));
 }
 
-// Of a neuron, biases included already.
-inline float activation(const ExpertSpec& spec, float gate, float up) {
+// What becomes of a neuron's gate before it is multiplied, biases included already.
+inline float activated(const ExpertSpec& spec, float gate) {
     switch (spec.activation) {
         case Activation::kSilu:
             break;
         case Activation::kGelu:
-            return gelu(gate) * up;
+            return gelu(gate);
         case Activation::kGeluTanh:
-            return gate / (1.0f + std::exp(-gate * (kGeluLinear + kGeluCubic * gate * gate))) * up;
+            return gate / (1.0f + std::exp(-gate * (kGeluLinear + kGeluCubic * gate * gate)));
         case Activation::kClamped:
             gate = std::min(gate, spec.limit);
-            up = std::clamp(up, -spec.limit, spec.limit);
-            return gate / (1.0f + std::exp(-spec.alpha * gate)) * (up + 1.0f);
+            return gate / (1.0f + std::exp(-spec.alpha * gate));
     }
-    return silu(gate) * up;
+    return silu(gate);
+}
+
+// Of a neuron, biases included already.
+inline float activation(const ExpertSpec& spec, float gate, float up) {
+    const float factor = activated(spec, gate);
+    if (is_left_out(factor, spec.theta)) return 0.0f;
+    return factor * (spec.activation == Activation::kClamped ? std::clamp(up, -spec.limit, spec.limit) + 1.0f : up);
 }
 
 }  // namespace offstage::kernels::scalar

@@ -68,14 +68,19 @@ __device__ inline float silu(float x) {
 
 // Of a neuron, biases included already.
 __device__ inline float activation(const ExpertSpec& spec, float gate, float up) {
-    if (spec.activation == Activation::kSilu) return silu(gate) * up;
-    if (spec.activation == Activation::kGelu) return 0.5f * gate * (1.0f + erff(gate * 0.707106781f)) * up;
-    if (spec.activation == Activation::kGeluTanh) {
-        return gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate))) * up;
+    float factor;
+    if (spec.activation == Activation::kSilu) {
+        factor = silu(gate);
+    } else if (spec.activation == Activation::kGelu) {
+        factor = 0.5f * gate * (1.0f + erff(gate * 0.707106781f));
+    } else if (spec.activation == Activation::kGeluTanh) {
+        factor = gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate)));
+    } else {
+        gate = gate < spec.limit ? gate : spec.limit;
+        factor = gate / (1.0f + expf(-spec.alpha * gate));
+        up = (up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit) + 1.0f;
     }
-    gate = gate < spec.limit ? gate : spec.limit;
-    up = up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit;
-    return gate / (1.0f + expf(-spec.alpha * gate)) * (up + 1.0f);
+    return is_left_out(factor, spec.theta) ? 0.0f : factor * up;
 }
 
 // Eight weights that follow each other. kVector: 16-byte aligned, and all eight are there. They are read once by the

@@ -166,11 +166,12 @@ void expert_ffn_pairs(benchmark::State& state, InstructionSet set, int n_threads
     count_bandwidth(state, pool, n_experts * 3 * kHiddenDim * kFfn, n_bytes, [&] {
         pool.parallel_dynamic(n_experts, [&](std::int64_t e, int thread) {
             Room& room = rooms[static_cast<std::size_t>(thread)];
+            NeuronCounts counts;
             std::byte* const begin = room.scratch.data();
             const ExpertView view{
                 reinterpret_cast<const std::byte*>(weights()) + static_cast<std::size_t>(e) * layout.bytes(), layout};
             expert_ffn_bf16(set)(view, inputs.data(), n_tokens, 0, kFfn, room.out.data(),
-                                 begin + (64 - reinterpret_cast<std::uintptr_t>(begin) % 64) % 64);
+                                 begin + (64 - reinterpret_cast<std::uintptr_t>(begin) % 64) % 64, counts);
         });
     });
     state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;

@@ -105,6 +105,29 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
+    // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU.
+    void answers_withATheta_areThoseOfTheCpu() {
+        LoadRequest on_cpu;
+        on_cpu.model = demoModel();
+        LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 50);
+        on_cpu.theta = on_gpu.theta = 0.1;
+        LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
+        const Greedy expected = greedy(cpu, prompts_[0]);
+        QVERIFY(relativeError(expected.logits[0], expected_[0].logits[0]) > 2e-2);
+        auto gpu =
+            std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        const Greedy got = greedy(*gpu, prompts_[0]);
+        QCOMPARE(got.tokens, expected.tokens);
+        for (std::size_t t = 0; t < got.logits.size(); ++t) {
+            const double error = relativeError(got.logits[t], expected.logits[t]);
+            QVERIFY2(error < 2e-2, qPrintable(QString::number(error)));
+        }
+        const DispatchTotals& totals = gpu->dispatcher().totals();
+        QVERIFY(totals.resident_calls > 0 && totals.cpu_calls > 0);
+        gpu.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
     // Layers with a state; layers that differ in heads and positions, with norms of their
     // own: in one step and in several, and sequences that part.
     void layersOfOtherKinds_answerAsTheCpu_data() {

@@ -198,9 +198,6 @@ class TestFormatSearch : public QObject {
         const CostModel cost = costs(d);
         const Sensitivity s = sensitivity(d);
         Budget budget{16 * kGiB, 0, 4096};
-        budget.theta = 0.25;
-        QVERIFY(QString::fromStdString(failure(d, budget)).contains(QLatin1String("not supported yet")));
-        budget.theta = 0;
         budget.uniform = WeightType::kF16;
         QVERIFY(QString::fromStdString(failure(d, budget)).contains(QLatin1String("cannot be kept in F16")));
         budget.uniform = WeightType::kHqq3;

@@ -93,12 +93,17 @@ class TestReplan : public QObject, ReplanSetup {
 
     void places_moveAHundredTimes_outputStays_data() {
         QTest::addColumn<QString>("policy");
-        QTest::newRow("balanced") << QStringLiteral("balanced");
-        QTest::newRow("transfer") << QStringLiteral("transfer");
+        QTest::addColumn<double>("theta");
+        QTest::newRow("balanced") << QStringLiteral("balanced") << 0.0;
+        QTest::newRow("transfer") << QStringLiteral("transfer") << 0.0;
+        // Neurons are left out, the same ones wherever their expert is.
+        QTest::newRow("balanced, with a theta") << QStringLiteral("balanced") << 0.1;
     }
     void places_moveAHundredTimes_outputStays() {
         QFETCH(QString, policy);
+        QFETCH(double, theta);
         LoadRequest request = on("emulated:rtx-3060-desktop");
+        request.theta = theta;
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = vramFor(20);
         Play undisturbed(request);
@@ -107,9 +112,11 @@ class TestReplan : public QObject, ReplanSetup {
         std::vector<TokenId> next = prompt_;
         std::uint64_t id = 0;
         // The whole length once; the other policy shows that it is not the only one.
-        const int n_tokens = policy == QStringLiteral("balanced") ? kTokens : kTokens / 5;
+        const int n_tokens = policy == QStringLiteral("balanced") && theta == 0 ? kTokens : kTokens / 5;
+        // A hundred re-plans under a theta as well, nearer together.
+        const int apart = theta > 0 ? n_tokens / kReplans : kTokens / kReplans;
         for (int token = 0; token < n_tokens; ++token) {
-            if (token % (kTokens / kReplans) == 0) {
+            if (token % apart == 0) {
                 ReplanRequest replan;
                 const auto n = static_cast<std::int64_t>(random() % 65);
                 replan.vram_bytes = vramFor(n);

@@ -61,7 +61,14 @@ void run(const Block& block, const std::vector<Bf16>& x, const std::vector<int>&
     std::vector<std::byte> room(static_cast<std::size_t>(size) + 2 * 64, std::byte{0xff});
     std::byte* const scratch = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64);
     const std::byte guard = scratch[size];
-    expert_ffn_bf16(InstructionSet::kAvx512Bf16)(block.view(), rows.data(), n_tokens, begin, end, out, scratch);
+    NeuronCounts counts;
+    expert_ffn_bf16(InstructionSet::kAvx512Bf16)(block.view(), rows.data(), n_tokens, begin, end, out, scratch, counts);
+    if (block.layout.spec.theta == 0) {
+        QCOMPARE(counts.neurons, std::uint64_t{0});
+    } else {
+        QCOMPARE(counts.neurons, static_cast<std::uint64_t>(n_tokens * (end - begin)));
+        QVERIFY(end <= begin + 1 || (counts.active > 0 && counts.active < counts.neurons));
+    }
     QCOMPARE(scratch[size], guard);
 }
 
@@ -97,6 +104,7 @@ class TestBf16Experts : public QObject {
         for (ExpertSpec spec : all_expert_specs()) {
             for (const bool biases : {false, true}) {
                 spec.biases = biases;
+                spec.theta = biases ? 0.1f : 0.0f;
                 for (const std::int64_t n : {32, 96, 160}) {
                     for (const auto& [begin, end] : {std::pair{0, 1}, {0, 16}, {3, 37}, {5, 5}})
                         compare(spec, n, begin, end);
@@ -153,7 +161,14 @@ class TestBf16Experts : public QObject {
                     gate += block.weight(j, 0, i) * input;
                     up += block.weight(j, 1, i) * input;
                 }
-                const double value = activation_in_double(spec, gate, up);
+                const double distance = std::abs(std::abs(gate_in_double(spec, gate)) - double{spec.theta});
+                const bool is_out = spec.theta > 0 && std::abs(gate_in_double(spec, gate)) <= double{spec.theta};
+                const double value = is_out ? 0 : activation_in_double(spec, gate, up);
+                if (spec.theta > 0 && distance < 1e-4) {  // rounding decides
+                    for (std::int64_t i = 0; i < n; ++i)
+                        magnitude[static_cast<std::size_t>(i)] +=
+                            256 * std::abs(activation_in_double(spec, gate, up) * block.weight(j, 2, i));
+                }
                 for (std::int64_t i = 0; i < n; ++i) add(i, value * block.weight(j, 2, i));
             }
             for (std::int64_t i = 0; i < n; ++i) {

@@ -1,0 +1,44 @@
+#include <iostream>
+#include <unistd.h>
+
+#include "app/cli/commands.h"
+#include "engine/error.h"
+#include "engine/eval/theta_report.h"
+#include "engine/files/file_writer.h"
+
+namespace offstage::cli {
+namespace {
+
+void write_or_throw(const std::string& path, const std::string& content) {
+    if (path.empty()) return;
+    if (const std::string failure = engine::write_file(path, content); !failure.empty()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput, path + " cannot be written: " + failure);
+    }
+}
+
+}  // namespace
+
+int run_sensitivity(const SensitivityOptions& options) {
+    const std::string text = read_long_text(options.text);
+    engine::LoadRequest request = load_request(options.model);
+    if (request.context == 0) request.context = options.window;
+    request.learn_placement = false;
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
+    print_notes(model.summary());
+    std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);
+    if (options.limit > 0 && static_cast<std::int64_t>(tokens.size()) > options.limit) {
+        tokens.resize(static_cast<std::size_t>(options.limit));
+    }
+    const auto progress = [](const std::string& line) {
+        if (isatty(STDERR_FILENO) != 0) std::cerr << line << std::endl;
+    };
+    engine::ThetaReport report = engine::measure_thetas(model, tokens, {options.window, options.stride}, options.thetas,
+                                                        options.decode, progress, {});
+    report.text = options.text;
+    write_or_throw(options.csv, engine::to_csv(report));
+    write_or_throw(options.svg, engine::to_svg(report));
+    print_report(report, options.model.json, report.model + ", " + report.weight_type + ", " + report.device + "\n");
+    return 0;
+}
+
+}  // namespace offstage::cli

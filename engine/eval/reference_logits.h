@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/indices.h"
+#include "kernels/thread_pool.h"
+
+namespace offstage::engine {
+
+// A row of logits beside the reference's row of the same place in a text.
+struct LogitComparison {
+    double log_probability = 0;  // of the token that stands there
+    double kl = 0;               // sum over the vocabulary of p ln(p / q), p the reference's
+    bool same_top = false;       // the likeliest token is the same
+};
+
+// What one way to compute a text gave, for comparing others with it: the log
+// probabilities of all rows, in float32. One thread; work is shared out to the pool that
+// is given.
+class ReferenceLogits {
+  public:
+    explicit ReferenceLogits(std::size_t vocab_size) : vocab_size_(vocab_size) {}
+
+    std::size_t n_rows() const { return rows_.size() / vocab_size_; }
+    // Adds rows (n, vocab_size).
+    void take(std::span<const float> logits, kernels::ThreadPool& pool);
+    // Of rows (n, vocab_size) with those from `first` on; tokens (n): those that stand
+    // there.
+    std::vector<LogitComparison> compare(std::size_t first, std::span<const float> logits,
+                                         std::span<const TokenId> tokens, kernels::ThreadPool& pool) const;
+
+  private:
+    std::size_t vocab_size_;
+    std::vector<float> rows_;  // (n, vocab_size)
+};
+
+}  // namespace offstage::engine

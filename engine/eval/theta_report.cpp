@@ -1,0 +1,298 @@
+#include "engine/eval/theta_report.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/as_size.h"
+#include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/quantize_report.h"
+#include "engine/eval/reference_logits.h"
+#include "engine/eval/svg_plot.h"
+#include "engine/print.h"
+#include "engine/statistics.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kDecodePrompt = 32;  // tokens that are read before the decoded ones
+
+// Sums of the layers' events since it was last asked.
+class ActiveNeurons {
+  public:
+    explicit ActiveNeurons(LoadedModel& model)
+        : recorder_(model.dispatcher().recorder()),
+          next_(recorder_.n_events()),
+          neurons_(as_size(model.spec().experts.n_layers), 0),
+          active_(neurons_) {}
+
+    // At least every Recorder::kEvents events.
+    void take() {
+        for (; next_ < recorder_.n_events(); ++next_) {
+            const LayerEvent& event = recorder_.event(next_);
+            neurons_[as_size(event.layer)] += event.neurons;
+            active_[as_size(event.layer)] += event.active_neurons;
+        }
+    }
+    void fill(ThetaRow& row) const {
+        std::uint64_t neurons = 0, active = 0;
+        const auto share = [](std::uint64_t part, std::uint64_t all) {
+            return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : -1.0;
+        };
+        for (std::size_t layer = 0; layer < neurons_.size(); ++layer) {
+            row.layer_shares.push_back(row.theta > 0 ? share(active_[layer], neurons_[layer]) : 1.0);
+            neurons += neurons_[layer];
+            active += active_[layer];
+        }
+        row.active_share = row.theta > 0 ? share(active, neurons) : 1.0;
+    }
+
+  private:
+    const Recorder& recorder_;
+    std::uint64_t next_;
+    std::vector<std::uint64_t> neurons_, active_;
+};
+
+void score(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
+           ReferenceLogits& reference, ThetaRow& row, const std::stop_token& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto width = as_size(model.spec().vocab_size);
+    const bool fills = reference.n_rows() == 0;
+    ActiveNeurons neurons(model);
+    std::size_t index = 0;
+    std::int64_t n_same = 0;
+    score_text(
+        model, tokens, windows,
+        [&](std::size_t first, std::span<const float> logits) {
+            neurons.take();
+            if (fills) reference.take(logits, model.pool());
+            const std::size_t n = logits.size() / width;
+            for (const LogitComparison& token :
+                 reference.compare(index, logits, tokens.subspan(first, n), model.pool())) {
+                row.perplexity.negative_log_likelihood -= token.log_probability;
+                row.mean_kl += token.kl;
+                n_same += token.same_top ? 1 : 0;
+                ++row.perplexity.n_tokens;
+            }
+            index += n;
+        },
+        stop);
+    neurons.take();
+    neurons.fill(row);
+    row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto n = static_cast<double>(std::max<std::int64_t>(1, row.perplexity.n_tokens));
+    row.mean_kl = std::max(0.0, row.mean_kl / n);  // what is kept rounded may say less than nothing
+    row.same_top = static_cast<double>(n_same) / n;
+}
+
+// Returns tokens/s by the device's clock.
+double decode(LoadedModel& model, std::span<const TokenId> tokens, ThetaRow& row, const std::stop_token& stop) {
+    KvSequence sequence = model.new_sequence();
+    const auto step = [&](std::span<const TokenId> part) {
+        const Segment segment{&sequence, part};
+        require_done(model.forward().step({&segment, 1}, Forward::Logits::kLast, stop), model.device());
+    };
+    step(tokens.first(as_size(kDecodePrompt)));
+    const std::span<const TokenId> decoded = tokens.subspan(as_size(kDecodePrompt));
+    const Recorder& recorder = model.dispatcher().recorder();
+    const std::uint64_t read_before = recorder.all_totals().host_read_bytes;
+    const double start_us = model.device().now_us();
+    for (std::size_t i = 0; i < decoded.size(); ++i) step(decoded.subspan(i, 1));
+    const double us = model.device().now_us() - start_us;
+    const auto n = static_cast<double>(decoded.size());
+    row.read_bytes_per_token = static_cast<double>(recorder.all_totals().host_read_bytes - read_before) / n;
+    return n / us * 1e6;
+}
+
+std::string percent(double share) {
+    return share < 0 ? "not known" : print("%.1f %%", 100 * share);
+}
+
+double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
+    double most = 0;
+    for (const ThetaRow& row : report.rows) most = std::max(most, value(row));
+    return most;
+}
+
+}  // namespace
+
+ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
+                           std::vector<double> thetas, std::int64_t decode_tokens,
+                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop) {
+    for (const double theta : thetas) check_theta(theta);
+    thetas.push_back(0);
+    std::sort(thetas.begin(), thetas.end());
+    thetas.erase(std::unique(thetas.begin(), thetas.end()), thetas.end());
+    const std::int64_t n_decoded = kDecodePrompt + decode_tokens;
+    const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
+    if (decode_tokens > 0 && (static_cast<std::int64_t>(tokens.size()) < n_decoded || n_decoded > context)) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "Decoding " + std::to_string(decode_tokens) + " tokens takes a text and a context of " +
+                        std::to_string(n_decoded) + "; the text has " + std::to_string(tokens.size()) +
+                        " tokens, the context " + std::to_string(context) + ". Decode fewer, or none.");
+    }
+    const std::uint64_t most =
+        kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));
+    tokens = tokens.first(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
+
+    ThetaReport report;
+    report.model = model.summary().name;
+    report.weight_type = model.summary().weight_type;
+    report.device = model.summary().device;
+    report.compute = model.summary().compute;
+    report.windows = windows;
+    report.decode_tokens = decode_tokens;
+    MoeLayer& moe = model.forward().moe();
+    const auto back = [&] { moe.set_theta(model.request().theta); };
+    try {
+        ReferenceLogits reference(as_size(model.spec().vocab_size));
+        for (const double theta : thetas) {
+            ThetaRow& row = report.rows.emplace_back();
+            row.theta = theta;
+            moe.set_theta(theta);
+            score(model, tokens, windows, reference, row, stop);
+            if (progress) {
+                progress(print("theta %g: perplexity %.4f, active ", theta, row.perplexity.value()) +
+                         percent(row.active_share));
+            }
+        }
+        std::vector<std::vector<double>> rates(report.rows.size());
+        for (int repeat = 0; decode_tokens > 0 && repeat < kThetaDecodes; ++repeat) {
+            for (std::size_t i = 0; i < report.rows.size(); ++i) {
+                moe.set_theta(report.rows[i].theta);
+                rates[i].push_back(decode(model, tokens.first(as_size(n_decoded)), report.rows[i], stop));
+            }
+        }
+        for (std::size_t i = 0; decode_tokens > 0 && i < report.rows.size(); ++i) {
+            report.rows[i].tokens_per_s = median(rates[i]);
+        }
+    } catch (...) {
+        back();
+        throw;
+    }
+    back();
+    return report;
+}
+
+nlohmann::ordered_json to_json(const ThetaReport& report) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const ThetaRow& row : report.rows) {
+        nlohmann::ordered_json json = {{"theta", row.theta}};
+        if (row.active_share >= 0) {
+            json["active_share"] = rounded(row.active_share);
+            json["layers"] = nlohmann::ordered_json::array();
+            for (const double share : row.layer_shares) json["layers"].push_back(rounded(share));
+        }
+        json["perplexity"] = row.perplexity.value();
+        json["mean_kl"] = row.mean_kl;
+        json["same_top"] = row.same_top;
+        if (report.decode_tokens > 0) {
+            json["tokens_per_s"] = row.tokens_per_s;
+            json["read_bytes_per_token"] = row.read_bytes_per_token;
+        }
+        rows.push_back(std::move(json));
+    }
+    return {{"model", report.model},
+            {"text", report.text},
+            {"weight_type", report.weight_type},
+            {"device", report.device},
+            {"compute", report.compute},
+            {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
+            {"window", report.windows.window},
+            {"stride", report.windows.stride},
+            {"decode_tokens", report.decode_tokens},
+            {"rows", std::move(rows)}};
+}
+
+std::string to_text(const ThetaReport& report) {
+    const bool decoded = report.decode_tokens > 0;
+    std::string text = "   theta      active  perplexity   mean KL  same top";
+    if (decoded) text += "  tokens/s  MB read per token";
+    text += "\n";
+    for (const ThetaRow& row : report.rows) {
+        text += print("%8g  %10s  %10.4f  %8.5f  %7.2f %%", row.theta, percent(row.active_share).c_str(),
+                      row.perplexity.value(), row.mean_kl, 100 * row.same_top);
+        if (decoded) text += print("  %7.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
+        text += "\n";
+    }
+    text += "\nactive neurons in %, by layer\n   theta";
+    if (report.rows.empty()) return text + "\n";
+    for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) text += print("%7zu", layer);
+    text += "\n";
+    for (const ThetaRow& row : report.rows) {
+        text += print("%8g", row.theta);
+        for (const double share : row.layer_shares) {
+            text += share < 0 ? std::string("      -") : print("%7.1f", 100 * share);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string to_csv(const ThetaReport& report) {
+    std::string text = "theta,active_share,perplexity,mean_kl,same_top,tokens_per_s,read_bytes_per_token";
+    const std::size_t n_layers = report.rows.empty() ? 0 : report.rows.front().layer_shares.size();
+    for (std::size_t layer = 0; layer < n_layers; ++layer) text += ",layer_" + std::to_string(layer);
+    text += "\n";
+    const auto share = [](double value) { return value < 0 ? std::string() : print("%.6f", value); };
+    for (const ThetaRow& row : report.rows) {
+        text += print("%g,", row.theta) + share(row.active_share) +
+                print(",%.6f,%.8f,%.6f", row.perplexity.value(), row.mean_kl, row.same_top);
+        text += report.decode_tokens > 0 ? print(",%.3f,%.0f", row.tokens_per_s, row.read_bytes_per_token) : ",,";
+        for (const double of_layer : row.layer_shares) {
+            text += ",";
+            text += share(of_layer);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string to_svg(const ThetaReport& report) {
+    const auto over_theta = [&](const char* title, const char* y_label) {
+        Plot plot;
+        plot.title = title;
+        plot.x_label = "theta";
+        plot.y_label = y_label;
+        plot.x_last = std::max(1e-6, report.rows.empty() ? 1 : report.rows.back().theta);
+        return plot;
+    };
+    const auto line = [&](const std::string& name, const char* colour, auto value) {
+        PlotSeries series{name, {}, {}, colour};
+        series.markers = true;
+        for (const ThetaRow& row : report.rows) {
+            series.x.push_back(row.theta);
+            series.y.push_back(value(row));
+        }
+        return series;
+    };
+    std::vector<Plot> plots = {over_theta("Active neurons", "share")};
+    const std::size_t n_layers = report.rows.empty() ? 0 : report.rows.front().layer_shares.size();
+    for (std::size_t layer = 0; layer < n_layers; ++layer) {
+        PlotSeries series =
+            line(layer == 0 ? "a layer" : "", "#a9c4e2", [&](const ThetaRow& row) { return row.layer_shares[layer]; });
+        series.markers = false;
+        series.width = 1;
+        plots.back().series.push_back(std::move(series));
+    }
+    plots.back().series.push_back(line("all layers", "#1f5fa8", [](const ThetaRow& row) { return row.active_share; }));
+    const auto numbers = [&](Plot plot, double (*value)(const ThetaRow&), const char* colour, double first) {
+        plot.y_is_share = false;
+        plot.y_first = first;
+        plot.y_last = std::max(first + 1e-3, first + (largest(report, value) - first) * 1.1);
+        plot.series = {line("", colour, value)};
+        plots.push_back(std::move(plot));
+    };
+    const double ppl = report.rows.empty() ? 0 : report.rows.front().perplexity.value();
+    numbers(
+        over_theta("Quality", "perplexity"), [](const ThetaRow& row) { return row.perplexity.value(); }, "#a8321f",
+        ppl * 0.95);
+    if (report.decode_tokens > 0) {
+        numbers(
+            over_theta("Decoding", "tokens/s"), [](const ThetaRow& row) { return row.tokens_per_s; }, "#2b7a3a", 0);
+    }
+    return to_svg(plots,
+                  report.model + ", " + report.weight_type + ", " + report.device + ": neurons left out below theta");
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/eval/perplexity.h"
+
+namespace offstage::engine {
+
+// What leaving out neurons (LoadRequest::theta) saves and what it costs in quality.
+
+struct ThetaRow {
+    double theta = 0;
+    // 0 .. 1, of all layers and of each layer with experts: (token, neuron) pairs that are
+    // not left out. Below 0: not known (experts that a GPU computed are not counted).
+    double active_share = 1;
+    std::vector<double> layer_shares;
+    Perplexity perplexity;
+    // Against theta 0, at each scored token, as QuantRow has them.
+    double mean_kl = 0;
+    double same_top = 0;
+    // Decoding: the median of kThetaDecodes runs, all thetas in turn, and what a token read
+    // of the experts in RAM.
+    double tokens_per_s = 0;
+    double read_bytes_per_token = 0;
+};
+
+struct ThetaReport {
+    std::string model;
+    std::string text;  // its name, for the person
+    std::string weight_type;
+    std::string device;
+    std::string compute;
+    WindowSettings windows;
+    std::int64_t decode_tokens = 0;  // of each run; 0: none
+    std::vector<ThetaRow> rows;      // theta 0 first, then ascending
+};
+
+inline constexpr int kThetaDecodes = 3;
+
+// Scores the tokens once for each theta, then decodes: the text's first tokens are read
+// and decode_tokens further ones follow one by one. 0 is put before `thetas` where it is
+// missing. A text is cut where the reference's rows would take more than
+// kLargestReference. The model's theta is that of its request again afterwards.
+// `progress` (may be empty) gets a line per theta. Throws Error: kInvalidInput (a theta
+// that check_theta() refuses, fewer tokens than a decode takes), as measure_perplexity().
+ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
+                           std::vector<double> thetas, std::int64_t decode_tokens,
+                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop);
+
+nlohmann::ordered_json to_json(const ThetaReport& report);
+std::string to_text(const ThetaReport& report);  // a table, and the shares by layer
+std::string to_csv(const ThetaReport& report);   // a line per theta after that of the names
+std::string to_svg(const ThetaReport& report);   // over theta: shares by layer, perplexity, tokens/s
+
+}  // namespace offstage::engine

@@ -1,0 +1,126 @@
+#pragma once
+// Which neurons of a stretch ExpertSpec::theta leaves in, and their activations.
+//
+// Values of a stretch are (n_tokens, kChosenTogether), a token's neurons side by side:
+// first of all neurons, then of the chosen ones, pushed together.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/activation_simd.h"
+#include "kernels/sparse_experts.h"
+
+namespace offstage::kernels {
+namespace {
+
+struct ChosenNeurons {
+    std::int64_t count = 0;
+    std::int32_t places[kChosenTogether];  // in the stretch, ascending
+    std::uint64_t active = 0;              // (token, neuron) pairs
+};
+
+// Neurons [begin, end) of a stretch, after those before them. gates: w1's sums of all; what
+// is left are the gates of the chosen ones, 0 of a token that leaves its neuron out. bias:
+// of w1, from the stretch's first neuron on; nullptr: none.
+inline void choose_neurons(const ExpertSpec& spec, const float* bias, int n_tokens, std::int64_t begin,
+                           std::int64_t end, float* gates, ChosenNeurons& chosen) {
+    for (int t = 0; t < n_tokens; ++t) {
+        float* const gate = gates + t * kChosenTogether;
+        for (std::int64_t i = begin; bias != nullptr && i < end; ++i) gate[i] += bias[i];
+        for (std::int64_t i = begin; i < end; i += kLanes) {
+            const int n_lanes = end - i < kLanes ? static_cast<int>(end - i) : kLanes;
+            store_some(gate + i, n_lanes, activated(spec, load_some(gate + i, n_lanes)));
+        }
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+        bool any = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            const float gate = gates[t * kChosenTogether + i];
+            const bool active = !is_left_out(gate, spec.theta);
+            gates[t * kChosenTogether + chosen.count] = active ? gate : 0.0f;
+            chosen.active += active;
+            any = any || active;
+        }
+        chosen.places[chosen.count] = static_cast<std::int32_t>(i);
+        chosen.count += any;
+    }
+}
+
+// ups: w3's sums of the chosen neurons; gates: theirs, which become their activations
+// times scale[t]. bias: of w3, as above.
+inline void finish_neurons(const ExpertLayout& layout, const float* bias, const ChosenNeurons& chosen,
+                           const float* scale, int n_tokens, float* ups, float* gates) {
+    for (int t = 0; t < n_tokens; ++t) {
+        float* const gate = gates + t * kChosenTogether;
+        float* const up = ups + t * kChosenTogether;
+        for (std::int64_t i = 0; bias != nullptr && i < chosen.count; ++i) up[i] += bias[chosen.places[i]];
+        for (std::int64_t i = 0; i < chosen.count; i += kLanes) {
+            const int n_lanes = chosen.count - i < kLanes ? static_cast<int>(chosen.count - i) : kLanes;
+            store_some(up + i, n_lanes, up_factor(layout.spec, load_some(up + i, n_lanes)));
+        }
+        // Those left out stay 0, whatever w3 has to say.
+        for (std::int64_t i = 0; i < chosen.count; ++i) gate[i] = gate[i] == 0.0f ? 0.0f : scale[t] * (gate[i] * up[i]);
+    }
+}
+
+// Rows do not follow each other in memory, so that no processor guesses the next one: each
+// is fetched by name while the one n_ahead() before it is computed with. So that memory
+// never waits, what follows a matrix's last rows is the next matrix's first ones.
+inline constexpr std::int64_t kMostAhead = 64;  // rows
+inline std::int64_t n_ahead(const WeightView& weight, std::int64_t ahead_bytes, std::int64_t least) {
+    return std::clamp(ahead_bytes / static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols)), least,
+                      kMostAhead);
+}
+
+// Neurons [first, first + count) of an expert, count at most kChosenTogether.
+// multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input t
+// for i in [begin, end), where rows[i] is what to compute with and the entries behind it
+// what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen,
+// values): outputs += the columns rows[0 .. chosen.count) times their values.
+template <typename Multiply, typename Add>
+void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t first, std::int64_t count,
+                 NeuronCounts& counts, const Multiply& multiply, const Add& add) {
+    constexpr std::int64_t kBlock = 16;  // neurons that are chosen from together, so that the first are known early
+    const ExpertLayout& layout = expert.layout;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const WeightView w2 = expert.down();
+    const ExpertBiases biases = expert.biases();
+    const auto from_first = [&](const float* bias) { return bias == nullptr ? nullptr : bias + first; };
+    alignas(64) float values[8 * kChosenTogether];
+    alignas(64) float ups[8 * kChosenTogether];
+    const std::byte* rows[kChosenTogether + kMostAhead];
+    ChosenNeurons chosen;
+    for (std::int64_t i = 0; i < count; ++i) rows[i] = w1.row(first + i);
+    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = rows[count - 1];
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+        const std::int64_t end = std::min(begin + kBlock, count);
+        multiply(w1, rows, begin, end, values);
+        const std::int64_t before = chosen.count;
+        choose_neurons(layout.spec, from_first(biases.gate), n_tokens, begin, end, values, chosen);
+        for (std::int64_t i = before; i < std::min(chosen.count, kMostAhead); ++i) {
+            rows[count + i] = w3.row(first + chosen.places[i]);
+        }
+    }
+    counts.neurons += static_cast<std::uint64_t>(n_tokens * count);
+    counts.active += chosen.active;
+    counts.skipped_bytes += static_cast<std::uint64_t>(count - chosen.count) *
+                            (row_bytes(layout.up, layout.hidden_dim) + row_bytes(layout.down, layout.hidden_dim));
+    if (chosen.count == 0) return;
+
+    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w3.row(first + chosen.places[i]);
+    for (std::int64_t i = 0; i < kMostAhead; ++i) {
+        rows[chosen.count + i] = w2.row(first + chosen.places[std::min(i, chosen.count - 1)]);
+    }
+    multiply(w3, rows, 0, chosen.count, ups);
+    finish_neurons(layout, from_first(biases.up), chosen, scale, n_tokens, ups, values);
+
+    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w2.row(first + chosen.places[i]);
+    // The next stretch's w1, or what lies where it would.
+    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[chosen.count + i] = w1.row(first + count + i);
+    add(w2, rows, chosen, values);
+}
+
+}  // namespace
+}  // namespace offstage::kernels

@@ -1,0 +1,157 @@
+// sparse_expert_ffn over Vector: stretch by stretch of neurons all of w1, then what of w3
+// and then of w2 the chosen ones need.
+//
+// A sum is formed in the same order whatever rows are taken together with it, and columns
+// are added one after the other.
+
+#include <algorithm>
+
+#include "kernels/cpu/chosen_neurons_simd.h"
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/packed_simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr std::int64_t kAheadBytes = 24 * 1024;  // found by measuring
+constexpr int kRowsTogether = 2;                 // share a pass over the inputs
+constexpr int kColumnsTogether = 4;              // share a pass over the outputs
+
+// The row that begins at `place`, of the same kind as the others.
+template <typename Weight>
+const Weight* row_at(const PlainRows<Weight>& /*rows*/, const std::byte* place) {
+    return reinterpret_cast<const Weight*>(place);
+}
+template <WeightType kType>
+PackedRef<kType> row_at(const PackedRows<kType>& rows, const std::byte* place) {
+    return {place, rows.layout};
+}
+inline BlockRef row_at(const BlockRows& rows, const std::byte* place) {
+    return {reinterpret_cast<const std::uint8_t*>(place), rows.first.kernels, rows.first.bytes_of_256};
+}
+
+// Calls body(std::integral_constant<int, n>(), first) for tokens that are taken together.
+template <typename Body>
+__attribute__((always_inline)) inline void for_tokens(int n_tokens, const Body& body) {
+    int token = 0;
+    for (; n_tokens - token >= 4; token += 4) body(std::integral_constant<int, 4>(), token);
+    for (; n_tokens - token >= 2; token += 2) body(std::integral_constant<int, 2>(), token);
+    for (; token < n_tokens; ++token) body(std::integral_constant<int, 1>(), token);
+}
+
+// sums[t * kChosenTogether + i] = row i . x[t], for i in [begin, end).
+template <typename Rows>
+void multiply_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t begin,
+                     std::int64_t end, const float* x, std::int64_t n, int n_tokens, float* sums) {
+    using Row = typename Rows::Row;
+    for (std::int64_t i = begin; i < end; i += kRowsTogether) {
+        Row now[kRowsTogether];
+        Row ahead[kRowsTogether];
+        for (int r = 0; r < kRowsTogether; ++r) {
+            // Beyond the last row it is taken again: every sum is formed alike.
+            const std::int64_t place = std::min(i + r, end - 1);
+            now[r] = row_at(kind, rows[place]);
+            ahead[r] = row_at(kind, rows[place + ahead_rows]);
+        }
+        for_tokens(n_tokens, [&](auto number, int first) {
+            constexpr int kTokens = decltype(number)::value;
+            float of_rows[kRowsTogether][kTokens];
+            dot_products<kRowsTogether, kTokens>(now, ahead, x + first * n, n, n, of_rows);
+            for (int r = 0; r < kRowsTogether && i + r < end; ++r) {
+                for (int t = 0; t < kTokens; ++t) sums[(first + t) * kChosenTogether + i + r] = of_rows[r][t];
+            }
+        });
+    }
+}
+
+template <int kNeurons, int kTokens, typename Weight>
+__attribute__((always_inline)) inline void add_with_ahead(const Weight* const (&columns)[kNeurons],
+                                                          const Weight* const (&ahead)[kNeurons],
+                                                          const float (&activations)[kNeurons * kTokens],
+                                                          std::int64_t n, float* out) {
+    add_plain_columns<kNeurons, kTokens>(
+        columns, activations, n, [&](int j) __attribute__((always_inline)) { return ahead[j]; }, out);
+}
+
+template <int kNeurons, int kTokens, PackedOrBlock Ref>
+__attribute__((always_inline)) inline void add_with_ahead(const Ref (&columns)[kNeurons], const Ref (&ahead)[kNeurons],
+                                                          const float (&activations)[kNeurons * kTokens],
+                                                          std::int64_t n, float* out) {
+    if constexpr (kTokens == 1) {
+        for (int j = 0; j < kNeurons; ++j) {
+            add_column(columns[j], n, ahead[j].bytes - columns[j].bytes, activations[j], out);
+        }
+    } else {
+        for_each_unpacked(columns, ahead, n, [&](const float* weights, std::int64_t begin, std::int64_t count) {
+            add_unpacked<kNeurons, kTokens>(weights, activations, count, out + begin, n);
+        });
+    }
+}
+
+// out[t] += sum over i of activations[t * kChosenTogether + i] * column i.
+template <typename Rows>
+void add_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t count,
+                const float* activations, std::int64_t n, int n_tokens, float* out) {
+    using Row = typename Rows::Row;
+    const auto add = [&](auto together, std::int64_t i) {
+        constexpr int kNeurons = decltype(together)::value;
+        Row now[kNeurons];
+        Row ahead[kNeurons];
+        for (int j = 0; j < kNeurons; ++j) {
+            now[j] = row_at(kind, rows[i + j]);
+            ahead[j] = row_at(kind, rows[i + j + ahead_rows]);
+        }
+        for_tokens(n_tokens, [&](auto number, int first) {
+            constexpr int kTokens = decltype(number)::value;
+            float factors[kNeurons * kTokens];
+            for (int j = 0; j < kNeurons; ++j) {
+                for (int t = 0; t < kTokens; ++t) {
+                    factors[j * kTokens + t] = activations[(first + t) * kChosenTogether + i + j];
+                }
+            }
+            add_with_ahead<kNeurons, kTokens>(now, ahead, factors, n, out + first * n);
+        });
+    };
+    std::int64_t i = 0;
+    for (; i + kColumnsTogether <= count; i += kColumnsTogether) {
+        add(std::integral_constant<int, kColumnsTogether>(), i);
+    }
+    for (; i < count; ++i) add(std::integral_constant<int, 1>(), i);
+}
+
+}  // namespace
+
+namespace OFFSTAGE_INSTRUCTION_SET {
+
+void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
+                       std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const float* const bias = expert.biases().down;
+    for (int t = 0; bias != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * bias[i];
+    }
+    const auto with_rows_like = [&](const WeightView& weight, const auto& body) {
+        with_rows(weight.data, weight.type, n, weight.stride_bytes(), body);
+    };
+    const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
+                              std::int64_t end, float* sums) {
+        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, kRowsTogether);
+        with_rows_like(weight, [&](const auto& kind) {
+            multiply_listed(kind, rows, ahead_rows, begin, end, x, n, n_tokens, sums);
+        });
+    };
+    const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
+                         const float* values) {
+        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, kColumnsTogether);
+        with_rows_like(weight, [&](const auto& kind) {
+            add_listed(kind, rows, ahead_rows, chosen.count, values, n, n_tokens, out);
+        });
+    };
+    for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
+        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, multiply,
+                    add);
+    }
+}
+
+}  // namespace OFFSTAGE_INSTRUCTION_SET
+}  // namespace offstage::kernels

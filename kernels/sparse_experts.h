@@ -1,0 +1,43 @@
+#pragma once
+// Experts of which only the neurons that matter are computed (CORM, section 4.1, on the
+// CPU): w1 of every neuron first; then w3's rows and w2's columns of those that
+// ExpertSpec::theta does not leave out, for at least one token. The others' are not read.
+// A token's sums have only its own active neurons in them, whatever the others need.
+
+#include <cstdint>
+
+#include "kernels/cpu_kernels.h"
+
+namespace offstage::kernels {
+
+// (token, neuron) pairs, and bytes of weights that were not read.
+struct NeuronCounts {
+    std::uint64_t neurons = 0;
+    std::uint64_t active = 0;
+    std::uint64_t skipped_bytes = 0;
+
+    NeuronCounts& operator+=(const NeuronCounts& other) {
+        neurons += other.neurons;
+        active += other.active;
+        skipped_bytes += other.skipped_bytes;
+        return *this;
+    }
+};
+
+// Neurons of a range that are chosen from before the first of their w3 rows is read.
+inline constexpr std::int64_t kChosenTogether = 256;
+
+// As CpuKernels::expert_ffn, with a theta above 0. Adds to counts. A token's result depends
+// on the expert, its input, the range and n_tokens alone, bit by bit.
+using SparseExpertFfn = void (*)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
+                                 std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts);
+SparseExpertFfn sparse_expert_ffn(InstructionSet set);  // precondition: available
+
+// The same of ExpertFfnBytes. Of one token, kRoundedNeurons active ones that follow each
+// other share a step of rounding; of several, those of each kRoundedNeurons places.
+using SparseExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte* const* inputs, const float* scale,
+                                      int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out,
+                                      NeuronCounts& counts);
+SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set);  // precondition: available
+
+}  // namespace offstage::kernels

@@ -1,0 +1,287 @@
+// Neurons that a theta leaves out: against a model in plain PyTorch that sets the same ones to zero
+// (tests/golden/make_theta_golden.py), wherever experts are, and with theta 0 as if there were none.
+
+#include <cmath>
+#include <limits>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/theta_report.h"
+#include "engine/run/local_session.h"
+#include "tests/engine/errors.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace tests = offstage::tests;
+
+namespace {
+
+using Rows = std::vector<std::vector<float>>;
+
+// Logits after each token, of tokens that are read step_size at a time.
+Rows inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step_size) {
+    KvSequence sequence = model.new_sequence();
+    Rows rows;
+    const auto width = static_cast<std::ptrdiff_t>(model.spec().vocab_size);
+    while (!tokens.empty()) {
+        const std::size_t n = std::min(step_size, tokens.size());
+        const Segment segment{&sequence, tokens.first(n)};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kAll, {}) != Forward::Outcome::kDone) return {};
+        const auto logits = model.forward().logits();
+        for (auto at = logits.begin(); at != logits.end(); at += width) rows.emplace_back(at, at + width);
+        tokens = tokens.subspan(n);
+    }
+    return rows;
+}
+
+std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
+    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+}
+
+}  // namespace
+
+class TestTheta : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void logits_areThoseOfTheReference_data() {
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<int>("resident");
+        QTest::newRow("on the CPU") << QStringLiteral("cpu") << QStringLiteral("auto") << 0;
+        QTest::newRow("resident") << QStringLiteral("emulated:rtx-3060") << QStringLiteral("static") << 12;
+        QTest::newRow("copied") << QStringLiteral("emulated:rtx-3060") << QStringLiteral("transfer") << 0;
+        QTest::newRow("in two places") << QStringLiteral("emulated:rtx-3060") << QStringLiteral("static") << 5;
+    }
+    void logits_areThoseOfTheReference() {
+        QFETCH(QString, device);
+        QFETCH(QString, policy);
+        QFETCH(int, resident);
+        const QJsonObject golden = readJson(sourcePath(QStringLiteral("tests/engine/data/theta_golden.json")));
+        LoadRequest request = onThisMachine(tinyModel(golden[QLatin1String("model")].toString()));
+        request.compute = ComputeMode::kF32;
+        request.kv = KvType::kF32;
+        if (device != QStringLiteral("cpu")) put(request, device, policy, resident);
+        const auto model = open(request);
+        if (device != QStringLiteral("cpu")) QCOMPARE(model->plan().n_resident(), std::int64_t{resident});
+        const QJsonArray cases = golden[QLatin1String("cases")].toArray();
+        QCOMPARE(cases.size(), 9);
+        for (const QJsonValue& each : cases) {
+            const double theta = each[QLatin1String("theta")].toDouble();
+            const auto tokens = tokensOf(each[QLatin1String("tokens")].toArray());
+            const QJsonArray expected = each[QLatin1String("logits")].toArray();
+            model->forward().moe().set_theta(theta);
+            // One row of an expert, a few, and many: each has kernels of its own.
+            for (const std::size_t step_size : {std::size_t{1}, std::size_t{7}, tokens.size()}) {
+                const Recorder& recorder = model->dispatcher().recorder();
+                const std::uint64_t first = recorder.n_events();
+                const Rows got = inSteps(*model, tokens, step_size);
+                QCOMPARE(static_cast<qsizetype>(got.size()), expected.size());
+                for (qsizetype row = 0; row < expected.size(); ++row) {
+                    const double error =
+                        relativeError(got[static_cast<std::size_t>(row)], floatsOf(expected[row].toArray()));
+                    QVERIFY2(error < 1e-4, qPrintable(QStringLiteral("theta %1, steps of %2, row %3: %4")
+                                                          .arg(theta)
+                                                          .arg(step_size)
+                                                          .arg(row)
+                                                          .arg(error)));
+                }
+                std::vector<std::uint64_t> neurons(3, 0), active(3, 0);
+                for (std::uint64_t i = first; i < recorder.n_events(); ++i) {
+                    neurons[static_cast<std::size_t>(recorder.event(i).layer)] += recorder.event(i).neurons;
+                    active[static_cast<std::size_t>(recorder.event(i).layer)] += recorder.event(i).active_neurons;
+                }
+                for (int layer = 0; layer < 3; ++layer) {
+                    const auto of_layer = [&](const char* key) {
+                        return static_cast<std::uint64_t>(each[QLatin1String(key)].toArray()[layer].toInt());
+                    };
+                    QCOMPARE(neurons[static_cast<std::size_t>(layer)], of_layer("neurons"));
+                    QCOMPARE(active[static_cast<std::size_t>(layer)], of_layer("active"));
+                }
+            }
+        }
+    }
+
+    // In formats of our own, and by both kinds of kernels for them, where experts lie never changes a bit.
+    void places_changeNoBit_data() {
+        QTest::addColumn<QString>("quant");
+        QTest::addColumn<int>("compute");
+        for (const char* const quant : {"", "experts=int8", "experts=hqq4"}) {
+            QTest::addRow("%s in float", quant) << QString(quant) << static_cast<int>(ComputeMode::kF32);
+            if (*quant != 0)
+                QTest::addRow("%s in bytes", quant) << QString(quant) << static_cast<int>(ComputeMode::kInt8);
+        }
+    }
+    void places_changeNoBit() {
+        QFETCH(QString, quant);
+        QFETCH(int, compute);
+        LoadRequest request = onThisMachine(demoModel());
+        request.compute = static_cast<ComputeMode>(compute);
+        if (!quant.isEmpty()) request.quant = parse_quant(quant.toStdString());
+        request.theta = 0.1;
+        const auto cpu = open(request);
+        QCOMPARE(cpu->summary().theta, 0.1);
+        LoadRequest elsewhere = request;
+        put(elsewhere, QStringLiteral("emulated:rtx-3060"), QStringLiteral("static"), 20);
+        const auto emulated = open(elsewhere);
+        const std::vector<TokenId> tokens = text(12);
+        std::vector<Rows> with_theta;
+        for (const std::size_t step_size : {1u, 3u, 12u}) {
+            with_theta.push_back(inSteps(*cpu, tokens, step_size));
+            QCOMPARE(inSteps(*emulated, tokens, step_size), with_theta.back());
+        }
+        const DispatchTotals totals = emulated->dispatcher().recorder().all_totals();
+        QVERIFY(totals.resident_calls > 0 && totals.cpu_calls > 0);
+
+        // It leaves something out, and stops when it is told to.
+        request.theta = 0;
+        const auto dense = open(request);
+        cpu->forward().moe().set_theta(0);
+        int n = 0;
+        for (const std::size_t step_size : {1u, 3u, 12u}) {
+            const Rows expected = inSteps(*dense, tokens, step_size);
+            QVERIFY(expected != with_theta[static_cast<std::size_t>(n++)]);
+            QCOMPARE(inSteps(*cpu, tokens, step_size), expected);
+        }
+        QCOMPARE(dense->dispatcher().recorder().all_totals().neurons, std::uint64_t{0});
+    }
+
+    void readBytes_areWithoutWhatIsLeftOut() {
+        const auto model = open(onThisMachine(demoModel()));
+        const std::vector<TokenId> tokens = text(20);
+        const auto read = [&](double theta) {
+            model->forward().moe().set_theta(theta);
+            const DispatchTotals before = model->dispatcher().recorder().all_totals();
+            inSteps(*model, tokens, 1);
+            const DispatchTotals after = model->dispatcher().recorder().all_totals();
+            const auto share = theta > 0 ? static_cast<double>(after.active_neurons - before.active_neurons) /
+                                               static_cast<double>(after.neurons - before.neurons)
+                                         : 1.0;
+            return std::pair(static_cast<double>(after.host_read_bytes - before.host_read_bytes), share);
+        };
+        const auto [all, everyone] = read(0);
+        QCOMPARE(everyone, 1.0);
+        const auto [some, share] = read(0.1);
+        QVERIFY2(share > 0.1 && share < 0.9, qPrintable(QString::number(share)));
+        // Of one token in one format for all three matrices: w1 and the active part of the others.
+        QVERIFY2(std::abs(some / all - (1 + 2 * share) / 3) < 1e-6, qPrintable(QString::number(some / all)));
+    }
+
+    void session_changesIt_withoutLoading() {
+        LoadRequest request = onThisMachine(demoModel());
+        LocalSession session;
+        session.load(request, {}, {});
+        GenerationRequest question;
+        question.messages = {{Role::kUser, "Tell me a story."}};
+        question.sampler.temperature = 0;
+        question.max_tokens = 12;
+        const auto answer = [&] {
+            session.reset_conversation();
+            return session.generate(question, {}, {}).text;
+        };
+        const std::string dense = answer();
+        session.set_theta(2);
+        const std::string sparse = answer();
+        QVERIFY2(sparse != dense, sparse.c_str());
+        session.set_theta(0);
+        QCOMPARE(answer(), dense);
+        for (const double wrong : {-0.1, std::numeric_limits<double>::quiet_NaN(), 1e9}) {
+            QCOMPARE(
+                tests::mismatch(tests::error_of([&] { session.set_theta(wrong); }), ErrorKind::kInvalidInput, "Theta"),
+                QString());
+            request.theta = wrong;
+            QCOMPARE(tests::mismatch(tests::error_of([&] { open(request); }), ErrorKind::kInvalidInput, "Theta"),
+                     QString());
+        }
+        QCOMPARE(answer(), dense);
+        request.theta = 2;
+        session.load(request, {}, {});
+        QCOMPARE(answer(), sparse);
+    }
+
+    // Quality against theta: theta 0 is the reference, and no theta is left behind.
+    void report_isOfTheSameText() {
+        LoadRequest request = onThisMachine(demoModel());
+        const auto model = open(request);
+        const std::vector<TokenId> tokens = text(90);
+        std::vector<std::string> lines;
+        const ThetaReport report = measure_thetas(*model, tokens, {64, 32}, {0.3, 0.05, 0.3}, 8,
+                                                  [&](const std::string& line) { lines.push_back(line); }, {});
+        QCOMPARE(report.rows.size(), std::size_t{3});
+        QCOMPARE(lines.size(), std::size_t{3});
+        const Perplexity alone = measure_perplexity(*model, tokens, {}, {64, 32}, {}, {});
+        QCOMPARE(report.rows[0].theta, 0.0);
+        QVERIFY(std::abs(report.rows[0].perplexity.value() - alone.value()) < 1e-6 * alone.value());
+        QVERIFY(report.rows[0].mean_kl < 1e-6);
+        QCOMPARE(report.rows[0].same_top, 1.0);
+        QCOMPARE(report.rows[0].active_share, 1.0);
+        for (std::size_t i = 1; i < report.rows.size(); ++i) {
+            const ThetaRow& row = report.rows[i];
+            const ThetaRow& before = report.rows[i - 1];
+            QVERIFY(row.active_share < before.active_share && row.active_share > 0);
+            QVERIFY(row.mean_kl > before.mean_kl);
+            QVERIFY(row.read_bytes_per_token < before.read_bytes_per_token);
+            QVERIFY(row.tokens_per_s > 0);
+            QCOMPARE(row.perplexity.n_tokens, alone.n_tokens);
+            double mean = 0;
+            for (const double share : row.layer_shares) mean += share / static_cast<double>(row.layer_shares.size());
+            QVERIFY(std::abs(mean - row.active_share) < 1e-9);  // every layer has as many
+        }
+        QCOMPARE(model->forward().moe().theta(), 0.0f);
+        const std::string csv = to_csv(report);
+        QCOMPARE(std::count(csv.begin(), csv.end(), '\n'), std::ptrdiff_t{4});
+        QCOMPARE(to_json(report)["rows"][2]["theta"].get<double>(), 0.3);
+        QXmlStreamReader xml(QByteArray::fromStdString(to_svg(report)));
+        int n_lines = 0;
+        while (!xml.atEnd()) n_lines += xml.readNext() == QXmlStreamReader::StartElement && xml.name() == u"polyline";
+        QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
+        QCOMPARE(n_lines, static_cast<int>(model->spec().experts.n_layers) + 3);
+        QCOMPARE(tests::mismatch(tests::error_of([&] {
+                                     measure_thetas(*model, tokens, {64, 32}, {0.1}, 200, {}, {});
+                                 }),
+                                 ErrorKind::kInvalidInput, "Decode fewer"),
+                 QString());
+    }
+
+  private:
+    LoadRequest onThisMachine(const std::string& model) const {
+        LoadRequest request;
+        request.model = model;
+        request.context = 64 + 32 + 16;
+        if (model != demoModel()) request.context = 0;
+        request.n_threads = 2;
+        request.cache_directory = cache_.path().toStdString();
+        request.quant_cache_directory = quantized_.path().toStdString();
+        request.prefetch = PrefetchMode::kOff;
+        request.learn_placement = false;
+        return request;
+    }
+    // On a device with room for so many experts.
+    static void put(LoadRequest& request, const QString& device, const QString& policy, int n_experts) {
+        request.device = device.toStdString();
+        request.dispatch = parse_dispatch(policy.toStdString());
+        const auto whole = open(request);
+        const Plan& plan = whole->plan();
+        const bool all = n_experts == static_cast<int>(whole->spec().experts.size());
+        const std::uint64_t expert_bytes = whole->experts().expert_bytes(whole->experts().format(0));
+        request.vram_bytes = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes + 4096 +
+                             static_cast<std::uint64_t>(n_experts + (all ? 0 : 2)) * expert_bytes;
+    }
+    static std::vector<TokenId> text(std::size_t n) {
+        const auto golden = readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")));
+        std::vector<TokenId> tokens;
+        for (const QJsonValue& each : golden[QLatin1String("cases")].toArray()) {
+            for (const TokenId token : tokensOf(each[QLatin1String("tokens")].toArray())) tokens.push_back(token);
+        }
+        if (tokens.size() > n) tokens.resize(n);
+        return tokens;
+    }
+
+    QTemporaryDir cache_, quantized_;
+};
+
+QTEST_GUILESS_MAIN(TestTheta)
+#include "tst_theta.moc"
