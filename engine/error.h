@@ -1,7 +1,11 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -16,19 +20,31 @@ enum class ErrorKind {
     kInternal,
 };
 
-// Thrown at load and at requests, never inside the per-token path. what() is one sentence for the person: it names the
-// file, the field, what was found and what was expected. detail() is for the log and may be empty.
+// Thrown at load and at requests, never inside the per-token path. message() is one sentence for the person: it names
+// the file, the field, what was found and what was expected; what() is the same in English. detail() is for the log and
+// may be empty. There is no Error of a free text: each has a code of a catalogue.
 class Error : public std::runtime_error {
   public:
-    Error(ErrorKind kind, const std::string& sentence, std::string detail = {})
-        : std::runtime_error(sentence), kind_(kind), detail_(std::move(detail)) {}
+    Error(ErrorKind kind, Message message, std::string detail = {})
+        : std::runtime_error(message.english()),
+          kind_(kind),
+          message_(std::move(message)),
+          detail_(std::move(detail)) {}
 
     ErrorKind kind() const { return kind_; }
+    const Message& message() const { return message_; }
     const std::string& detail() const { return detail_; }
 
   private:
     ErrorKind kind_;
+    Message message_;
     std::string detail_;
 };
+
+// What any exception says: of what is no Error its own words, which are nobody's translation.
+inline Message message_of(const std::exception& exception) {
+    const auto* const error = dynamic_cast<const Error*>(&exception);
+    return error != nullptr ? error->message() : from_outside(exception.what());
+}
 
 }  // namespace offstage::engine

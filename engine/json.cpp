@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -64,16 +65,14 @@ class Guard {
 
     bool operator()(int depth, json::parse_event_t event, json& parsed) {
         if (++n_events_ > limits_.max_values) {
-            throw Error(ErrorKind::kInvalidModel, source_ + ": holds more than " + std::to_string(limits_.max_values) +
-                                                      " JSON values; expected fewer");
+            throw Error(ErrorKind::kInvalidModel, messages::json_too_many_values(source_, limits_.max_values));
         }
         switch (event) {
             case json::parse_event_t::object_start:
             case json::parse_event_t::array_start:
                 // `depth` counts the containers around this one.
                 if (static_cast<std::size_t>(depth) >= limits_.max_depth) {
-                    throw Error(ErrorKind::kInvalidModel,
-                                source_ + ": JSON nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+                    throw Error(ErrorKind::kInvalidModel, messages::json_too_deep(source_, limits_.max_depth));
                 }
                 keys_.emplace_back();
                 break;
@@ -83,9 +82,8 @@ class Guard {
                 break;
             case json::parse_event_t::key:
                 if (!keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
-                    throw Error(ErrorKind::kInvalidModel, source_ + ": key " +
-                                                              in_quotes(parsed.get_ref<const std::string&>()) +
-                                                              " appears twice in one object; expected each key once");
+                    throw Error(ErrorKind::kInvalidModel,
+                                messages::json_key_twice(source_, in_quotes(parsed.get_ref<const std::string&>())));
                 }
                 break;
             case json::parse_event_t::value:
@@ -101,12 +99,6 @@ class Guard {
     std::vector<std::unordered_set<std::string>> keys_;  // one set per open container
 };
 
-std::string range_text(double low, double high) {
-    std::array<char, 96> text{};
-    std::snprintf(text.data(), text.size(), "a number from %g to %g", low, high);
-    return text.data();
-}
-
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
@@ -116,16 +108,16 @@ std::string in_quotes(std::string_view text) {
     return out;
 }
 
-std::string describe(const json& value) {
+MessageArgument describe(const json& value) {
     switch (value.type()) {
         case json::value_t::null:
             return "null";
         case json::value_t::string:
             return in_quotes(value.get_ref<const std::string&>());
         case json::value_t::array:
-            return "a list of " + std::to_string(value.size());
+            return messages::a_list_of(value.size());
         case json::value_t::object:
-            return "an object";
+            return messages::an_object;
         case json::value_t::boolean:
         case json::value_t::number_integer:
         case json::value_t::number_unsigned:
@@ -135,35 +127,31 @@ std::string describe(const json& value) {
         case json::value_t::discarded:
             break;
     }
-    return "something else";
+    return messages::something_else;
 }
 
 json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
     // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidModel, source + ": not valid JSON: a NUL byte at byte " + std::to_string(nul) +
-                                                  "; expected text in UTF-8");
+        throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
     }
     try {
         Guard guard(source, limits);
         return json::parse(text.begin(), text.end(), std::ref(guard));
     } catch (const json::parse_error& error) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": not valid JSON at byte " + std::to_string(error.byte) + "; expected JSON in UTF-8",
-                    escaped(error.what(), 1000));
+        throw Error(ErrorKind::kInvalidModel, messages::json_invalid(source, error.byte), escaped(error.what(), 1000));
     } catch (const json::exception& error) {  // a number beyond the range of double
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": not valid JSON: a number out of range; expected numbers that fit 64 bits",
-                    escaped(error.what(), 1000));
+        throw Error(ErrorKind::kInvalidModel, messages::json_number_out_of_range(source), escaped(error.what(), 1000));
     }
 }
 
 JsonFields::JsonFields(const json& object, const std::string& source, std::string path)
     : object_(object), source_(source), path_(std::move(path)) {
     if (object.is_object()) return;
-    const std::string what = path_.empty() ? "the file" : in_quotes(path_.substr(0, path_.size() - 1));
     throw Error(ErrorKind::kInvalidModel,
-                source_ + ": " + what + " is " + describe(object) + "; expected a JSON object");
+                path_.empty() ? messages::json_file_no_object(source_, describe(object))
+                              : messages::json_no_object(source_, in_quotes(path_.substr(0, path_.size() - 1)),
+                                                         describe(object)));
 }
 
 const json* JsonFields::find(const char* key) const {
@@ -176,11 +164,11 @@ bool JsonFields::is_null(const char* key) const {
     return value != nullptr && value->is_null();
 }
 
-void JsonFields::reject(const char* key, const std::string& expected) const {
+void JsonFields::reject(const char* key, const MessageArgument& expected) const {
     const json* value = find(key);
-    throw Error(ErrorKind::kInvalidModel, source_ + ": \"" + named(key) + "\" is " +
-                                              (value == nullptr ? "missing" : describe(*value)) + "; expected " +
-                                              expected);
+    throw Error(ErrorKind::kInvalidModel,
+                value == nullptr ? messages::field_missing(source_, named(key), expected)
+                                 : messages::field_rejected(source_, named(key), describe(*value), expected));
 }
 
 std::int64_t JsonFields::integer(const char* key, std::int64_t low, std::int64_t high,
@@ -194,7 +182,7 @@ std::int64_t JsonFields::integer(const char* key, std::int64_t low, std::int64_t
             return value->get<std::int64_t>();
         }
     }
-    reject(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+    reject(key, messages::an_integer_in_range(low, high));
 }
 
 double JsonFields::number(const char* key, double low, double high, std::optional<double> fallback) const {
@@ -204,20 +192,20 @@ double JsonFields::number(const char* key, double low, double high, std::optiona
         const auto found = value->get<double>();
         if (std::isfinite(found) && found >= low && found <= high) return found;
     }
-    reject(key, range_text(low, high));
+    reject(key, messages::a_number_in_range(low, high));
 }
 
 bool JsonFields::boolean(const char* key, bool fallback) const {
     const json* value = find(key);
     if (value == nullptr) return fallback;
-    if (!value->is_boolean()) reject(key, "true or false");
+    if (!value->is_boolean()) reject(key, messages::true_or_false);
     return value->get<bool>();
 }
 
 std::string JsonFields::text(const char* key, std::optional<std::string> fallback) const {
     const json* value = find(key);
     if (value == nullptr && fallback) return *fallback;
-    if (value == nullptr || !value->is_string()) reject(key, "a text");
+    if (value == nullptr || !value->is_string()) reject(key, messages::a_text);
     return value->get<std::string>();
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 struct JsonLimits {
@@ -24,7 +26,7 @@ std::string in_quotes(std::string_view text);
 
 // A short description of a value for a message: a number as written, a text in quotes, "a list of 3", "an object",
 // "null".
-std::string describe(const nlohmann::json& value);
+MessageArgument describe(const nlohmann::json& value);
 
 // Reads the fields of one JSON object, with a check on each. The object and the source must outlive it.
 // A field counts as absent when the key is missing; null is a value of its own (see is_null).
@@ -54,7 +56,7 @@ class JsonFields {
     }
 
     // Throws: SOURCE: "KEY" is FOUND; expected EXPECTED.
-    [[noreturn]] void reject(const char* key, const std::string& expected) const;
+    [[noreturn]] void reject(const char* key, const MessageArgument& expected) const;
 
   protected:
     // A key as messages call it.

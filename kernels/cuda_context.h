@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/byte_inputs.h"
+#include "kernels/cuda_failure.h"
 #include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
@@ -80,7 +81,7 @@ class CudaQuantizer {
                        void* host_out) = 0;
     // Waits for the slot's piece. False: a failure; host_out is worthless.
     virtual bool finish(int slot) = 0;
-    virtual const std::string& failure() const = 0;  // a sentence; empty: none
+    virtual CudaFailure failure() const = 0;
 };
 
 // All functions are called from one thread, but allocate() and release(), which any thread may call. Nothing throws but
@@ -92,9 +93,9 @@ class CudaContext {
 
     virtual const CudaFacts& facts() const = 0;
 
-    // The first failure since the last clear_failure(); empty: none.
-    virtual const std::string& failure() const = 0;
-    virtual void fail(const std::string& sentence) = 0;
+    // The first failure since the last clear_failure().
+    virtual CudaFailure failure() const = 0;
+    virtual void fail(CudaFailure failure) = 0;
     // False when the GPU answers no more: the failure then stays.
     virtual bool clear_failure() = 0;
 
@@ -190,7 +191,7 @@ enum class CudaOpenProblem : std::uint8_t { kNone, kUnsupported, kOutOfMemory };
 struct CudaOpening {
     std::unique_ptr<CudaContext> context;  // nullptr: see the rest
     CudaOpenProblem problem = CudaOpenProblem::kNone;
-    std::string reason;  // a sentence part, e.g. "this Offstage was built without CUDA"
+    CudaFailure reason;
 };
 
 // Opens a GPU of compute capability 7.5 or newer.

@@ -6,7 +6,7 @@ namespace offstage::kernels {
 CudaOpening open_cuda_context(int) {
     CudaOpening opening;
     opening.problem = CudaOpenProblem::kUnsupported;
-    opening.reason = "this Offstage was built without CUDA";
+    opening.reason.fault = CudaFault::kBuiltWithoutCuda;
     return opening;
 }
 

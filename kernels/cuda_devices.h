@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cuda_failure.h"
+
 namespace offstage::kernels {
 
 struct CudaDevice {
@@ -21,8 +23,7 @@ struct CudaDevice {
 
 struct CudaDevices {
     std::vector<CudaDevice> devices;
-    std::string
-        none_because;  // a sentence part for the person when `devices` is empty, e.g. "no NVIDIA driver is loaded"
+    CudaFailure none_because;     // why `devices` is empty, where it is
     std::string driver_version;   // the newest CUDA that the driver serves, "13.0"; empty without one
     std::string runtime_version;  // the CUDA that this program was built with; empty when without
 };

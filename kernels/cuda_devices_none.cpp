@@ -5,7 +5,7 @@ namespace offstage::kernels {
 
 CudaDevices cuda_devices() {
     CudaDevices found;
-    found.none_because = "this Offstage was built without CUDA";
+    found.none_because.fault = CudaFault::kBuiltWithoutCuda;
     return found;
 }
 

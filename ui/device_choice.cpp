@@ -49,7 +49,7 @@ void DeviceChoices::fill(const engine::Hardware& hardware) {
         m_found += tr("; %1 (%2)").arg(m_choices.last().name, details);
     }
     if (m_looked && hardware.cuda.devices.empty()) {
-        const QString why = engineText(hardware.cuda.none_because);
+        const QString why = engineText(hardware.no_gpu_because());
         m_found += why.isEmpty() ? tr("; no GPU") : tr("; no GPU (%1)").arg(why);
     }
     for (const std::string& id : engine::hardware_profile_ids()) {

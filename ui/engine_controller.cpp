@@ -33,7 +33,7 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
         }
     });
     connect(m_worker, &EngineWorker::previewed, this,
-            [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
+            [this](RequestId id, const engine::ReplanPreview& preview, const engine::Message& problem) {
                 if (id == m_previewId) {
                     Q_EMIT previewed(id, preview, engineText(problem));
                 }
@@ -278,9 +278,8 @@ RequestId EngineController::requestPreview(const engine::ReplanRequest& request)
     const bool asked =
         ask([&](engine::Session& session) {
             // The worker lives as long as its session; this object may be gone by then.
-            session.request_preview(request, [worker = m_worker, id](const auto& preview, const std::string& problem) {
-                Q_EMIT worker->previewed(id, preview.value_or(engine::ReplanPreview()),
-                                         QString::fromStdString(problem));
+            session.request_preview(request, [worker = m_worker, id](const auto& preview, const engine::Message& problem) {
+                Q_EMIT worker->previewed(id, preview.value_or(engine::ReplanPreview()), problem);
             });
             return quint64{1};
         }) != 0;
@@ -314,7 +313,7 @@ void EngineController::onLoadFailed(RequestId id, const EngineFailure& failure) 
     }
     m_loadId = 0;
     setState(State::NoModel);
-    Q_EMIT loadFailed(m_loadingModel, {failure.kind, engineText(failure.sentence), failure.detail});
+    Q_EMIT loadFailed(m_loadingModel, {failure.kind, sentenceOf(failure), failure.detail, failure.message});
 }
 
 void EngineController::onAnswered(RequestId id, const engine::GenerationResult& result) {
@@ -332,7 +331,7 @@ void EngineController::onAnswerFailed(RequestId id, const EngineFailure& failure
     }
     m_generateId = 0;
     setState(State::Ready);
-    Q_EMIT answerFailed(id, {failure.kind, engineText(failure.sentence), failure.detail});
+    Q_EMIT answerFailed(id, {failure.kind, sentenceOf(failure), failure.detail, failure.message});
 }
 
 }  // namespace offstage::ui

@@ -1,17 +1,20 @@
 #pragma once
 
-#include <string>
-
 #include <QString>
+
+#include "engine/message.h"
 
 namespace offstage::ui {
 
-// What the engine says in English, in the language of the window. Names and numbers stay as they are, but sizes get the
-// language's decimal point. Sentences that follow one another, and those inside others, are translated each; what is
-// not in engineSentences() comes back as it is.
+struct EngineFailure;
+
+// What the engine says, in the language of the window: its template by its code, numbers and sizes as the language
+// writes them. What comes from outside (names, paths, words of the system) stays as it is. Empty for an empty message.
 //
-// GUI thread. Cheap where the same is asked again, and in English, where nothing is done.
-QString engineText(const QString& english);
-QString engineText(const std::string& english);
+// GUI thread.
+QString engineText(const engine::Message& message);
+
+// Of a failure: its message's, or the sentence that came with it.
+QString sentenceOf(const EngineFailure& failure);
 
 }  // namespace offstage::ui

@@ -19,8 +19,9 @@ using SessionFactory = std::function<std::unique_ptr<engine::Session>()>;
 // An engine::Error (or any other exception at the engine's boundary) as a value.
 struct EngineFailure {
     engine::ErrorKind kind = engine::ErrorKind::kInternal;
-    QString sentence;  // for the person
-    QString detail;    // for the log, and for who opens "Details"
+    QString sentence;         // for the person, in the window's language; EngineController fills it from the message
+    QString detail;           // for the log, and for who opens "Details"
+    engine::Message message;  // empty: the sentence came from elsewhere
 };
 
 // A token of a streamed answer.

@@ -1,3 +1,4 @@
+#include "engine/model/model_messages.h"
 #include "ui/engine_worker.h"
 
 #include <new>
@@ -17,14 +18,14 @@ EngineFailure currentFailure() {
     try {
         throw;
     } catch (const engine::Error& error) {
-        return {error.kind(), QString::fromUtf8(error.what()), QString::fromStdString(error.detail())};
+        return {error.kind(), {}, QString::fromStdString(error.detail()), error.message()};
     } catch (const std::bad_alloc&) {
-        return {engine::ErrorKind::kOutOfMemory, EngineWorker::tr("There is not enough free memory for this."), {}};
+        return {engine::ErrorKind::kOutOfMemory, EngineWorker::tr("There is not enough free memory for this."), {}, {}};
     } catch (const std::exception& error) {
         return {engine::ErrorKind::kInternal, EngineWorker::tr("Something unexpected happened inside the engine."),
-                QString::fromUtf8(error.what())};
+                QString::fromUtf8(error.what()), {}};
     } catch (...) {
-        return {engine::ErrorKind::kInternal, EngineWorker::tr("Something unexpected happened inside the engine."), {}};
+        return {engine::ErrorKind::kInternal, EngineWorker::tr("Something unexpected happened inside the engine."), {}, {}};
     }
 }
 
@@ -56,7 +57,7 @@ engine::Session& EngineWorker::ensureSession() {
 void EngineWorker::load(RequestId id, const engine::LoadRequest& request, const std::stop_token& stop) {
     try {
         if (stop.stop_requested()) {
-            throw engine::Error(engine::ErrorKind::kCancelled, tr("Loading was cancelled.").toStdString());
+            throw engine::Error(engine::ErrorKind::kCancelled, engine::messages::loading_cancelled);
         }
         const auto progress = [this, id](const engine::LoadProgress& p) { Q_EMIT loadProgressed(id, p); };
         const engine::ModelSummary model = ensureSession().load(request, progress, stop);

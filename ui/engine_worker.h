@@ -47,7 +47,8 @@ class EngineWorker : public QObject {
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
     void tokensCounted(quint64 id, qint64 tokens);
-    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
+    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview,
+                   const offstage::engine::Message& problem);
 
   private:
     engine::Session& ensureSession();

@@ -92,7 +92,7 @@ void MainWindow::open(const engine::LoadRequest& request) {
             statusBar()->clearMessage();
             Problem problem;
             problem.title = tr("“%1” could not be opened").arg(modelNameOf(QString::fromStdString(m_lookedAt.model)));
-            problem.sentence = engineText(failure.sentence) + u'\n' + tr("The model that is open stays open.");
+            problem.sentence = sentenceOf(failure) + u'\n' + tr("The model that is open stays open.");
             problem.detail = failure.detail;
             problem.actions = {ProblemAction::OpenModel};
             m_chat.reportProblem(problem);

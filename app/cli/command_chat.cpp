@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/reply_printer.h"
@@ -98,11 +99,9 @@ class Chat {
 
     void check_choice(const std::string& name) const {
         if (std::find(thinking_choices_.begin(), thinking_choices_.end(), name) != thinking_choices_.end()) return;
-        throw engine::Error(
-            engine::ErrorKind::kInvalidInput,
-            thinking_choices_.empty()
-                ? "The chat template of this model leaves no choice of thinking; leave \"" + name + "\" out."
-                : "\"" + name + "\" is no way of thinking here; this model offers " + choices() + ".");
+        throw engine::Error(engine::ErrorKind::kInvalidInput,
+                            thinking_choices_.empty() ? engine::messages::no_thinking_to_choose(name)
+                                                      : engine::messages::no_way_of_thinking_here(name, choices()));
     }
 
     // "/think NAME", from the next message on; "/think" alone: as the template does by itself.

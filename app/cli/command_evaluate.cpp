@@ -5,6 +5,7 @@
 #include <optional>
 #include <unistd.h>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "engine/error.h"
@@ -63,9 +64,8 @@ std::vector<std::string> csv_files(const std::filesystem::path& folder) {
         }
     }
     if (all.empty()) {
-        throw engine::Error(
-            engine::ErrorKind::kNotFound,
-            engine::shown_path(folder) + " holds no .csv file; expected MMLU's, in it or in its test/.");
+        throw engine::Error(engine::ErrorKind::kNotFound,
+                            engine::messages::folder_without_csv(engine::shown_path(folder)));
     }
     std::vector<std::string>& files = tests.empty() ? all : tests;
     std::sort(files.begin(), files.end());
@@ -82,8 +82,7 @@ std::string shots_file(const std::string& shots, const std::string& data) {
     for (const std::filesystem::path& folder : {std::filesystem::path(shots) / "dev", std::filesystem::path(shots)}) {
         if (std::filesystem::exists(folder / name, failure)) return (folder / name).string();
     }
-    throw engine::Error(engine::ErrorKind::kNotFound,
-                        shots + ": there is no " + name + " in it; expected the dev file of each subject.");
+    throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::dev_file_missing(shots, name));
 }
 
 std::vector<engine::ChoiceTask> read_tasks(engine::ChoiceFormat format, const EvaluateOptions& options) {
@@ -117,8 +116,8 @@ std::vector<engine::ChoiceTask> read_tasks(engine::ChoiceFormat format, const Ev
 
 const std::string& only_file(const EvaluateOptions& options) {
     if (options.data.size() == 1) return options.data.front();
-    throw engine::Error(engine::ErrorKind::kInvalidInput, "--task " + options.task + " takes one --data file, not " +
-                                                              std::to_string(options.data.size()) + ".");
+    throw engine::Error(engine::ErrorKind::kInvalidInput,
+                        engine::messages::task_takes_one_file(options.task, options.data.size()));
 }
 
 // ---- results
@@ -247,9 +246,7 @@ int run_strided(const EvaluateOptions& options, const std::stop_token& stop) {
 
 int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
     if (options.kl_base.empty()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput,
-                            "--task kl-divergence needs --kl-base FILE: the logits that --task perplexity "
-                            "--kl-base-write FILE, or llama.cpp's perplexity tool, wrote.");
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::kl_base_missing);
     }
     const engine::MappedFile file{std::filesystem::path(options.kl_base)};
     file.require_readable(file.bytes());
@@ -268,14 +265,14 @@ int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
 int run_task(const EvaluateOptions& options, const std::stop_token& stop) {
     if (options.task == kKlDivergence) return run_kl(options, stop);
     if (options.data.empty()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput, "--task " + options.task + " needs --data FILE.");
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::task_needs_data(options.task));
     }
     if (options.task == kPerplexity) return run_chunks(options, stop);
     if (options.task == kStridedPerplexity) return run_strided(options, stop);
     for (const engine::ChoiceFormatRow& row : engine::choice_formats()) {
         if (options.task == row.name) return run_choices(row.format, options, stop);
     }
-    throw engine::Error(engine::ErrorKind::kInvalidInput, "There is no task " + options.task + ".");
+    throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::no_such_task(options.task));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"ram_budget_bytes", model.ram_budget_bytes},
         {"ram_high_water_bytes", device.ram_high_water_bytes},
         {"decode_policy", device.decode_policy},
-        {"decisions", device.decisions},
+        {"decisions", engine::english(device.decisions)},
         {"dispatch_overhead", device.dispatch_overhead},
         {"decision_overhead", device.decision_overhead},
         {"overheads_are", model.emulated ? "measured, of accounted step times" : "measured, of measured step times"},
@@ -89,8 +89,8 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"median_step_s", device.median_step_s},
         {"longest_step_s", device.longest_step_s},
         {"mean_bits", device.mean_bits},
-        {"notes", model.notes}};
-    for (const std::string& note : result.notes) json["notes"].push_back(note);
+        {"notes", engine::english(model.notes)}};
+    for (const engine::Message& note : result.notes) json["notes"].push_back(note.english());
     if (!result.answers.empty()) json["answers"] = to_json(result.answers);
     return json;
 }

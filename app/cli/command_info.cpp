@@ -351,7 +351,7 @@ int run_info(const ModelOptions& options) {
               << text_of(facts.types) << text_of(facts.unused) << "  tokenizer      " << yes_no(facts.tokenizer)
               << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts) << "\n  this machine   "
               << hardware.cpu_model << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
-              << engine::free_memory_text(hardware.ram) << " of "
+              << engine::free_memory_text(hardware.ram).english() << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n"
@@ -360,7 +360,8 @@ int run_info(const ModelOptions& options) {
         std::cout << "  GPU            " << gpu.name << ", "
                   << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";
     }
-    if (hardware.cuda.devices.empty()) std::cout << "  GPU            none: " << hardware.cuda.none_because << "\n";
+    if (hardware.cuda.devices.empty())
+        std::cout << "  GPU            none: " << hardware.no_gpu_because().english() << "\n";
     std::cout << std::flush;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/logits.h"
@@ -15,8 +16,7 @@ std::vector<engine::TokenId> parse_tokens(const std::string& list) {
         engine::TokenId id = 0;
         const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), id);
         if (item.empty() || status != std::errc() || end != item.data() + item.size()) {
-            throw engine::Error(engine::ErrorKind::kInvalidInput,
-                                "--tokens has \"" + std::string(item) + "\"; expected whole numbers, as in 1,2,3.");
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::tokens_option_invalid(item));
         }
         tokens.push_back(id);
     }

@@ -58,7 +58,7 @@ nlohmann::ordered_json to_json(const engine::FoundModel& model) {
                                    {"problem", nullptr}};
     if (model.bytes > 0) json["bytes"] = model.bytes;
     if (model.bits > 0) json["bits_per_weight"] = model.bits;
-    if (!model.supported()) json["problem"] = model.problem;
+    if (!model.supported()) json["problem"] = model.problem.english();
     return json;
 }
 
@@ -78,7 +78,7 @@ int run_models(const FinderOptions& options) {
         print_json({{"models", models},
                     {"other_models", found.n_others},
                     {"places", looked_in},
-                    {"problems", found.problems},
+                    {"problems", engine::english(found.problems)},
                     {"complete", found.complete}});
         return 0;
     }
@@ -86,7 +86,8 @@ int run_models(const FinderOptions& options) {
     for (const engine::FoundModel& model : found.models) rows.push_back(row_of(model));
     if (rows.size() > 1) std::cout << table(rows) << "\n";
     for (const engine::FoundModel& model : found.models) {
-        std::cout << model.name << ": " << (model.supported() ? engine::shown_path(model.path) : model.problem) << "\n";
+        std::cout << model.name << ": "
+                  << (model.supported() ? engine::shown_path(model.path) : model.problem.english()) << "\n";
     }
     if (rows.size() == 1) {
         std::cout << "No Mixture-of-Experts models were found in\n";
@@ -99,7 +100,7 @@ int run_models(const FinderOptions& options) {
                   << " Mixture-of-Experts model" << (found.n_others == 1 ? "" : "s") << "\n";
     }
     std::cout << std::flush;
-    for (const std::string& problem : found.problems) std::cerr << "note: " << problem << "\n";
+    for (const engine::Message& problem : found.problems) std::cerr << "note: " << problem.english() << "\n";
     if (!found.complete) {
         std::cerr << "note: the search ended after " << engine::kMostEntries << " files and folders\n";
     }

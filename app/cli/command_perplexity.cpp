@@ -1,6 +1,7 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/perplexity.h"
@@ -12,7 +13,7 @@ namespace offstage::cli {
 std::string read_long_text(const std::string& path) {
     constexpr std::size_t kLongestText = std::size_t{64} << 20;
     std::optional<std::string> text = engine::read_small_file(path, kLongestText);
-    if (!text) throw engine::Error(engine::ErrorKind::kNotFound, path + ": there is no such text.");
+    if (!text) throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::no_such_text(path));
     return std::move(*text);
 }
 

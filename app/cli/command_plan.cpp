@@ -14,7 +14,7 @@ int run_plan(const PlanOptions& options) {
 }
 
 int run_calibrate(const ModelOptions& options) {
-    std::string not_kept;
+    engine::Message not_kept;
     const engine::CostTable table =
         engine::calibrate_model(load_request(options), progress_on_terminal(), {}, &not_kept);
     if (options.json) {

@@ -5,8 +5,10 @@
 #include <iterator>
 #include <unistd.h>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/expert_profile.h"
 #include "engine/eval/loaded_step_model.h"
 
@@ -17,7 +19,7 @@ std::string read_profile_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(std::istreambuf_iterator<char>(file), {});
     if (file.bad() || !file.is_open()) {
-        throw engine::Error(engine::ErrorKind::kNotFound, "The text " + path + " cannot be read.");
+        throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::text_cannot_be_read(path));
     }
     return text;
 }
@@ -30,8 +32,7 @@ int run_profile(const ProfileOptions& options) {
                               {});
     print_notes(model.summary());
     if (model.tokenizer() == nullptr) {
-        throw engine::Error(engine::ErrorKind::kUnsupported,
-                            "The model " + model.name() + " has no tokenizer, so it cannot read text.");
+        throw engine::Error(engine::ErrorKind::kUnsupported, engine::messages::model_cannot_read_text(model.name()));
     }
     const bool terminal = isatty(STDERR_FILENO) != 0;
     std::int64_t told = -1;

@@ -7,6 +7,7 @@
 #include "engine/eval/recall.h"
 #include "engine/eval/text_sequences.h"
 #include "engine/files/file_writer.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::cli {
 namespace {
@@ -37,7 +38,8 @@ int run_recall(const RecallOptions& options) {
     if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
     if (!options.out.empty()) {
         if (const std::string failure = engine::write_file(options.out, engine::to_svg(report)); !failure.empty()) {
-            throw engine::Error(engine::ErrorKind::kInvalidInput, options.out + " cannot be written: " + failure);
+            throw engine::Error(engine::ErrorKind::kInvalidInput,
+                                engine::messages::file_cannot_be_written(options.out, failure));
         }
     }
     print_report(report, options.model.json, report.model + ": ");

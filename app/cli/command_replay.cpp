@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
@@ -26,9 +27,7 @@ double parse_residency(const std::string& text) {
     const auto [stop, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || stop != end || !(number >= 0 && number <= 100)) {
         throw engine::Error(engine::ErrorKind::kInvalidInput,
-                            "--residency is " + engine::in_quotes(text) +
-                                "; expected per cent of all experts from 0 to 100, like 25% or 25, or a share below 1, "
-                                "like 0.25.");
+                            engine::messages::residency_invalid(engine::in_quotes(text)));
     }
     return !has_sign && number < 1 ? number : number / 100;
 }
@@ -37,8 +36,7 @@ int run_replay(const ReplayOptions& options) {
     const engine::RoutingTrace trace = engine::read_trace(options.trace);
     const engine::TraceHeader& header = trace.header;
     if (trace.tokens.empty()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput,
-                            options.trace + " holds no token; expected some to replay.");
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::trace_without_token(options.trace));
     }
     engine::Popularity popularity = engine::Popularity::uniform(header.n_layers, header.n_experts, header.n_active);
     if (!options.profile.empty()) popularity = engine::read_popularity(options.profile);
@@ -48,10 +46,7 @@ int run_replay(const ReplayOptions& options) {
     const std::int64_t total = header.n_layers * header.n_experts;
     for (const std::int64_t slots : options.slots) {
         if (slots > total) {
-            throw engine::Error(engine::ErrorKind::kInvalidInput,
-                                "--slots " + std::to_string(slots) +
-                                    " is more than the model has experts; expected 0 to " + std::to_string(total) +
-                                    ".");
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::too_many_slots(slots, total));
         }
         request.sizes.push_back(slots);
     }

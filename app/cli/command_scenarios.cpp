@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
@@ -16,7 +17,7 @@ std::vector<engine::ScenarioPolicy> parse_policies(const std::string& list) {
         const std::string name(item);
         for (const engine::ScenarioPolicy& other : policies) {
             if (other.name != name) continue;
-            throw engine::Error(engine::ErrorKind::kInvalidInput, "--compare names the policy \"" + name + "\" twice.");
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::compared_policy_twice(name));
         }
         policies.push_back({name, engine::parse_dispatch(name)});
     }
@@ -90,8 +91,7 @@ int run_scenario_bench(const BenchOptions& options) {
     engine::ScenarioReport report = reports.front();
     for (std::size_t i = 1; i < reports.size(); ++i) {
         report.rows.insert(report.rows.end(), reports[i].rows.begin(), reports[i].rows.end());
-        report.model.notes.push_back("the policy layers ran after the others, on a placement of its own with " +
-                                     std::to_string(reports[i].model.resident_experts) + " resident experts");
+        report.model.notes.push_back(engine::messages::layers_ran_after(reports[i].model.resident_experts));
     }
     if (options.model.json) {
         nlohmann::ordered_json json = engine::to_json(report);
@@ -104,7 +104,7 @@ int run_scenario_bench(const BenchOptions& options) {
     if (const std::string label = theta_label(report.model); !label.empty()) {
         std::cout << "\nNote: results are not the model's own" << label << ".\n";
     }
-    for (const std::string& note : report.model.notes) std::cout << "\nNote: " << note << ".\n";
+    for (const engine::Message& note : report.model.notes) std::cout << "\nNote: " << note.english() << ".\n";
     std::cout << std::flush;
     return 0;
 }

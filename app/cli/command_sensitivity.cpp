@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "engine/eval/theta_report.h"
 #include "engine/files/file_writer.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::cli {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 void write_or_throw(const std::string& path, const std::string& content) {
     if (path.empty()) return;
     if (const std::string failure = engine::write_file(path, content); !failure.empty()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput, path + " cannot be written: " + failure);
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::file_cannot_be_written(path, failure));
     }
 }
 

@@ -1,6 +1,7 @@
 #include <iostream>
 #include <utility>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "engine/error.h"
@@ -51,7 +52,7 @@ int run_serve(const ServeOptions& options) {
     }
     if (!model.has_tokenizer) {
         throw engine::Error(engine::ErrorKind::kUnsupported,
-                            "The model " + model.name + " has no tokenizer, so it cannot answer requests.");
+                            engine::messages::model_cannot_answer_requests(model.name));
     }
     print_notes(model);
     server.set_model(model);

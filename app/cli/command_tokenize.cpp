@@ -3,7 +3,9 @@
 #include <iostream>
 #include <iterator>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
@@ -25,8 +27,7 @@ engine::ChatMessage message(const std::string& role, std::string content) {
     for (const engine::Role known : {engine::Role::kSystem, engine::Role::kUser, engine::Role::kAssistant}) {
         if (role == name_of(known)) return {known, std::move(content)};
     }
-    throw engine::Error(engine::ErrorKind::kInvalidInput,
-                        "\"" + role + "\" is no role; expected system, user or assistant.");
+    throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::no_such_role(role));
 }
 
 // "user:Hello" each, or "-": [{"role": ..., "content": ...}, ...] on standard input.
@@ -41,11 +42,11 @@ std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turn
     }
     const nlohmann::json list = nlohmann::json::parse(read_standard_input(), nullptr, false);
     if (list.is_discarded()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput, "The conversation on standard input is not valid JSON.");
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::conversation_no_json);
     }
     for (const engine::JsonPart& turn : engine::JsonPart(list, "standard input").items()) {
         const nlohmann::json& content = turn.at("content").value();
-        if (!content.is_string()) turn.at("content").bad("a text");
+        if (!content.is_string()) turn.at("content").bad(engine::messages::a_text);
         messages.push_back(message(turn.text("role"), content.get<std::string>()));
     }
     return messages;
@@ -65,7 +66,7 @@ int run_tokenize(const TokenizeOptions& options) {
         const auto chat_template = engine::ChatTemplate::read(directory);
         if (chat_template == nullptr) {
             throw engine::Error(engine::ErrorKind::kUnsupported,
-                                engine::shown_path(directory) + " has no chat template; leave out --chat.");
+                                engine::messages::folder_without_template(engine::shown_path(directory)));
         }
         const auto piece = [&](engine::TokenId id) { return id >= 0 ? tokenizer->piece_name(id) : std::string(); };
         text = chat_template->render(read_turns(options.chat), {piece(tokenizer->bos()), piece(tokenizer->eos())},

@@ -57,8 +57,8 @@ engine::LoadRequest text_request(const ModelOptions& options) {
 
 namespace {
 
-void print_note(const std::string& note) {
-    std::cerr << "note: " << note << std::endl;
+void print_note(const engine::Message& note) {
+    std::cerr << "note: " << note.english() << std::endl;
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void print_notes(const engine::ModelSummary& model) {
 }
 
 void print_notes(const engine::GenerationResult& answer) {
-    for (const std::string& note : answer.notes) print_note(note);
+    for (const engine::Message& note : answer.notes) print_note(note);
 }
 
 std::string theta_label(const engine::ModelSummary& model) {
@@ -95,7 +95,7 @@ engine::LoadProgressFn progress_on_terminal() {
         const bool done = progress.bytes_done >= progress.bytes_total;
         std::cerr << "\r\x1b[K";
         if (!done) {
-            std::cerr << progress.stage << ": ";
+            std::cerr << progress.stage.english() << ": ";
             if (progress.counts_bytes) {
                 std::cerr << engine::format_bytes(progress.bytes_done) << " of "
                           << engine::format_bytes(progress.bytes_total);

@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/standard_output.h"
 #include "app/process_setup.h"

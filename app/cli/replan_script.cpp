@@ -3,8 +3,10 @@
 #include <fstream>
 #include <set>
 
+#include "app/cli/command_messages.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::cli {
 
@@ -20,20 +22,18 @@ class ScriptReader {
   public:
     ScriptReader(const std::string& file, std::size_t line) : place_(file + ", line " + std::to_string(line)) {}
 
-    [[noreturn]] void fail(const std::string& what) const {
-        throw Error(ErrorKind::kInvalidInput, place_ + ": " + what);
+    [[noreturn]] void fail(engine::Message what) const {
+        throw Error(ErrorKind::kInvalidInput, engine::messages::in_file(place_, std::move(what)));
     }
 
     ReplanOrder read(const std::string& text) const {
         const Json json = Json::parse(text, nullptr, false);
-        if (!json.is_object()) fail("expected a JSON object like {\"at_token\": 10, \"vram\": \"8GiB\"}.");
+        if (!json.is_object()) fail(engine::messages::an_order_of_a_script);
         static const std::set<std::string> known = {"at_token", "vram",     "ram", "context", "kv",    "quant",
                                                     "min_bits", "max_loss", "pin", "unpin",   "evict", "cancel"};
         for (const auto& [key, value] : json.items()) {
             if (!known.contains(key)) {
-                fail("there is no \"" + key +
-                     "\"; expected at_token, vram, ram, context, kv, quant, min_bits, max_loss, pin, unpin, evict or "
-                     "cancel.");
+                fail(engine::messages::no_such_key_of_an_order(key));
             }
         }
         ReplanOrder order;
@@ -42,7 +42,7 @@ class ScriptReader {
         bool replans = false;
         const auto size = [&](const char* key, std::optional<std::uint64_t>& bytes) {
             if (!json.contains(key)) return;
-            if (!json[key].is_string()) fail(std::string(key) + " is no size; expected text like \"8GiB\".");
+            if (!json[key].is_string()) fail(engine::messages::order_size_invalid(key));
             bytes = engine::parse_bytes(json[key].get<std::string>(), place_ + ": " + key);
             replans = true;
         };
@@ -53,15 +53,15 @@ class ScriptReader {
             replans = true;
         }
         if (json.contains("kv")) {
-            if (!json["kv"].is_string()) fail("kv is no text; expected f32, bf16 or int8.");
+            if (!json["kv"].is_string()) fail(engine::messages::order_kv_no_text);
             replan.kv = engine::parse_kv_type(json["kv"].get<std::string>());
             replans = true;
         }
         if (json.contains("quant")) {
-            if (!json["quant"].is_string()) fail("quant is no text; expected one like \"experts=hqq3\".");
+            if (!json["quant"].is_string()) fail(engine::messages::order_quant_no_text);
             const engine::QuantSettings quant = engine::parse_quant(json["quant"].get<std::string>());
             if (quant.dense.has_value()) {
-                fail("attention's matrices keep the format they were loaded in; expected experts=FORMAT alone.");
+                fail(engine::messages::order_of_dense_format);
             }
             replan.experts = quant.experts;
             replans = true;
@@ -78,7 +78,7 @@ class ScriptReader {
         expert(json, "unpin", order.unpin);
         expert(json, "evict", order.evict);
         if (json.contains("cancel")) {
-            if (!json["cancel"].is_boolean()) fail("cancel is neither true nor false.");
+            if (!json["cancel"].is_boolean()) fail(engine::messages::order_cancel_invalid);
             order.cancel = json["cancel"].get<bool>();
         }
         return order;
@@ -87,14 +87,14 @@ class ScriptReader {
   private:
     std::int64_t whole(const Json& json, const char* key, std::int64_t least) const {
         if (!json.contains(key) || !json[key].is_number_integer() || json[key].get<std::int64_t>() < least) {
-            fail(std::string(key) + " is missing or no whole number from " + std::to_string(least) + " on.");
+            fail(engine::messages::order_number_invalid(key, least));
         }
         return json[key].get<std::int64_t>();
     }
     void number(const Json& json, const char* key, double& value) const {
         if (!json.contains(key)) return;
         if (!json[key].is_number() || !(json[key].get<double>() > 0)) {
-            fail(std::string(key) + " is no number above 0.");
+            fail(engine::messages::order_number_not_positive(key));
         }
         value = json[key].get<double>();
     }
@@ -102,7 +102,7 @@ class ScriptReader {
         if (!json.contains(key)) return;
         const Json& pair = json[key];
         if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number_integer()) {
-            fail(std::string(key) + " names no expert; expected [layer, expert].");
+            fail(engine::messages::order_expert_invalid(key));
         }
         value = {pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()};
     }
@@ -114,16 +114,16 @@ class ScriptReader {
 
 std::vector<ReplanOrder> read_replan_script(const std::string& file) {
     std::ifstream stream(file);
-    if (!stream) throw Error(ErrorKind::kNotFound, "The re-plan script " + file + " cannot be read.");
+    if (!stream) throw Error(ErrorKind::kNotFound, engine::messages::replan_script_unreadable(file));
     std::vector<ReplanOrder> orders;
     std::string text;
     for (std::size_t line = 1; std::getline(stream, text); ++line) {
         if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
         const ScriptReader reader(file, line);
-        if (orders.size() == kMostLines) reader.fail("the script is too long.");
+        if (orders.size() == kMostLines) reader.fail(engine::messages::script_too_long);
         orders.push_back(reader.read(text));
         if (orders.size() > 1 && orders.back().at_token < orders[orders.size() - 2].at_token) {
-            reader.fail("at_token goes back; expected the lines in the order of their tokens.");
+            reader.fail(engine::messages::script_goes_back);
         }
     }
     return orders;
@@ -149,8 +149,8 @@ nlohmann::ordered_json to_json(const engine::ReplanReport& report) {
             {"bytes_requested", report.bytes_requested},
             {"bytes_moved", report.bytes_moved},
             {"seconds", report.seconds},
-            {"problem", report.problem},
-            {"note", report.note},
+            {"problem", report.problem.english()},
+            {"note", report.note.english()},
             {"resident_experts", report.resident_experts},
             {"mean_bits", report.mean_bits},
             {"context", report.context},

@@ -161,7 +161,7 @@ std::string to_text(const ClusterBounds& bounds) {
         "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s\n",
         bounds.model.c_str(), static_cast<long long>(bounds.n_layers), static_cast<long long>(bounds.n_experts),
         static_cast<long long>(bounds.n_active), gigabytes(static_cast<double>(node.memory_bytes)).c_str(),
-        node.memory_gbps, node.tflops, bounds.network.name.c_str());
+        node.memory_gbps, node.tflops, bounds.network.name.english().c_str());
     for (const ClusterBound& row : bounds.rows) {
         text += print("%8lld", static_cast<long long>(row.n_machines));
         if (!row.failure.empty()) {

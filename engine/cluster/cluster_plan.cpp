@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
 #include "engine/plan/placer.h"
 
@@ -14,10 +15,8 @@ namespace offstage::engine {
 std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
                                        std::int64_t n_machines) {
     if (n_machines < 1 || n_machines > demand.n_experts) {
-        throw Error(ErrorKind::kInvalidInput, "The experts cannot be dealt out to " + std::to_string(n_machines) +
-                                                  " machines: a layer has " + std::to_string(demand.n_experts) +
-                                                  ", and each machine needs one of them; expected 1 to " +
-                                                  std::to_string(demand.n_experts) + " machines.");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::too_many_machines(n_machines, demand.n_experts, demand.n_experts));
     }
     struct Hand {
         double load = 0;        // calls per token of this layer

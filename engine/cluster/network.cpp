@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -13,10 +14,10 @@ std::span<const Network> network_presets() {
     // claim. The latency over TCP is the software's, so it is the same on the slower wire, whose bandwidth is the line
     // rate.
     static const std::vector<Network> presets = {
-        {"1gbe", "1 Gbit Ethernet", 0.125, 1000, "line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet"},
-        {"10gbe", "10 Gbit Ethernet", 1.25, 1000, "line rate; 1 ms a message over TCP, measured on a cluster of four"},
-        {"rocev2", "RoCEv2, 25 Gbit", 3.125, 0.75, "line rate and latency as the network card's maker gives them"},
-        {"infiniband", "InfiniBand, 200 Gbit", 25, 0.6, "line rate and latency as the network card's maker gives them"},
+        {"1gbe", messages::ethernet_1g, 0.125, 1000, messages::network_figures_tcp_10g},
+        {"10gbe", messages::ethernet_10g, 1.25, 1000, messages::network_figures_tcp_cluster},
+        {"rocev2", messages::rocev2_25g, 3.125, 0.75, messages::network_figures_of_maker},
+        {"infiniband", messages::infiniband_200g, 25, 0.6, messages::network_figures_of_maker},
     };
     return presets;
 }
@@ -27,7 +28,7 @@ const Network& find_network(const std::string& id) {
     if (found != presets.end()) return *found;
     std::string ids;
     for (const Network& network : presets) ids += (ids.empty() ? "" : ", ") + network.id;
-    throw Error(ErrorKind::kNotFound, "There is no network \"" + id + "\"; there are " + ids + ".");
+    throw Error(ErrorKind::kNotFound, messages::no_such_network(id, ids));
 }
 
 }  // namespace offstage::engine

@@ -4,15 +4,17 @@
 #include <span>
 #include <string>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 // What joins machines: a forecast's figures, never a measurement of a network that is here.
 struct Network {
     std::string id;         // "10gbe"
-    std::string name;       // "10 Gbit Ethernet"
+    Message name;           // "10 Gbit Ethernet"
     double gbps = 0;        // one direction, 1e9 bytes per second
     double latency_us = 0;  // one message, software at both ends included where the source has it
-    std::string source;     // where the figures come from, for the person
+    Message source;         // where the figures come from, for the person
 
     // Every machine gets the others' part of `bytes` and sends its own meanwhile.
     double all_reduce_us(double bytes) const { return latency_us + bytes / (gbps * 1e3); }

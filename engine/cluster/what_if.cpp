@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cluster/cluster_forecast.h"
+#include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
 #include "engine/plan/measured_forecast.h"
@@ -25,8 +26,7 @@ std::string profile_without_host() {
         largest = profile.memory_bytes;
     }
     if (!found.empty()) return found;
-    throw Error(ErrorKind::kNotFound, "There is no hardware profile to make forecasts with; expected one in " +
-                                          (resource_directory() / "hardware").string() + ".");
+    throw Error(ErrorKind::kNotFound, messages::no_profile_for_forecasts((resource_directory() / "hardware").string()));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     } catch (const Error& error) {
         // Too little memory, or more machines than experts: the request itself was checked when this was made.
         if (error.kind() != ErrorKind::kOutOfMemory && error.kind() != ErrorKind::kInvalidInput) throw;
-        row.failure = error.what();
+        row.failure = error.message();
         row.lacks_memory = error.kind() == ErrorKind::kOutOfMemory;
     }
     return row;

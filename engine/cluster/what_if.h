@@ -7,6 +7,7 @@
 
 #include "engine/cluster/network.h"
 #include "engine/device/hardware_profile.h"
+#include "engine/message.h"
 #include "engine/run/plan_report.h"
 
 namespace offstage::engine {
@@ -18,7 +19,7 @@ struct WhatIfRow {
     std::int64_t n_machines = 1;
     std::uint64_t memory_bytes = 0;        // of each machine
     std::uint64_t vram_bytes = 0;          // the budget, of each machine
-    std::string failure;                   // why the model does not run there; all below is 0 then
+    Message failure;                       // why the model does not run there; all below is 0 then
     bool lacks_memory = false;             // the failure is one of memory; else there are more machines than experts
     std::int64_t resident = 0, total = 0;  // experts
     double tokens_per_s = 0;

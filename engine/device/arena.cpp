@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 
@@ -56,7 +57,7 @@ DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
     return *this;
 }
 
-Arena::Arena(std::string place, MemorySource& source, std::uint64_t budget_bytes)
+Arena::Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes)
     : place_(std::move(place)), source_(source) {
     usage_.budget_bytes = budget_bytes;
 }
@@ -65,24 +66,20 @@ Arena::~Arena() {
     assert(usage_.used_bytes == 0 && "a block outlives its arena");
 }
 
-DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const std::string& purpose) {
+DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const MessageArgument& purpose) {
     DeviceBlock block;
     if (bytes == 0) return block;
     const std::uint64_t counted = rounded_up(bytes);
     const std::lock_guard lock(mutex_);
     const std::uint64_t left = usage_.budget_bytes - usage_.used_bytes;
-    const std::string asked = place_ + " has no room for " + purpose + ": " + format_bytes(bytes) + " were asked for";
+    const ByteSize asked{bytes}, budget{usage_.budget_bytes};
     if (counted > left) {
-        throw Error(ErrorKind::kOutOfMemory, asked + ", " + format_bytes(left) + " are left of the budget of " +
-                                                 format_bytes(usage_.budget_bytes) + ".");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_room(place_, purpose, asked, ByteSize{left}, budget));
     }
     const bool injected = fail_in_ > 0 && --fail_in_ == 0;
     void* data = injected ? nullptr : source_.allocate(static_cast<std::size_t>(counted));
     if (data == nullptr) {
-        throw Error(ErrorKind::kOutOfMemory, asked + " and not given, although " + format_bytes(left) +
-                                                 " of the budget of " + format_bytes(usage_.budget_bytes) +
-                                                 " are left: other programs or a limit (ulimit, container) hold the "
-                                                 "rest. Close programs, raise the limit or lower the budget.");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_room_given(place_, purpose, asked, ByteSize{left}, budget));
     }
     assert(reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0);
     usage_.used_bytes += counted;
@@ -117,8 +114,8 @@ std::uint64_t Arena::available_bytes() const {
 void Arena::set_budget(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (bytes < usage_.used_bytes) {
-        throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(bytes) + " is too small for " + place_ +
-                                                  ": " + format_bytes(usage_.used_bytes) + " are in use.");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::budget_below_use(ByteSize{bytes}, place_, ByteSize{usage_.used_bytes}));
     }
     usage_.budget_bytes = bytes;
     usage_.high_water_bytes = usage_.used_bytes;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 // What memory is spent on: the rows of every budget display.
@@ -62,14 +64,14 @@ class DeviceBlock {
 class Arena {
   public:
     // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
-    Arena(std::string place, MemorySource& source, std::uint64_t budget_bytes);
+    Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes);
     ~Arena();  // every block must have been given back
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
     // Zero bytes give an empty block. Throws Error (kOutOfMemory): names the place, the purpose, what was asked for and
     // what is left of the budget, or that the device itself had no more.
-    DeviceBlock allocate(std::size_t bytes, MemoryUse use, const std::string& purpose);
+    DeviceBlock allocate(std::size_t bytes, MemoryUse use, const MessageArgument& purpose);
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
@@ -83,7 +85,7 @@ class Arena {
     friend class DeviceBlock;
     void give_back(DeviceBlock& block) noexcept;
 
-    std::string place_;
+    MessageArgument place_;
     MemorySource& source_;
     mutable std::mutex mutex_;
     ArenaUsage usage_;

@@ -12,6 +12,7 @@
 #include "engine/device/arena.h"
 #include "engine/device/row_quantizer.h"
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "kernels/byte_inputs.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/kv_cache.h"
@@ -31,8 +32,10 @@ struct DeviceInfo {
     std::uint64_t available_bytes = 0;  // when it was opened: what a budget may be at most
     // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
     std::string fingerprint;
-    std::string note;  // a sentence for the person who loads a model on it; empty: none
+    Message note;  // a sentence for the person who loads a model on it; empty: none
 };
+// The device's name inside of messages: "(emulated)" is a word of the reader's language.
+MessageArgument device_name(const DeviceInfo& info);
 
 // A point in one of the device's two queues. Default: long past.
 struct DeviceEvent {
@@ -111,8 +114,8 @@ class Backend {
     virtual std::uint64_t others_bytes() { return info().memory_bytes - info().available_bytes; }
 
     virtual bool ok() const = 0;
-    virtual std::string failure() const = 0;  // a sentence; empty while ok()
-    virtual void clear_failure() = 0;         // tries to go on; ok() says whether it worked
+    virtual Message failure() const = 0;  // a sentence; empty while ok()
+    virtual void clear_failure() = 0;     // tries to go on; ok() says whether it worked
 
     // Page-locks host memory, so that copies run at the bus's speed beside other work. False when the system refuses;
     // copies then work, slower. No-op and true where it has no meaning. unpin() before the memory is given back.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "engine/device/device_messages.h"
 #include "engine/error.h"
 #include "engine/json.h"
 
@@ -23,9 +24,7 @@ std::optional<std::uint64_t> unit_bytes(std::string_view unit) {
 
 std::uint64_t parse_bytes(const std::string& text, const std::string& what) {
     const auto reject = [&] {
-        throw Error(ErrorKind::kInvalidInput, what + " is " + in_quotes(text) +
-                                                  "; expected a number of bytes, or one with KiB, MiB, GiB or TiB, "
-                                                  "like 6GiB or 1.5GiB, below 16 million TiB.");
+        throw Error(ErrorKind::kInvalidInput, messages::byte_size_invalid(what, in_quotes(text)));
     };
     const std::size_t number_size = std::min(text.find_first_not_of("0123456789."), text.size());
     const std::string_view number = std::string_view(text).substr(0, number_size);

@@ -38,7 +38,7 @@ struct CpuBackend::State {
     HostMemory source;
     Arena arena;
     CpuOperations operations;
-    std::string failure;
+    Message failure;
     int fail_in = 0;
     Clock::time_point opened = Clock::now();
     // Everything is done when it returns: an event is a number and the time at which it was recorded.
@@ -48,7 +48,7 @@ struct CpuBackend::State {
     bool copy_fails() { return fail_in > 0 && --fail_in == 0; }
     void copy(void* to, const void* from, std::size_t bytes) {
         if (copy_fails()) {
-            failure = "A copy in RAM failed (injected for a test).";
+            failure = from_outside("A copy in RAM failed (injected for a test).");
         } else if (bytes > 0) {
             std::memcpy(to, from, bytes);
         }
@@ -75,12 +75,12 @@ bool CpuBackend::ok() const {
     return state_->failure.empty();
 }
 
-std::string CpuBackend::failure() const {
+Message CpuBackend::failure() const {
     return state_->failure;
 }
 
 void CpuBackend::clear_failure() {
-    state_->failure.clear();
+    state_->failure = {};
 }
 
 void CpuBackend::upload(void* device, const void* host, std::size_t bytes) {

@@ -4,6 +4,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -21,7 +22,7 @@ class CpuBackend final : public Backend {
     Arena& memory() override;
     bool shares_host_memory() const override { return true; }
     bool ok() const override;
-    std::string failure() const override;
+    Message failure() const override;
     void clear_failure() override;
     bool pin(std::span<std::byte>) override { return true; }
     void unpin(std::span<std::byte>) override {}

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/cuda_messages.h"
 #include "engine/device/cuda_row_quantizer.h"
+#include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 
@@ -50,8 +52,7 @@ DeviceInfo info_of(const kernels::CudaFacts& facts) {
                        " runtime " + version_text(facts.runtime_version) +
                        (facts.cublas.empty() ? " without cuBLAS" : " cuBLAS " + facts.cublas);
     if (facts.cublas.empty()) {
-        info.note = "NVIDIA's library cuBLAS was not found, so slower products of Offstage's own read prompts on " +
-                    facts.name + "; the CUDA toolkit has it.";
+        info.note = messages::cublas_missing(facts.name);
     }
     return info;
 }
@@ -91,8 +92,10 @@ class CudaBackend final : public Backend {
         return taken - std::min(taken, arena_.usage().used_bytes);
     }
 
-    bool ok() const override { return context_->failure().empty(); }
-    std::string failure() const override { return ok() ? std::string() : info_.name + ": " + context_->failure(); }
+    bool ok() const override { return context_->failure().none(); }
+    Message failure() const override {
+        return ok() ? Message() : messages::of_device(info_.name, message_of(context_->failure()));
+    }
     void clear_failure() override { context_->clear_failure(); }
 
     bool pin(std::span<std::byte> host) override { return host.empty() || context_->pin(host.data(), host.size()); }
@@ -105,14 +108,14 @@ class CudaBackend final : public Backend {
 
     void upload(void* device, const void* host, std::size_t bytes) override {
         if (copy_fails()) {
-            context_->fail("A copy to the GPU failed (injected for a test).");
+            context_->fail({kernels::CudaFault::kOther, "A copy to the GPU failed (injected for a test)."});
         } else {
             context_->upload(device, host, bytes);
         }
     }
     void download(void* host, const void* device, std::size_t bytes) override {
         if (copy_fails()) {
-            context_->fail("A copy from the GPU failed (injected for a test).");
+            context_->fail({kernels::CudaFault::kOther, "A copy from the GPU failed (injected for a test)."});
         } else {
             context_->download(host, device, bytes);
         }
@@ -288,7 +291,7 @@ void CudaBackend::reserve(const StepShape& shape) {
         row_quantizer_.reset();
         quantizer_bytes_ = 0;  // tried again, should there be no room now
         row_quantizer_ = CudaRowQuantizer::open(
-            *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, "packing experts"));
+            *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, messages::packing_experts));
         quantizer_bytes_ = quantizer_bytes(shape);
     }
     const auto bytes = static_cast<std::size_t>(context_->scratch_bytes(step_of(shape)));
@@ -297,7 +300,7 @@ void CudaBackend::reserve(const StepShape& shape) {
     finish();
     // The old one goes first: a budget rarely has room for both.
     const auto allocate = [&](std::size_t n) {
-        scratch_ = arena_.allocate(n, MemoryUse::kWorkspace, "the scratch memory of a step");
+        scratch_ = arena_.allocate(n, MemoryUse::kWorkspace, messages::step_scratch_memory);
         context_->set_scratch(scratch_.data(), scratch_.size());
     };
     context_->set_scratch(nullptr, 0);
@@ -317,18 +320,17 @@ std::unique_ptr<Backend> make_cuda_backend(kernels::CudaOpening opening, int ord
     if (opening.context == nullptr) {
         const bool no_memory = opening.problem == kernels::CudaOpenProblem::kOutOfMemory;
         throw Error(no_memory ? ErrorKind::kOutOfMemory : ErrorKind::kUnsupported,
-                    "The device " + device + " cannot be opened: " + opening.reason + ".");
+                    messages::device_cannot_be_opened(device, message_of(opening.reason)));
     }
     const kernels::CudaFacts& facts = opening.context->facts();
     const std::uint64_t free_bytes = facts.free_bytes;
     if (budget_bytes > facts.total_bytes) {
-        throw Error(ErrorKind::kInvalidInput, facts.name + " has " + format_bytes(facts.total_bytes) +
-                                                  " in all, less than the " + format_bytes(budget_bytes) +
-                                                  " asked for.");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::device_memory_too_small(facts.name, ByteSize{facts.total_bytes}, ByteSize{budget_bytes}));
     }
     if (budget_bytes > free_bytes) {
-        throw Error(ErrorKind::kOutOfMemory, facts.name + " has " + format_bytes(free_bytes) + " free, less than the " +
-                                                 format_bytes(budget_bytes) + " asked for.");
+        throw Error(ErrorKind::kOutOfMemory,
+                    messages::device_memory_not_free(facts.name, ByteSize{free_bytes}, ByteSize{budget_bytes}));
     }
     if (budget_bytes == 0) budget_bytes = free_bytes - std::min(kReserveBytes, free_bytes / 8);
     return std::make_unique<CudaBackend>(std::move(opening.context), budget_bytes);

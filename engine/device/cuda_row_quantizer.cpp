@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/device/device_messages.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -36,7 +37,7 @@ std::unique_ptr<CudaRowQuantizer> CudaRowQuantizer::open(kernels::CudaContext& c
     std::unique_ptr<CudaRowQuantizer> self(new CudaRowQuantizer(context));
     self->memory_ = std::move(memory);
     try {
-        self->staging_ = HostBuffer(self->memory_.size(), "buffers on the way to the GPU's quantizer");
+        self->staging_ = HostBuffer(self->memory_.size(), messages::gpu_quantizer_buffers);
     } catch (const Error&) {
         return nullptr;
     }

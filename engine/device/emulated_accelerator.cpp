@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/device_messages.h"
 #include "engine/device/host_memory.h"
 #include "engine/device/timeline.h"
 
@@ -107,11 +108,13 @@ class CopyThread {
     std::thread thread_;
 };
 
+constexpr std::string_view kEmulatedEnding = " (emulated)";
+
 DeviceInfo info_of(const HardwareProfile& profile) {
     DeviceInfo info;
     info.kind = DeviceKind::kEmulated;
     info.id = "emulated:" + profile.id;
-    info.name = profile.name + " (emulated)";
+    info.name = profile.name + std::string(kEmulatedEnding);
     info.emulated = true;
     info.emulated_host = profile.host.has_value();
     info.memory_bytes = profile.memory_bytes;
@@ -131,6 +134,11 @@ DeviceInfo info_of(const HardwareProfile& profile) {
 
 }  // namespace
 
+MessageArgument device_name(const DeviceInfo& info) {
+    if (!info.name.ends_with(kEmulatedEnding)) return info.name;
+    return messages::emulated_device(info.name.substr(0, info.name.size() - kEmulatedEnding.size()));
+}
+
 struct EmulatedAccelerator::State {
     State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes,
           DrawnRouting drawn)
@@ -138,7 +146,7 @@ struct EmulatedAccelerator::State {
           info(info_of(the_profile)),
           operations(host_operations),
           dry(std::move(drawn)),
-          arena(info.name, dry ? static_cast<MemorySource&>(addresses) : source, budget_bytes) {
+          arena(device_name(info), dry ? static_cast<MemorySource&>(addresses) : source, budget_bytes) {
         assert(!dry || profile.host.has_value());
     }
 
@@ -154,7 +162,7 @@ struct EmulatedAccelerator::State {
     Arena arena;
     Timeline timeline;
     CopyThread copies;
-    std::string failure;
+    Message failure;
     int fail_in = 0;
     Clock::time_point last_left = Clock::now();  // when the host last went on with something of its own
     bool paced = false;
@@ -212,7 +220,7 @@ struct EmulatedAccelerator::State {
         timeline.advance_host(profile.launch_us);
         timeline.submit(Queue::kCompute, profile.copy_us(static_cast<double>(bytes)));
         if (copy_fails()) {
-            failure = "A copy to or from " + info.name + " failed (injected for a test).";
+            failure = from_outside("A copy to or from " + info.name + " failed (injected for a test).");
         } else if (bytes > 0 && real) {
             std::memcpy(to, from, bytes);
         }
@@ -274,12 +282,12 @@ bool EmulatedAccelerator::ok() const {
     return state_->failure.empty();
 }
 
-std::string EmulatedAccelerator::failure() const {
+Message EmulatedAccelerator::failure() const {
     return state_->failure;
 }
 
 void EmulatedAccelerator::clear_failure() {
-    state_->failure.clear();
+    state_->failure = {};
 }
 
 // ---------------------------------------------------------------- queues, events, clocks

@@ -6,6 +6,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/hardware_profile.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -43,7 +44,7 @@ class EmulatedAccelerator final : public Backend {
     Arena& memory() override;
     bool shares_host_memory() const override { return false; }
     bool ok() const override;
-    std::string failure() const override;
+    Message failure() const override;
     void clear_failure() override;
     bool pin(std::span<std::byte>) override { return true; }
     void unpin(std::span<std::byte>) override {}

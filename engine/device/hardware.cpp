@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <thread>
 
+#include "engine/device/cuda_messages.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
@@ -54,6 +55,10 @@ Hardware detect_hardware() {
     Hardware hardware = detect_host();
     hardware.cuda = kernels::cuda_devices();
     return hardware;
+}
+
+Message Hardware::no_gpu_because() const {
+    return message_of(cuda.none_because);
 }
 
 }  // namespace offstage::engine

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/device/memory_size.h"
+#include "engine/message.h"
 #include "kernels/cuda_devices.h"
 
 namespace offstage::engine {
@@ -14,6 +15,9 @@ struct Hardware {
     std::string instruction_set;  // the kernels in use: "scalar", "avx2", "avx512", "avx512_bf16"
     MemorySize ram;
     kernels::CudaDevices cuda;
+
+    // Why there is none, where there is none: a part of a sentence.
+    Message no_gpu_because() const;
 };
 
 // Takes as long as the NVIDIA driver's first start (a second or so where there is one, microseconds elsewhere): not for

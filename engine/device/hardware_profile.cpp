@@ -8,6 +8,7 @@
 #include <span>
 #include <system_error>
 
+#include "engine/device/device_messages.h"
 #include "engine/error.h"
 #include "engine/json.h"
 
@@ -42,8 +43,8 @@ void require_known_keys(const nlohmann::json& object, std::span<const char* cons
     for (const auto& item : object.items()) {
         const bool known = std::any_of(keys.begin(), keys.end(), [&](const char* key) { return item.key() == key; });
         if (known) continue;
-        throw Error(ErrorKind::kInvalidInput, source + ": " + in_quotes(path + item.key()) +
-                                                  " is no key of a hardware profile; expected one of " + joined(keys));
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::profile_key_unknown(source, in_quotes(path + item.key()), joined(keys)));
     }
 }
 
@@ -61,7 +62,7 @@ double latency(const JsonFields& fields, const char* key) {
 
 std::string name_in(const JsonFields& fields) {
     std::string name = fields.text("name");
-    if (name.empty()) fields.reject("name", "a text that is not empty");
+    if (name.empty()) fields.reject("name", messages::a_text_not_empty);
     return name;
 }
 
@@ -98,7 +99,7 @@ HardwareProfile parse(std::string_view text, const std::string& source) {
         profile.host->gflops = rate(host, "gflops");
         if (host.has_value("disk_gbps")) profile.host->disk_gbps = rate(host, "disk_gbps");
         if (profile.host->dram_gbps < profile.host->read_gbps) {
-            host.reject("dram_gbps", "at least what the CPU reads alone (read_gbps)");
+            host.reject("dram_gbps", messages::at_least_the_cpus_rate);
         }
     }
     profile.source = fields.text("source");
@@ -131,7 +132,7 @@ HardwareProfile parse_hardware_profile(std::string_view json, const std::string&
         return parse(json, source);
     } catch (const Error& error) {  // the readers of JSON take every file for a model's
         if (error.kind() != ErrorKind::kInvalidModel) throw;
-        throw Error(ErrorKind::kInvalidInput, error.what(), error.detail());
+        throw Error(ErrorKind::kInvalidInput, error.message(), error.detail());
     }
 }
 
@@ -141,20 +142,18 @@ HardwareProfile find_hardware_profile(const std::string& name) {
     const std::filesystem::path path = is_file ? std::filesystem::path(name) : profile_directory() / (name + ".json");
     std::error_code error;
     if ((!is_file && !is_word) || !std::filesystem::is_regular_file(path, error)) {
-        if (is_file) throw Error(ErrorKind::kNotFound, "There is no hardware profile " + in_quotes(name) + ".");
+        if (is_file) throw Error(ErrorKind::kNotFound, messages::no_such_profile(in_quotes(name)));
         const std::string all = joined(hardware_profile_ids());
-        throw Error(ErrorKind::kNotFound,
-                    "There is no hardware profile " + in_quotes(name) + "; " +
-                        (all.empty() ? "none was found in " + in_quotes(profile_directory().string())
-                                     : "there are " + all + ", or name a .json file") +
-                        ".");
+        throw Error(ErrorKind::kNotFound, all.empty() ? messages::no_such_profile_none_in(
+                                                            in_quotes(name), in_quotes(profile_directory().string()))
+                                                      : messages::no_such_profile_there_are(in_quotes(name), all));
     }
     if (std::filesystem::file_size(path, error) > kLargestProfile || error) {
-        throw Error(ErrorKind::kInvalidInput, path.string() + ": larger than 1 MiB; expected a hardware profile");
+        throw Error(ErrorKind::kInvalidInput, messages::profile_too_large(path.string()));
     }
     std::ifstream in(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    if (!in.good() && !in.eof()) throw Error(ErrorKind::kNotFound, path.string() + ": cannot be read.");
+    if (!in.good() && !in.eof()) throw Error(ErrorKind::kNotFound, messages::profile_cannot_be_read(path.string()));
     return parse_hardware_profile(text, path.string());
 }
 

@@ -5,19 +5,19 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include "engine/device/device_messages.h"
 #include "engine/device/memory_size.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
 
-HostBuffer::HostBuffer(std::size_t bytes, const std::string& purpose) : bytes_(bytes) {
+HostBuffer::HostBuffer(std::size_t bytes, const MessageArgument& purpose) : bytes_(bytes) {
     if (bytes == 0) return;
     if (bytes >= kHugePageBytes) require_ram(bytes, purpose);  // smaller pieces are not worth reading /proc for
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         bytes_ = 0;
-        throw Error(ErrorKind::kOutOfMemory, "There is no memory for " + purpose + ": " + format_bytes(bytes) +
-                                                 " were asked for. Close other programs or choose a smaller model.");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_memory_for(purpose, ByteSize{bytes}));
     }
     madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
     data_ = static_cast<std::byte*>(memory);
@@ -36,29 +36,12 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
     return *this;
 }
 
-void require_ram(std::uint64_t bytes, const std::string& purpose) {
+void require_ram(std::uint64_t bytes, const MessageArgument& purpose) {
     const MemorySize memory = memory_size();
     const auto available = static_cast<std::uint64_t>(memory.available_bytes);
     if (memory.total_bytes == 0 || bytes <= available) return;  // 0: unknown
-    throw Error(ErrorKind::kOutOfMemory, purpose + " needs " + format_bytes(bytes) + " of memory, but only " +
-                                             free_memory_text(memory) +
-                                             " are free: " + format_bytes(bytes - available) +
-                                             " too little. Close other programs or choose a smaller model.");
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-    constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-    if (bytes < 1024) return std::to_string(bytes) + " bytes";
-    double value = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    value /= 1024;
-    while (value >= 1024 && unit + 1 < kUnits.size()) {
-        value /= 1024;
-        ++unit;
-    }
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
-    return text.data();
+    throw Error(ErrorKind::kOutOfMemory, messages::memory_not_free(purpose, ByteSize{bytes}, free_memory_text(memory),
+                                                                   ByteSize{bytes - available}));
 }
 
 }  // namespace offstage::engine

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -16,7 +17,7 @@ class HostBuffer {
     HostBuffer() = default;
     // Throws Error (kOutOfMemory) naming `purpose` and the size, also where require_ram()
     // does.
-    HostBuffer(std::size_t bytes, const std::string& purpose);
+    HostBuffer(std::size_t bytes, const MessageArgument& purpose);
     ~HostBuffer();
     HostBuffer(HostBuffer&& other) noexcept;
     HostBuffer& operator=(HostBuffer&& other) noexcept;
@@ -33,9 +34,6 @@ class HostBuffer {
 // Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or a
 // limit of this program has to give (memory_size()): the system itself would hand out the
 // addresses and end the program later.
-void require_ram(std::uint64_t bytes, const std::string& purpose);
-
-// "5.6 GiB", for sentences.
-std::string format_bytes(std::uint64_t bytes);
+void require_ram(std::uint64_t bytes, const MessageArgument& purpose);
 
 }  // namespace offstage::engine

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 
 namespace offstage::engine {
@@ -199,12 +200,12 @@ MemorySize memory_size(const fs::path& root, std::uint64_t mapped_later_bytes) {
     return memory;
 }
 
-std::string free_memory_text(const MemorySize& memory) {
-    const auto text = [](std::int64_t bytes) {
-        return format_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes)));
+MessageArgument free_memory_text(const MemorySize& memory) {
+    const auto size = [](std::int64_t bytes) {
+        return ByteSize{static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes))};
     };
-    if (memory.limit.empty()) return text(memory.available_bytes);
-    return text(memory.available_bytes) + " (" + memory.limit + ": " + text(memory.limit_bytes) + ")";
+    if (memory.limit.empty()) return size(memory.available_bytes);
+    return messages::free_below_limit(size(memory.available_bytes), memory.limit, size(memory.limit_bytes));
 }
 
 }  // namespace offstage::engine

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 struct MemorySize {
@@ -29,6 +31,6 @@ MemorySize memory_size(const std::filesystem::path& root = "/", std::uint64_t ma
 
 // What is free, for sentences, with the limit where there is one: "6.2 GiB", "612.0 MiB
 // (RLIMIT_AS: 1.9 GiB)".
-std::string free_memory_text(const MemorySize& memory);
+MessageArgument free_memory_text(const MemorySize& memory);
 
 }  // namespace offstage::engine

@@ -6,6 +6,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/host_buffer.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -15,7 +16,7 @@ class PinnedHost {
   public:
     PinnedHost() = default;
     // Throws Error (kOutOfMemory).
-    PinnedHost(Backend& device, std::size_t n, const std::string& purpose)
+    PinnedHost(Backend& device, std::size_t n, const MessageArgument& purpose)
         : backend_(&device), memory_(n * sizeof(T), purpose) {
         pinned_ = device.pin({memory_.data(), memory_.size()});
     }
@@ -47,7 +48,7 @@ class Mirror {
   public:
     Mirror() = default;
     // Throws Error (kOutOfMemory).
-    Mirror(Backend& device, std::size_t n, MemoryUse use, const std::string& purpose)
+    Mirror(Backend& device, std::size_t n, MemoryUse use, const MessageArgument& purpose)
         : backend_(&device), device_(device.memory().allocate(n * sizeof(T), use, purpose)) {
         if (!device.shares_host_memory()) host_ = PinnedHost<T>(device, n, purpose);
     }

@@ -6,6 +6,7 @@
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/cuda_backend.h"
+#include "engine/device/device_messages.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
@@ -17,13 +18,12 @@ namespace offstage::engine {
 namespace {
 
 [[noreturn]] void reject_device(const std::string& device) {
-    throw Error(ErrorKind::kInvalidInput,
-                "There is no device " + in_quotes(device) + "; expected cpu, cuda, cuda:N or emulated:PROFILE.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_device(in_quotes(device)));
 }
 
 // What is asked for, or all that the device has.
 std::uint64_t vram_budget(const HardwareProfile& profile, std::uint64_t wanted, std::uint64_t available) {
-    check_vram_budget("the " + profile.name, wanted, available);
+    check_emulated_vram_budget(profile.name, wanted, available);
     return wanted == 0 ? available : wanted;
 }
 
@@ -38,8 +38,14 @@ std::optional<int> ordinal_in(std::string_view text) {
 
 void check_vram_budget(const std::string& device, std::uint64_t wanted, std::uint64_t available) {
     if (wanted <= available) return;
-    throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(wanted) + ", but " + device +
-                                              " has only " + format_bytes(available) + " to give; lower it.");
+    throw Error(ErrorKind::kInvalidInput,
+                messages::vram_budget_too_large(ByteSize{wanted}, device, ByteSize{available}));
+}
+
+void check_emulated_vram_budget(const std::string& profile, std::uint64_t wanted, std::uint64_t available) {
+    if (wanted <= available) return;
+    throw Error(ErrorKind::kInvalidInput,
+                messages::vram_budget_too_large_for_the(ByteSize{wanted}, profile, ByteSize{available}));
 }
 
 std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations) {
@@ -48,8 +54,8 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
     if (device == "cpu") {
         const auto available = static_cast<std::uint64_t>(memory_size().available_bytes);
         if (vram_bytes > available) {
-            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(vram_bytes) + ", but only " +
-                                                      format_bytes(available) + " are there; lower it.");
+            throw Error(ErrorKind::kInvalidInput,
+                        messages::ram_budget_not_there(ByteSize{vram_bytes}, ByteSize{available}));
         }
         return std::make_unique<CpuBackend>(operations.pool(), operations.form(),
                                             vram_bytes == 0 ? available : vram_bytes);
@@ -74,10 +80,7 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
     std::optional<HardwareProfile> profile;
     if (device.starts_with(kEmulated)) profile = find_hardware_profile(device.substr(kEmulated.size()));
     if (!profile || !profile->host) {
-        throw Error(ErrorKind::kInvalidInput, "A dry run accounts time from a hardware profile, and " +
-                                                  in_quotes(device) +
-                                                  " describes no GPU together with its host; expected emulated:PROFILE "
-                                                  "with a \"host\" section, like emulated:fiddler-env1.");
+        throw Error(ErrorKind::kInvalidInput, messages::dry_run_needs_host(in_quotes(device)));
     }
     const std::uint64_t available = profile->memory_bytes - profile->reserved_bytes;
     return std::make_unique<EmulatedAccelerator>(*profile, operations, vram_budget(*profile, vram_bytes, available),

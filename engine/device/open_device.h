@@ -23,5 +23,7 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
 // Throws Error (kInvalidInput) where a budget is more than the device has to give;
 // `device` as in the sentence.
 void check_vram_budget(const std::string& device, std::uint64_t wanted, std::uint64_t available);
+// The same of an emulated device, by its profile's name.
+void check_emulated_vram_budget(const std::string& profile, std::uint64_t wanted, std::uint64_t available);
 
 }  // namespace offstage::engine

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "engine/dispatch/dispatch_messages.h"
+
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostDecisions = 64;
 
-std::vector<std::string> names_of(std::span<const PolicyKind> policies) {
-    std::vector<std::string> names;
+std::vector<MessageArgument> names_of(std::span<const PolicyKind> policies) {
+    std::vector<MessageArgument> names;
     for (const PolicyKind policy : policies) names.emplace_back(name_of(policy));
     return names;
 }
@@ -34,7 +36,8 @@ void Dispatcher::set_prefetch(PrefetchMode mode) {
     prefetch_ = mode;
     prefetch_choice_.reset();
     if (mode == PrefetchMode::kAuto && cost_.table().has_accelerator()) {
-        prefetch_choice_.emplace(std::vector<std::string>{"speculative loading", "no speculative loading"});
+        prefetch_choice_.emplace(
+            std::vector<MessageArgument>{messages::speculative_loading, messages::no_speculative_loading});
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/live_comparison.h"
@@ -74,7 +75,7 @@ class Dispatcher {
     // For readers on other threads, who may outlive this object.
     std::shared_ptr<const Recorder> shared_recorder() const { return recorder_; }
     // What live comparisons decided, in the order in which they did: the last 64 of n_decisions().
-    const std::deque<std::string>& decisions() const { return decisions_; }
+    const std::deque<Message>& decisions() const { return decisions_; }
     std::uint64_t n_decisions() const { return n_decisions_; }
 
   private:
@@ -95,7 +96,7 @@ class Dispatcher {
     std::optional<PolicyTrials> trials_;
     PrefetchMode prefetch_ = PrefetchMode::kOff;
     std::optional<LiveComparison> prefetch_choice_;
-    std::deque<std::string> decisions_;
+    std::deque<Message> decisions_;
     std::uint64_t n_decisions_ = 0;
     bool guesses_copied_ = false;  // in the last step that was allowed to
     std::uint64_t guessed_copies_before_ = 0;

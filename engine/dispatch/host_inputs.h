@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/device/mirror.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -13,7 +14,7 @@ class HostInputs {
   public:
     // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this
     // object.
-    HostInputs(Backend& device, std::int64_t most, const std::string& purpose) : device_(device) {
+    HostInputs(Backend& device, std::int64_t most, const MessageArgument& purpose) : device_(device) {
         if (!device.shares_host_memory()) copy_ = PinnedHost<float>(device, static_cast<std::size_t>(most), purpose);
     }
 

@@ -4,17 +4,18 @@
 #include <cassert>
 
 #include "engine/as_size.h"
+#include "engine/dispatch/dispatch_messages.h"
 
 namespace offstage::engine {
 
 RoutedRows::RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step)
     : grid_(grid), device_(device), token_counts_(as_size(grid.n_experts)), next_row_(as_size(grid.n_experts)) {
     const std::int64_t max_rows = max_step * grid.n_active;
-    chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, "routing");
-    row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, "routing");
-    weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
+    chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, messages::routing);
+    row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, messages::routing);
+    weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, messages::routing);
     outputs_ =
-        Mirror<float>(device, as_size(max_rows * grid.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
+        Mirror<float>(device, as_size(max_rows * grid.hidden_dim), MemoryUse::kWorkspace, messages::expert_outputs);
 }
 
 std::uint64_t RoutedRows::bytes_per_token(const ExpertGrid& grid) {

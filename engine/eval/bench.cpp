@@ -10,6 +10,7 @@
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/experts/disk_speed.h"
 #include "engine/statistics.h"
@@ -63,13 +64,12 @@ class Bench {
         : model_(model), steps_(model), request_(request), log_(log) {
         const std::int64_t context = request.prompt_tokens + request.decode_tokens;
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
-            throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
+            throw Error(ErrorKind::kInvalidInput, messages::bench_needs_runs);
         }
         const std::int64_t room = std::min(model.spec().max_context, model.plan().context);
         if (context > room) {
-            throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
-                                                      " tokens, but " + model.summary().name + " holds " +
-                                                      std::to_string(room) + ".");
+            throw Error(ErrorKind::kInvalidInput,
+                        messages::bench_context_too_long(context, model.summary().name, room));
         }
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
@@ -150,7 +150,7 @@ class Bench {
             bytes = found;
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), std::move(pieces));
         } else {
-            require_ram(bytes, "Measuring the memory's bandwidth");
+            require_ram(bytes, messages::measuring_memory_bandwidth);
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), bytes);
         }
         probe_is_ = "read bandwidth of " + format_bytes(bytes) + ", measured in this run";

@@ -7,6 +7,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/print.h"
 #include "engine/text/utf8.h"
 
@@ -37,9 +38,7 @@ std::string choice_name(const ChoiceTask& task, std::size_t choice) {
 }
 
 [[noreturn]] void no_token_of_its_own(const ChoiceTask& task, std::size_t choice) {
-    throw Error(ErrorKind::kInvalidInput, choice_name(task, choice) +
-                                              " adds no token that could be scored; expected text that differs from "
-                                              "what comes before it.");
+    throw Error(ErrorKind::kInvalidInput, messages::choice_adds_no_token(choice_name(task, choice)));
 }
 
 // Bytes of the white space at the end of a text, as Python's rstrip() takes it.
@@ -126,9 +125,7 @@ TaskTokens tokens_of_task(const ChoiceTask& task, ChoiceRule rule, const Tokeniz
         if (choice.end <= most) continue;
         const std::size_t n = choice.end - most;
         if (!is_lm_eval || n >= choice.first) {
-            throw Error(ErrorKind::kInvalidInput, choice_name(task, i) + " is " + std::to_string(choice.end) +
-                                                      " tokens long, but the context holds " + std::to_string(context) +
-                                                      "; choose a larger --context.");
+            throw Error(ErrorKind::kInvalidInput, messages::choice_too_long(choice_name(task, i), choice.end, context));
         }
         choice.tokens.erase(choice.tokens.begin(), choice.tokens.begin() + static_cast<std::ptrdiff_t>(n));
         choice.first -= n;
@@ -172,8 +169,7 @@ ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span
                               const ChoiceSettings& settings, const EvaluationProgressFn& progress,
                               const std::stop_token& stop) {
     if (model.tokenizer() == nullptr) {
-        throw Error(ErrorKind::kUnsupported,
-                    "The model " + model.summary().name + " has no tokenizer, so it cannot read the tasks.");
+        throw Error(ErrorKind::kUnsupported, messages::model_cannot_read_tasks(model.summary().name));
     }
     const auto seconds_so_far = [start = Clock::now()] {
         return std::chrono::duration<double>(Clock::now() - start).count();

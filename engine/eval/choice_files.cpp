@@ -1,6 +1,7 @@
 #include "engine/eval/choice_files.h"
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 
 namespace offstage::engine {
 
@@ -11,8 +12,8 @@ std::vector<ChoiceTask> parse_choices(ChoiceFormat format, const ChoiceFiles& fi
         is_llama ? parse_llama_choices(format, files.data) : parse_lm_eval_choices(format, files);
     if (tasks.empty()) {
         throw Error(ErrorKind::kInvalidModel,
-                    files.data.source + " holds no task; expected at least one in the format " +
-                        choice_format_row(format).name + ": " + choice_format_row(format).file + ".");
+                    messages::file_without_task(files.data.source, choice_format_row(format).name,
+                                                choice_format_row(format).file));
     }
     return tasks;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/perplexity.h"
 #include "engine/print.h"
@@ -21,9 +22,7 @@ constexpr const char* kChunkRule =
 void require_chunk_fits(const LoadedModel& model, std::int64_t n_context) {
     const std::int64_t most = std::min(model.spec().max_context, model.plan().context);
     if (n_context >= kShortestChunk && n_context <= most) return;
-    throw Error(ErrorKind::kInvalidInput, "A chunk is " + std::to_string(n_context) + " tokens; expected " +
-                                              std::to_string(kShortestChunk) + " to the context's " +
-                                              std::to_string(most) + ".");
+    throw Error(ErrorKind::kInvalidInput, messages::chunk_out_of_range(n_context, kShortestChunk, most));
 }
 
 }  // namespace
@@ -36,9 +35,7 @@ std::vector<TokenId> chunk_tokens(const LoadedModel& model, std::string_view tex
     tokens.insert(tokens.begin(), prefix.begin(), prefix.end());
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
     if (n_tokens < 2 * n_context) {
-        throw Error(ErrorKind::kInvalidInput, "The text holds " + std::to_string(n_tokens) +
-                                                  " tokens; expected two chunks of " + std::to_string(n_context) +
-                                                  " at least. Take a longer text or a smaller --window.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_too_short_for_chunks(n_tokens, n_context));
     }
     const std::int64_t all = n_tokens / n_context;
     tokens.resize(as_size((n_chunks > 0 ? std::min(n_chunks, all) : all) * n_context));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -43,9 +44,7 @@ class CsvReader {
         const std::size_t begin = at_;
         while (at_ < text_.size() && text_[at_] != ',' && !ends_line()) {
             if (text_[at_] == '"') {
-                fail(line_,
-                     "a double quote inside a field that does not begin with one; expected the whole field in "
-                     "double quotes, and quotes in it written twice");
+                fail(line_, messages::csv_quote_inside);
             }
             ++at_;
         }
@@ -65,18 +64,16 @@ class CsvReader {
             } else {
                 ++at_;
                 if (at_ < text_.size() && text_[at_] != ',' && !ends_line()) {
-                    fail(line_,
-                         "text after the double quote that ends a field; expected a comma or the line's end, "
-                         "and quotes in a field written twice");
+                    fail(line_, messages::csv_text_behind_quote);
                 }
                 return field;
             }
         }
-        fail(begins, "a field whose double quote is never closed; expected another double quote at its end");
+        fail(begins, messages::csv_quote_open);
     }
 
-    [[noreturn]] void fail(std::int64_t line, const std::string& what) const {
-        throw Error(ErrorKind::kInvalidModel, source_ + ", line " + std::to_string(line) + " has " + what + ".");
+    [[noreturn]] void fail(std::int64_t line, const MessageCode<0>& what) const {
+        throw Error(ErrorKind::kInvalidModel, messages::csv_line_has(source_, line, what));
     }
 
     std::string_view text_;
@@ -90,8 +87,7 @@ class CsvReader {
 std::vector<CsvRow> parse_csv(std::string_view text, const std::string& source) {
     const std::size_t invalid = find_invalid_utf8(text);
     if (invalid != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidModel, source + " is not UTF-8: byte " + std::to_string(invalid + 1) +
-                                                  " starts no character; save the file as UTF-8.");
+        throw Error(ErrorKind::kInvalidModel, messages::csv_not_utf8(source, invalid + 1));
     }
     return CsvReader(text, source).rows();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -29,8 +30,7 @@ Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokeniz
                          const std::stop_token& stop) {
     const std::size_t invalid = find_invalid_utf8(text);
     if (invalid != std::string::npos) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_is_not_utf8(invalid + 1));
     }
     Popularity counted = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
     std::fill(counted.counts.begin(), counted.counts.end(), 0.0);
@@ -40,7 +40,7 @@ Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokeniz
     std::int64_t n_done = 0;
     const std::vector<TokenId> prefix = tokenizer.prefix();
     const std::int64_t room = model.context() - static_cast<std::int64_t>(prefix.size());
-    if (room < 1) throw Error(ErrorKind::kInvalidInput, "The context is too short to count anything.");
+    if (room < 1) throw Error(ErrorKind::kInvalidInput, messages::context_too_short_to_count);
     for (std::string_view rest = text; !rest.empty();) {
         const std::string_view piece = next_piece(rest);
         rest.remove_prefix(piece.size());
@@ -64,7 +64,7 @@ Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokeniz
             if (progress) progress(n_done, std::max(n_done, all));
         }
     }
-    if (n_done == 0) throw Error(ErrorKind::kInvalidInput, "The text holds no token; expected some text to count.");
+    if (n_done == 0) throw Error(ErrorKind::kInvalidInput, messages::text_without_token_to_count);
     return counted;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/print.h"
 
 namespace offstage::engine {
@@ -149,10 +150,8 @@ KlDivergence measure_kl_divergence(LoadedModel& model, const LogitFile& base, st
     const auto start = std::chrono::steady_clock::now();
     const LogitFileHeader& header = base.header();
     if (header.vocab_size != model.spec().vocab_size) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The base was made with a vocabulary of " + std::to_string(header.vocab_size) + " tokens, but " +
-                        model.summary().name + " has " + std::to_string(model.spec().vocab_size) +
-                        "; expected a base of the same model in other formats.");
+        throw Error(ErrorKind::kInvalidInput, messages::kl_base_of_other_vocabulary(
+                                                  header.vocab_size, model.summary().name, model.spec().vocab_size));
     }
     const auto vocab_size = as_size(header.vocab_size);
     KlDivergence result;

@@ -6,21 +6,21 @@
 
 #include "engine/error.h"
 #include "engine/eval/choice_files.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/json.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
 namespace {
 
-[[noreturn]] void refuse(const std::string& where, const std::string& found_and_expected) {
-    throw Error(ErrorKind::kInvalidModel, where + " " + found_and_expected + ".");
+[[noreturn]] void refuse(const std::string& where, Message found_and_expected) {
+    throw Error(ErrorKind::kInvalidModel, messages::choices_rejected(where, std::move(found_and_expected)));
 }
 
 void require_utf8(const NamedText& file) {
     const std::size_t invalid = find_invalid_utf8(file.text);
     if (invalid != std::string_view::npos) {
-        refuse(file.source,
-               "is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character; save the file as UTF-8");
+        refuse(file.source, messages::choices_not_utf8(invalid + 1));
     }
 }
 
@@ -43,9 +43,7 @@ std::vector<ChoiceTask> parse_six_lines(const NamedText& data) {
     constexpr std::size_t kLines = 6;
     const std::vector<std::string_view> lines = lines_of_text(data.text);
     if (lines.size() % kLines != 0) {
-        refuse(data.source, "has " + std::to_string(lines.size()) +
-                                " lines; expected six for each task: context, number of the right ending, four "
-                                "endings");
+        refuse(data.source, messages::choices_lines_not_six(lines.size()));
     }
     std::vector<ChoiceTask> tasks;
     for (std::size_t first = 0; first < lines.size(); first += kLines) {
@@ -53,13 +51,12 @@ std::vector<ChoiceTask> parse_six_lines(const NamedText& data) {
         ChoiceTask task{where(0), {}, std::string(lines[first]), {}, std::vector<std::uint8_t>(4, 0)};
         const std::string_view label = lines[first + 1];
         if (label.size() != 1 || label[0] < '0' || label[0] > '3') {
-            refuse(where(1), "(label) is " + in_quotes(label) +
-                                 "; expected 0 to 3, the number of the right ending. Each task has six lines");
+            refuse(where(1), messages::choices_label_invalid(in_quotes(label)));
         }
         task.is_right[static_cast<std::size_t>(label[0] - '0')] = 1;
         for (std::size_t i = 0; i < 4; ++i) {
             const std::string_view ending = lines[first + 2 + i];
-            if (ending.empty()) refuse(where(2 + i), "(ending) is empty; expected a text");
+            if (ending.empty()) refuse(where(2 + i), messages::choices_ending_empty);
             task.choices.push_back({{}, std::string(" ").append(ending)});
         }
         tasks.push_back(std::move(task));
@@ -86,22 +83,21 @@ std::vector<ChoiceTask> parse_winogrande_csv(const NamedText& data) {
         }
         fields.push_back(line.substr(begin));
         if (fields.size() != 5) {
-            refuse(where, "has " + std::to_string(fields.size()) +
-                              " fields; expected 5: index, sentence with _, choice 1, choice 2, answer");
+            refuse(where, messages::choices_fields_not_five(fields.size()));
         }
         std::string_view sentence = fields[1];
         if (sentence.size() >= 2 && sentence.front() == '"') sentence = sentence.substr(1, sentence.size() - 2);
         const std::size_t blank = sentence.find('_');
         if (blank == std::string_view::npos) {
-            refuse(where, "(sentence) is " + in_quotes(sentence) + "; expected a _ where the choices go");
+            refuse(where, messages::choices_sentence_without_blank(in_quotes(sentence)));
         }
         const std::string_view answer = fields[4];
         if (answer != "1" && answer != "2") {
-            refuse(where, "(answer) is " + in_quotes(answer) + "; expected 1 or 2, the number of the right choice");
+            refuse(where, messages::choices_answer_invalid(in_quotes(answer)));
         }
         ChoiceTask task{where, {}, {}, {}, {}};
         for (const std::string_view choice : {fields[2], fields[3]}) {
-            if (choice.empty()) refuse(where, "has an empty choice; expected a text in fields 3 and 4");
+            if (choice.empty()) refuse(where, messages::choices_choice_empty);
             task.choices.push_back({std::string(sentence.substr(0, blank)) + std::string(choice),
                                     std::string(sentence.substr(blank + 1))});
         }
@@ -129,7 +125,7 @@ class ChoiceBytes {
         require(n, what);
         const std::string_view text = bytes_.substr(at_, n);
         if (find_invalid_utf8(text) != std::string_view::npos) {
-            refuse(where_, std::string("(") + what + ") is not UTF-8; expected UTF-8");
+            refuse(where_, messages::choices_text_not_utf8(what));
         }
         at_ += n;
         return std::string(text);
@@ -138,9 +134,7 @@ class ChoiceBytes {
   private:
     void require(std::size_t n, const char* what) const {
         if (n <= bytes_.size() - at_) return;
-        refuse(where_, std::string("(") + what + ") needs " + std::to_string(n) + " bytes at byte " +
-                           std::to_string(at_) + ", but the file ends after " + std::to_string(bytes_.size()) +
-                           "; expected a whole file of llama.cpp's multiple choice format");
+        refuse(where_, messages::choices_cut_short(what, n, at_, bytes_.size()));
     }
 
     std::string_view bytes_;
@@ -156,7 +150,7 @@ struct BinaryAnswers {
 BinaryAnswers read_answers(ChoiceBytes& bytes, const std::string& where) {
     constexpr std::uint32_t kMostAnswers = 100;  // llama.cpp reads no more either
     const std::uint32_t n = bytes.number("number of answers");
-    if (n > kMostAnswers) refuse(where, "has " + std::to_string(n) + " answers; expected at most 100");
+    if (n > kMostAnswers) refuse(where, messages::choices_too_many_answers(n));
     BinaryAnswers answers;
     for (std::uint32_t i = 0; i < n; ++i) answers.texts.push_back(bytes.text("answer"));
     for (std::uint32_t i = 0; i < n; ++i) answers.is_right.push_back(bytes.number("label") == 1 ? 1 : 0);
@@ -167,9 +161,7 @@ std::vector<ChoiceTask> parse_binary_choices(const NamedText& data) {
     ChoiceBytes bytes(data.text, data.source);
     const std::uint32_t n = bytes.number("number of tasks");
     if (n > data.text.size() / sizeof(std::uint32_t)) {
-        refuse(data.source, "is said to hold " + std::to_string(n) + " tasks, more than its " +
-                                std::to_string(data.text.size()) +
-                                " bytes have room for; expected llama.cpp's multiple choice format");
+        refuse(data.source, messages::choices_too_many_tasks(n, data.text.size()));
     }
     for (std::uint32_t i = 0; i < n; ++i) bytes.number("place of a task");
     std::vector<ChoiceTask> tasks;
@@ -179,13 +171,13 @@ std::vector<ChoiceTask> parse_binary_choices(const NamedText& data) {
         ChoiceTask task{where, {}, bytes.text("question"), {}, {}};
         BinaryAnswers answers = read_answers(bytes, where);
         read_answers(bytes, where);  // those with several right ones
-        if (task.context.empty()) refuse(where, "has an empty question; expected a text");
-        if (answers.texts.size() < 2) refuse(where, "has fewer than two answers; expected two to 100");
+        if (task.context.empty()) refuse(where, messages::choices_question_empty);
+        if (answers.texts.size() < 2) refuse(where, messages::choices_too_few_answers);
         if (std::find(answers.is_right.begin(), answers.is_right.end(), 1) == answers.is_right.end()) {
-            refuse(where, "has no answer with label 1; expected one that is right");
+            refuse(where, messages::choices_none_right);
         }
         for (const std::string& answer : answers.texts) {
-            if (answer.empty()) refuse(where, "has an empty answer; expected a text");
+            if (answer.empty()) refuse(where, messages::choices_answer_empty);
             task.choices.push_back({{}, std::string(" ").append(answer)});
         }
         task.is_right = std::move(answers.is_right);

@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "engine/as_size.h"
+#include "engine/device/device_messages.h"
 #include "engine/error.h"
 #include "engine/eval/choice_files.h"
 #include "engine/eval/csv.h"
+#include "engine/eval/eval_messages.h"
+#include "engine/files/files_messages.h"
 #include "engine/json.h"
 #include "engine/text/template_text.h"
 #include "engine/text/utf8.h"
@@ -52,7 +55,7 @@ std::vector<std::uint8_t> only_right(std::size_t right, std::size_t n) {
 // A text that is there and not empty.
 std::string text_of_field(const JsonFields& fields, const char* key) {
     std::string text = fields.text(key);
-    if (text.empty()) fields.reject(key, "a text that is not empty");
+    if (text.empty()) fields.reject(key, messages::a_text_not_empty);
     return text;
 }
 
@@ -91,34 +94,31 @@ class Labels {
         if (source_.empty()) return;
         lines_ = lines_with_text(file.text);
         if (lines_.size() != n_tasks) {
-            throw Error(ErrorKind::kInvalidModel, source_ + " holds " + std::to_string(lines_.size()) +
-                                                      " labels, but " + data + " has " + std::to_string(n_tasks) +
-                                                      " tasks; expected the labels of the same split.");
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::labels_differ_from_tasks(source_, lines_.size(), data, n_tasks));
         }
     }
 
     // Index of the right choice of the task.
     std::size_t right(std::size_t task, const JsonFields& fields, const char* key, std::size_t n_choices) const {
         const std::int64_t high = low_ + static_cast<std::int64_t>(n_choices) - 1;
-        const std::string expected = std::to_string(low_) + " to " + std::to_string(high);
+        const Message expected = messages::from_to(low_, high);
         if (source_.empty()) {
             const nlohmann::json* const value = fields.find(key);
             if (value == nullptr) {
-                fields.reject(key, expected + "; where the labels are a file of their own, name it with --labels");
+                fields.reject(key, messages::labels_elsewhere(expected));
             }
             const std::optional<std::int64_t> label = number_of(*value);
             if (!label || *label < low_ || *label > high) {
-                fields.reject(key, expected +
-                                       "; a test split without answers cannot be scored, take the validation "
-                                       "split");
+                fields.reject(key, messages::label_of_test_split(expected));
             }
             return as_size(*label - low_);
         }
         std::string_view text = lines_[task].text;
         while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
         if (text.size() != 1 || text[0] < '0' + low_ || text[0] > '0' + high) {
-            throw Error(ErrorKind::kInvalidModel, line_of(source_, lines_[task].number) + " is " + in_quotes(text) +
-                                                      "; expected " + expected + ".");
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::label_rejected(line_of(source_, lines_[task].number), in_quotes(text), expected));
         }
         return as_size(text[0] - '0' - low_);
     }
@@ -160,9 +160,9 @@ std::vector<ChoiceTask> parse_winogrande(const ChoiceFiles& files) {
     return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t index, const std::string&) {
         const std::string sentence = fields.text("sentence");
         const std::size_t blank = sentence.find('_');
-        if (blank == std::string::npos) fields.reject("sentence", "a sentence with _ where the options go");
+        if (blank == std::string::npos) fields.reject("sentence", messages::a_sentence_with_blank);
         const std::string rest(python_strip(std::string_view(sentence).substr(blank + 1)));
-        if (rest.empty()) fields.reject("sentence", "text after the _, which is what is scored");
+        if (rest.empty()) fields.reject("sentence", messages::a_text_behind_blank);
         ChoiceTask task;
         for (const char* key : {"option1", "option2"}) {
             task.choices.push_back(choice_of_text(rest));
@@ -196,11 +196,11 @@ std::vector<ChoiceTask> parse_hellaswag(const ChoiceFiles& files) {
                                         jinja::to_capitalized(fields.text("ctx_b", std::string())));
         const nlohmann::json* const endings = fields.find("endings");
         if (endings == nullptr || !endings->is_array() || endings->size() < 2 || endings->size() > 9) {
-            fields.reject("endings", "a list of 2 to 9 texts");
+            fields.reject("endings", messages::a_list_of_2_to_9_texts);
         }
         for (const nlohmann::json& ending : *endings) {
             const std::string text = ending.is_string() ? without_brackets(ending.get<std::string>()) : std::string();
-            if (text.empty()) fields.reject("endings", "a list of texts that are not empty");
+            if (text.empty()) fields.reject("endings", messages::a_list_of_texts_not_empty);
             task.choices.push_back(choice_of_text(text));
         }
         task.is_right = only_right(labels.right(index, fields, "label", task.choices.size()), task.choices.size());
@@ -218,11 +218,11 @@ struct ArcChoices {
 ArcChoices arc_choices(const JsonFields& fields, const std::string& where) {
     const auto strings = [&](const JsonFields& object, const char* key) {
         const nlohmann::json* const list = object.find(key);
-        if (list == nullptr || !list->is_array()) object.reject(key, "a list of texts");
+        if (list == nullptr || !list->is_array()) object.reject(key, messages::a_list_of_texts);
         std::vector<std::string> values;
         for (const nlohmann::json& value : *list) {
             if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-                object.reject(key, "a list of texts that are not empty");
+                object.reject(key, messages::a_list_of_texts_not_empty);
             }
             values.push_back(value.get<std::string>());
         }
@@ -233,7 +233,7 @@ ArcChoices arc_choices(const JsonFields& fields, const std::string& where) {
         const JsonFields inner = fields.object("question");
         ArcChoices out{text_of_field(inner, "stem"), {}, {}};
         const nlohmann::json* const list = inner.find("choices");
-        if (list == nullptr || !list->is_array()) inner.reject("choices", "a list of {\"text\": ..., \"label\": ...}");
+        if (list == nullptr || !list->is_array()) inner.reject("choices", messages::a_list_of_labelled_texts);
         for (std::size_t i = 0; i < list->size(); ++i) {
             const JsonFields choice((*list)[i], where, "question.choices[" + std::to_string(i) + "].");
             out.texts.push_back(text_of_field(choice, "text"));
@@ -244,13 +244,13 @@ ArcChoices arc_choices(const JsonFields& fields, const std::string& where) {
     ArcChoices out{text_of_field(fields, "question"), {}, {}};
     const nlohmann::json* const choices = fields.find("choices");
     if (choices == nullptr || !choices->is_object()) {
-        fields.reject("choices", "an object with the lists \"text\" and \"label\"");
+        fields.reject("choices", messages::an_object_of_texts_and_labels);
     }
     const JsonFields lists = fields.object("choices");
     out.texts = strings(lists, "text");
     out.labels = strings(lists, "label");
     if (out.labels.size() != out.texts.size()) {
-        lists.reject("label", "as many labels as there are texts, " + std::to_string(out.texts.size()));
+        lists.reject("label", messages::as_many_labels_as_texts(out.texts.size()));
     }
     return out;
 }
@@ -258,10 +258,10 @@ ArcChoices arc_choices(const JsonFields& fields, const std::string& where) {
 std::vector<ChoiceTask> parse_arc(const ChoiceFiles& files) {
     return tasks_of_lines(files.data, [&](const JsonFields& fields, std::size_t, const std::string& where) {
         const ArcChoices choices = arc_choices(fields, where);
-        if (choices.texts.size() < 2) fields.reject("choices", "at least two choices");
+        if (choices.texts.size() < 2) fields.reject("choices", messages::at_least_two_choices);
         const std::string key = fields.text("answerKey");
         const auto right = std::find(choices.labels.begin(), choices.labels.end(), key);
-        if (right == choices.labels.end()) fields.reject("answerKey", "the label of one of the choices");
+        if (right == choices.labels.end()) fields.reject("answerKey", messages::the_label_of_a_choice);
         ChoiceTask task;
         task.context = "Question: " + choices.question + "\nAnswer:";
         for (const std::string& text : choices.texts) task.choices.push_back(choice_of_text(text));
@@ -283,17 +283,12 @@ std::vector<MmluQuestion> mmlu_questions(const NamedText& file) {
     for (const CsvRow& row : parse_csv(file.text, file.source)) {
         const std::string where = line_of(file.source, row.line);
         if (row.fields.size() != 6) {
-            throw Error(ErrorKind::kInvalidModel,
-                        where + " has " + std::to_string(row.fields.size()) +
-                            " fields; expected 6: question, A, B, C, D, answer. A field with commas needs double "
-                            "quotes around it.");
+            throw Error(ErrorKind::kInvalidModel, messages::csv_fields_not_six(where, row.fields.size()));
         }
         const std::string& answer = row.fields[5];
         const auto right = std::find(kLetters.begin(), kLetters.end(), answer);
         if (right == kLetters.end()) {
-            throw Error(ErrorKind::kInvalidModel,
-                        where + ", field 6 (answer) is " + in_quotes(answer) +
-                            "; expected A, B, C or D. A line with the fields' names must go.");
+            throw Error(ErrorKind::kInvalidModel, messages::csv_answer_invalid(where, in_quotes(answer)));
         }
         MmluQuestion question{where, std::string(python_strip(row.fields[0])) + "\n",
                               as_size(right - kLetters.begin())};
@@ -312,9 +307,8 @@ std::vector<ChoiceTask> parse_mmlu(const ChoiceFiles& files) {
     if (!files.shots.source.empty()) {
         const std::vector<MmluQuestion> shots = mmlu_questions(files.shots);
         if (static_cast<std::int64_t>(shots.size()) < files.n_shots) {
-            throw Error(ErrorKind::kInvalidModel, files.shots.source + " holds " + std::to_string(shots.size()) +
-                                                      " questions; expected at least " + std::to_string(files.n_shots) +
-                                                      " to show, or choose fewer with --n-shots.");
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::too_few_shots(files.shots.source, shots.size(), files.n_shots));
         }
         for (std::size_t i = 0; i < as_size(files.n_shots); ++i) {
             beginning += shots[i].prompt + " " + kLetters[shots[i].right] + "\n\n";

@@ -5,6 +5,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/statistics.h"
 #include "kernels/machine_limits.h"
 
@@ -12,7 +13,7 @@ namespace offstage::engine {
 
 double LoadedStepModel::measure_read_gbps() {
     constexpr std::size_t kBytes = std::size_t{256} << 20;
-    require_ram(kBytes, "Measuring the memory's bandwidth");
+    require_ram(kBytes, messages::measuring_memory_bandwidth);
     kernels::ReadBandwidthProbe probe(model_.pool(), kBytes);
     return median({probe.measure_gbps(), probe.measure_gbps(), probe.measure_gbps()});
 }
@@ -22,10 +23,9 @@ void require_done(Forward::Outcome outcome, const Backend& device) {
         case Forward::Outcome::kDone:
             return;
         case Forward::Outcome::kStopped:
-            throw Error(ErrorKind::kCancelled, "Stopped.");
+            throw Error(ErrorKind::kCancelled, messages::evaluation_stopped);
         case Forward::Outcome::kFull:
-            throw Error(ErrorKind::kOutOfMemory,
-                        "The KV cache has no room left for this; choose fewer tokens, or a larger --context.");
+            throw Error(ErrorKind::kOutOfMemory, messages::kv_cache_full);
         case Forward::Outcome::kFailed:
             throw Error(ErrorKind::kDevice, device.failure());
     }

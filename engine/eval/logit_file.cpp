@@ -10,6 +10,7 @@
 #include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/chunk_perplexity.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/files/text_file.h"
 
 namespace offstage::engine {
@@ -79,29 +80,26 @@ void LogitFileWriter::commit() {
 }
 
 void LogitFileWriter::fail(const std::string& reason) const {
-    throw Error(ErrorKind::kInvalidInput,
-                path_ + " cannot be written: " + reason + "; name another file or make room on its disk.");
+    throw Error(ErrorKind::kInvalidInput, messages::logit_file_not_written(path_, reason));
 }
 
 LogitFile::LogitFile(std::span<const std::byte> bytes, const std::string& source) : source_(source) {
-    const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorKind::kInvalidModel, source + " " + what + ".");
+    const auto refuse = [&](Message what) {
+        throw Error(ErrorKind::kInvalidModel, messages::logit_file_rejected(source, std::move(what)));
     };
     if (bytes.size() < kLogitHeaderBytes || std::memcmp(bytes.data(), kLogitMagic.data(), kLogitMagic.size()) != 0) {
-        refuse(
-            "does not begin with \"_logits_\" and three sizes; expected a file that offstage-cli evaluate "
-            "--kl-base-write or llama.cpp's perplexity tool wrote");
+        refuse(messages::no_logit_file);
     }
     std::array<std::int32_t, 3> sizes{};
     std::memcpy(sizes.data(), bytes.data() + kLogitMagic.size(), sizeof(sizes));
     const auto [n_context, vocab_size, n_chunks] = sizes;
     if (n_context < 4 || n_context > kLargestLogitSize) {
-        refuse("has n_ctx " + std::to_string(n_context) + "; expected 4 to 16777216");
+        refuse(messages::logit_context_invalid(n_context));
     }
     if (vocab_size < 2 || vocab_size > kLargestLogitSize) {
-        refuse("has n_vocab " + std::to_string(vocab_size) + "; expected 2 to 16777216");
+        refuse(messages::logit_vocab_invalid(vocab_size));
     }
-    if (n_chunks < 1) refuse("has n_chunk " + std::to_string(n_chunks) + "; expected at least 1");
+    if (n_chunks < 1) refuse(messages::logit_chunks_invalid(n_chunks));
     header_.n_context = n_context;
     header_.vocab_size = vocab_size;
     // Divisions, since the product of the three sizes may be larger than 64 bits.
@@ -110,10 +108,7 @@ LogitFile::LogitFile(std::span<const std::byte> bytes, const std::string& source
     const std::uint64_t left = bytes.size() - kLogitHeaderBytes;
     const std::uint64_t chunk_bytes = token_bytes + row_bytes;
     if (left % chunk_bytes != 0 || left / chunk_bytes != as_size(n_chunks)) {
-        refuse("is " + std::to_string(bytes.size()) + " bytes long; expected " + std::to_string(n_chunks) +
-               " chunks of " + std::to_string(chunk_bytes) +
-               " bytes after the first 20. It may have been cut while "
-               "it was written or copied");
+        refuse(messages::logit_file_cut(bytes.size(), n_chunks, chunk_bytes));
     }
     const std::uint64_t all_token_bytes = token_bytes * as_size(n_chunks);
     header_.tokens.resize(as_size(n_context) * as_size(n_chunks));
@@ -121,8 +116,7 @@ LogitFile::LogitFile(std::span<const std::byte> bytes, const std::string& source
     for (std::size_t i = 0; i < header_.tokens.size(); ++i) {
         const TokenId token = header_.tokens[i];
         if (token < 0 || token >= vocab_size) {
-            refuse("has the token " + std::to_string(token) + " at place " + std::to_string(i) +
-                   " of its text; expected 0 to " + std::to_string(vocab_size - 1));
+            refuse(messages::logit_token_invalid(token, i, vocab_size - 1));
         }
     }
     rows_ = bytes.subspan(kLogitHeaderBytes + all_token_bytes);
@@ -141,9 +135,7 @@ std::vector<std::uint16_t> LogitFile::rows(std::int64_t chunk) const {
         const LogitRow row = decode_logit_row(std::span(words).subspan(at, header_.row_words()), header_.vocab_size);
         if (!std::isfinite(row.scale) || !std::isfinite(row.minimum) || row.scale < 0) {
             throw Error(ErrorKind::kInvalidModel,
-                        source_ + ", chunk " + std::to_string(chunk + 1) + ", row " +
-                            std::to_string(at / header_.row_words() + 1) +
-                            " has a scale or a minimum that is no number; expected finite ones. The file is damaged.");
+                        messages::logit_row_not_finite(source_, chunk + 1, at / header_.row_words() + 1));
         }
     }
     return words;

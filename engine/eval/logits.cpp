@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 
 namespace offstage::engine {
@@ -10,17 +11,15 @@ namespace offstage::engine {
 std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<const TokenId> tokens, bool all) {
     const ModelSpec& spec = model.spec();
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
-    if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, "No tokens were given; expected at least one.");
+    if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, messages::no_tokens_given);
     const std::int64_t room = std::min(spec.max_context, model.plan().context);
     if (n_tokens > room) {
-        throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but the context of " +
-                                                  model.summary().name + " holds " + std::to_string(room) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::tokens_beyond_context(n_tokens, model.summary().name, room));
     }
     for (const TokenId token : tokens) {
         if (token >= 0 && token < spec.vocab_size) continue;
-        throw Error(ErrorKind::kInvalidInput, "The token " + std::to_string(token) + " is outside the vocabulary of " +
-                                                  model.summary().name + "; expected 0 to " +
-                                                  std::to_string(spec.vocab_size - 1) + ".");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::token_outside_vocabulary(token, model.summary().name, spec.vocab_size - 1));
     }
     KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/json.h"
 
@@ -28,19 +29,16 @@ std::vector<double> log_probabilities(std::span<const float> logits, std::span<c
 
 std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text, bool special) {
     if (model.tokenizer() == nullptr) {
-        throw Error(ErrorKind::kUnsupported,
-                    "The model " + model.summary().name + " has no tokenizer, so it cannot read text.");
+        throw Error(ErrorKind::kUnsupported, messages::model_cannot_read_text(model.summary().name));
     }
     const std::size_t invalid = find_invalid_utf8(text);
     if (invalid != std::string::npos) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_is_not_utf8(invalid + 1));
     }
     std::vector<TokenId> tokens =
         special ? model.tokenizer()->encode_with_special(text) : model.tokenizer()->encode(text);
     if (tokens.size() < 2) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The text holds " + std::to_string(tokens.size()) + " tokens; expected at least two.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_too_short(tokens.size()));
     }
     return tokens;
 }
@@ -49,8 +47,7 @@ std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const T
                                      const std::string& marker) {
     const TokenId begins = model.tokenizer()->special_token(marker);
     if (begins < 0) {
-        throw Error(ErrorKind::kInvalidInput, "The model " + model.summary().name + " has no special token " +
-                                                  in_quotes(marker) + "; expected the one that begins an answer.");
+        throw Error(ErrorKind::kInvalidInput, messages::no_special_token(model.summary().name, in_quotes(marker)));
     }
     std::vector<std::uint8_t> counts(tokens.size(), 0);
     bool answer = false;
@@ -61,7 +58,7 @@ std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const T
         if (tokens[i] == begins) answer = true;
         if (tokens[i] == model.tokenizer()->eos()) answer = false;
     }
-    if (!any) throw Error(ErrorKind::kInvalidInput, "The text holds no answer after " + in_quotes(marker) + ".");
+    if (!any) throw Error(ErrorKind::kInvalidInput, messages::no_answer_in_text(in_quotes(marker)));
     return counts;
 }
 
@@ -74,17 +71,13 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
     const std::int64_t room = settings.window - n_prefix;
     const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
     if (settings.window < shortest || settings.window > context) {
-        throw Error(ErrorKind::kInvalidInput, "The window is " + std::to_string(settings.window) +
-                                                  " tokens; expected " + std::to_string(shortest) +
-                                                  " to the context's " + std::to_string(context) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::window_out_of_range(settings.window, shortest, context));
     }
     // Without a prefix a window's first token is predicted by nothing: the windows must
     // overlap.
     const std::int64_t longest = n_prefix > 0 ? room : room - 1;
     if (settings.stride < 1 || settings.stride > longest) {
-        throw Error(ErrorKind::kInvalidInput, "The stride is " + std::to_string(settings.stride) +
-                                                  " tokens; expected 1 to " + std::to_string(longest) +
-                                                  " for this window.");
+        throw Error(ErrorKind::kInvalidInput, messages::stride_out_of_range(settings.stride, longest));
     }
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
     std::int64_t scored = n_prefix > 0 ? 0 : 1;  // tokens before this one are done

@@ -168,8 +168,8 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"active_weight_bytes_per_token", r.reads.total()},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
-            {"note", plan.note},
-            {"memory_note", r.memory_note}};
+            {"note", plan.note.english()},
+            {"memory_note", r.memory_note.english()}};
 }
 
 std::string to_text(const PlanReport& r) {
@@ -186,7 +186,7 @@ std::string to_text(const PlanReport& r) {
                 format_bytes(plan.expert_bytes) + "\n";
     }
     text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
-    if (!r.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.memory) + "\n";
+    if (!r.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.memory).english() + "\n";
     text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each at most\n",
                   static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
                   static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
@@ -210,7 +210,7 @@ std::string to_text(const PlanReport& r) {
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
-    for (const std::string& note : {plan.note, r.memory_note}) {
+    for (const std::string& note : {plan.note.english(), r.memory_note.english()}) {
         if (!note.empty()) text += "  note       " + note + "\n";
     }
     return text;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/reference_logits.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/file_formats.h"
@@ -127,10 +128,8 @@ std::vector<QuantCell> quantize_report_cells(const ExpertGrid& grid, std::span<c
             if (bits < most) {
                 cells.push_back({{}, format.type, QuantMethod::kHqq});
             } else if (!wanted.empty()) {
-                throw Error(ErrorKind::kInvalidInput, std::string("Experts in ") + format.name + " have " +
-                                                          print("%.2f", bits) + " bits per weight, and the file's in " +
-                                                          blocks + " have " + print("%.2f", most) +
-                                                          "; expected formats with fewer bits than the file's.");
+                throw Error(ErrorKind::kInvalidInput, messages::format_with_more_bits(format.name, print("%.2f", bits),
+                                                                                      blocks, print("%.2f", most)));
             }
         }
         return cells;

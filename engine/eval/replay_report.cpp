@@ -5,6 +5,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/print.h"
 
 namespace offstage::engine {
@@ -22,18 +23,14 @@ std::string shape(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_
 ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popularity, const ReplayRequest& request) {
     const TraceHeader& header = trace.header;
     if (popularity.n_layers != header.n_layers || popularity.n_experts != header.n_experts) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The popularity profile is of a model with " +
-                        shape(popularity.n_layers, popularity.n_experts, popularity.n_active) + "; the trace's has " +
-                        shape(header.n_layers, header.n_experts, header.n_active) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::popularity_of_other_trace(
+                                                  shape(popularity.n_layers, popularity.n_experts, popularity.n_active),
+                                                  shape(header.n_layers, header.n_experts, header.n_active)));
     }
     Speculation speculation;
     if (request.distance != 0) {
         if (std::find(header.distances.begin(), header.distances.end(), request.distance) == header.distances.end()) {
-            throw Error(ErrorKind::kInvalidInput, "The trace holds no guesses from " +
-                                                      std::to_string(request.distance) +
-                                                      " layers ahead; expected one of the distances that it was "
-                                                      "recorded with (offstage-cli recall --ahead).");
+            throw Error(ErrorKind::kInvalidInput, messages::trace_without_distance(request.distance));
         }
         speculation = {&trace, request.distance, request.n_guesses};
     }

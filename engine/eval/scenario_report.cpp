@@ -95,7 +95,7 @@ nlohmann::ordered_json to_json(const ScenarioReport& report) {
                                    {"n_threads", m.n_threads},
                                    {"instruction_set", m.instruction_set},
                                    {"left_out", report.left_out},
-                                   {"notes", m.notes},
+                                   {"notes", english(m.notes)},
                                    {"rows", rows}};
     if (report.read_gbps > 0) {
         json["read_bandwidth_gb_per_s"] = report.read_gbps;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/print.h"
 #include "engine/statistics.h"
 #include "kernels/kv_cache.h"
@@ -84,8 +85,7 @@ class Runner {
             if (c.width > 1) {
                 branches = search.advance(model_.logits(), model_.vocab_size());
                 if (branches.empty()) {
-                    throw Error(ErrorKind::kInvalidModel,
-                                "The model computed no usable probabilities (all are not a number).");
+                    throw Error(ErrorKind::kInvalidModel, messages::no_probabilities);
                 }
             }
             times_.push_back(model_.now_us() - start);
@@ -145,12 +145,11 @@ ScenarioRow row_of(const Case& c, std::int64_t out, const std::string& policy, c
     return row;
 }
 
-void check_list(const std::vector<std::int64_t>& values, std::int64_t largest, const std::string& what) {
-    if (values.empty()) throw Error(ErrorKind::kInvalidInput, "There is no " + what + "; expected at least one.");
+void check_list(const std::vector<std::int64_t>& values, std::int64_t largest, const Message& what) {
+    if (values.empty()) throw Error(ErrorKind::kInvalidInput, messages::none_given(what));
     for (const std::int64_t value : values) {
         if (value >= 1 && value <= largest) continue;
-        throw Error(ErrorKind::kInvalidInput, "The " + what + " " + std::to_string(value) + " is out of range; " +
-                                                  "expected 1 to " + std::to_string(largest) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::scenario_value_out_of_range(what, value, largest));
     }
 }
 
@@ -179,45 +178,43 @@ std::string_view name_of(ScenarioKind kind) {
 }
 
 void validate(const ScenarioRequest& request) {
-    if (request.kinds.empty()) throw Error(ErrorKind::kInvalidInput, "No scenario was chosen; expected at least one.");
-    if (request.policies.empty()) throw Error(ErrorKind::kInvalidInput, "No policy was chosen; expected at least one.");
-    if (request.repeats < 1) throw Error(ErrorKind::kInvalidInput, "A scenario needs a repeat of at least 1.");
+    if (request.kinds.empty()) throw Error(ErrorKind::kInvalidInput, messages::no_scenario_chosen);
+    if (request.policies.empty()) throw Error(ErrorKind::kInvalidInput, messages::no_policy_chosen);
+    if (request.repeats < 1) throw Error(ErrorKind::kInvalidInput, messages::scenario_without_repeat);
     if (has(request, ScenarioKind::kDecode)) {
-        check_list(request.decode_in, kLongest, "prompt length");
-        check_list(request.decode_out, kLongest, "answer length");
+        check_list(request.decode_in, kLongest, messages::prompt_length);
+        check_list(request.decode_out, kLongest, messages::answer_length);
     }
-    if (has(request, ScenarioKind::kPrefill)) check_list(request.prefill_in, kLongest, "prompt length");
+    if (has(request, ScenarioKind::kPrefill)) check_list(request.prefill_in, kLongest, messages::prompt_length);
     if (has(request, ScenarioKind::kBeam)) {
-        check_list(request.beam_in, kLongest, "prompt length");
-        check_list(request.beam_out, kLongest, "answer length");
-        check_list(request.beam_widths, kLargestBeamWidth, "beam width");
+        check_list(request.beam_in, kLongest, messages::prompt_length);
+        check_list(request.beam_out, kLongest, messages::answer_length);
+        check_list(request.beam_widths, kLargestBeamWidth, messages::beam_width);
     }
 }
 
 std::string fit_to_context(ScenarioRequest& request, std::int64_t max_context) {
     std::string left_out;
-    const auto fit = [&](std::vector<std::int64_t>& values, std::int64_t room, const std::string& what) {
+    const auto fit = [&](std::vector<std::int64_t>& values, std::int64_t room, const MessageArgument& what) {
         std::erase_if(values, [&](std::int64_t value) {
             if (value <= room) return false;
-            left_out += (left_out.empty() ? "" : ", ") + what + " " + std::to_string(value);
+            left_out += (left_out.empty() ? "" : ", ") + what.english() + " " + std::to_string(value);
             return true;
         });
         if (!values.empty()) return;
-        throw Error(ErrorKind::kInvalidInput, "The model holds " + std::to_string(max_context) +
-                                                  " tokens: too few for every " + what +
-                                                  " asked for; choose shorter ones with --in and --out.");
+        throw Error(ErrorKind::kInvalidInput, messages::scenario_beyond_context(max_context, what));
     };
     validate(request);
     if (has(request, ScenarioKind::kDecode)) {
         const std::int64_t shortest = *std::min_element(request.decode_out.begin(), request.decode_out.end());
-        fit(request.decode_in, max_context - shortest, "decode prompt");
-        fit(request.decode_out, max_context - largest(request.decode_in), "answer");
+        fit(request.decode_in, max_context - shortest, messages::decode_prompt);
+        fit(request.decode_out, max_context - largest(request.decode_in), messages::answer);
     }
-    if (has(request, ScenarioKind::kPrefill)) fit(request.prefill_in, max_context, "prefill prompt");
+    if (has(request, ScenarioKind::kPrefill)) fit(request.prefill_in, max_context, messages::prefill_prompt);
     if (has(request, ScenarioKind::kBeam)) {
         const std::int64_t shortest = *std::min_element(request.beam_out.begin(), request.beam_out.end());
-        fit(request.beam_in, max_context - shortest, "beam prompt");
-        fit(request.beam_out, max_context - largest(request.beam_in), "beam answer");
+        fit(request.beam_in, max_context - shortest, messages::beam_prompt);
+        fit(request.beam_out, max_context - largest(request.beam_in), messages::beam_answer);
     }
     if (left_out.empty()) return {};
     return "Left out, the model holds " + std::to_string(max_context) + " tokens: " + left_out + ".";

@@ -4,6 +4,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/json.h"
 
@@ -14,8 +15,7 @@ constexpr std::size_t kLongestConversations = std::size_t{16} << 20;
 
 const Tokenizer& tokenizer_of(const LoadedModel& model) {
     if (model.tokenizer() == nullptr) {
-        throw Error(ErrorKind::kUnsupported,
-                    "The model " + model.summary().name + " has no tokenizer, so it cannot read text.");
+        throw Error(ErrorKind::kUnsupported, messages::model_cannot_read_text(model.summary().name));
     }
     return *model.tokenizer();
 }
@@ -25,7 +25,7 @@ std::vector<ChatMessage> read_messages(std::string_view line, const std::string&
     const JsonFields fields(document, where);
     const nlohmann::json* list = fields.find("messages");
     if (list == nullptr || !list->is_array() || list->empty()) {
-        fields.reject("messages", "a list of {\"role\": ..., \"content\": ...}");
+        fields.reject("messages", messages::a_list_of_chat_messages);
     }
     std::vector<ChatMessage> messages;
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -38,14 +38,14 @@ std::vector<ChatMessage> read_messages(std::string_view line, const std::string&
         } else if (role == name_of(Role::kAssistant)) {
             messages.push_back({Role::kAssistant, message.text("content")});
         } else {
-            message.reject("role", R"("system", "user" or "assistant")");
+            message.reject("role", messages::a_role);
         }
     }
     return messages;
 }
 
 [[noreturn]] void no_token() {
-    throw Error(ErrorKind::kInvalidInput, "The text holds no token; expected some text to measure.");
+    throw Error(ErrorKind::kInvalidInput, messages::text_without_token_to_measure);
 }
 
 }  // namespace
@@ -56,8 +56,7 @@ std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::
     if (tokens.empty()) no_token();
     const std::vector<TokenId> prefix = tokenizer.prefix();
     const auto context = as_size(model.plan().context);
-    if (context <= prefix.size())
-        throw Error(ErrorKind::kInvalidInput, "The context is too short to measure anything.");
+    if (context <= prefix.size()) throw Error(ErrorKind::kInvalidInput, messages::context_too_short_to_measure);
     std::vector<std::vector<TokenId>> sequences;
     for (std::span<const TokenId> left(tokens); !left.empty();) {
         const auto window = left.first(std::min(left.size(), context - prefix.size()));
@@ -72,11 +71,10 @@ std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& mode
                                                          const std::string& source) {
     const Tokenizer& tokenizer = tokenizer_of(model);
     if (model.chat_template() == nullptr) {
-        throw Error(ErrorKind::kUnsupported, "The model " + model.summary().name +
-                                                 " has no chat template; expected plain text, not conversations.");
+        throw Error(ErrorKind::kUnsupported, messages::template_missing_for_conversations(model.summary().name));
     }
     if (lines.size() > kLongestConversations) {
-        throw Error(ErrorKind::kInvalidInput, source + " is larger than 16 MiB; expected fewer conversations.");
+        throw Error(ErrorKind::kInvalidInput, messages::conversations_too_large(source));
     }
     const auto piece = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };
     const ChatTemplate::Tokens special{piece(tokenizer.bos()), piece(tokenizer.eos())};

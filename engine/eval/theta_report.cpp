@@ -5,6 +5,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/quantize_report.h"
 #include "engine/eval/reference_logits.h"
@@ -127,9 +128,7 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
     if (decode_tokens > 0 && (static_cast<std::int64_t>(tokens.size()) < n_decoded || n_decoded > context)) {
         throw Error(ErrorKind::kInvalidInput,
-                    "Decoding " + std::to_string(decode_tokens) + " tokens takes a text and a context of " +
-                        std::to_string(n_decoded) + "; the text has " + std::to_string(tokens.size()) +
-                        " tokens, the context " + std::to_string(context) + ". Decode fewer, or none.");
+                    messages::too_many_to_decode(decode_tokens, n_decoded, tokens.size(), context));
     }
     const std::uint64_t most =
         kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/experts/experts_messages.h"
 #include "engine/experts/resident_order.h"
 #include "engine/json.h"
 
@@ -291,7 +292,7 @@ CacheKind parse_cache_kind(std::string_view name) {
         if (name == name_of(kind)) return kind;
         known += (known.empty() ? "" : ", ") + std::string(name_of(kind));
     }
-    throw Error(ErrorKind::kInvalidInput, in_quotes(name) + " is no cache policy; expected one of " + known);
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_cache_policy(in_quotes(name), known));
 }
 
 std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity,

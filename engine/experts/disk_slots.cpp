@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/experts/experts_messages.h"
 
 namespace offstage::engine {
 
@@ -15,7 +16,7 @@ void DiskSlots::set_reader(ExpertReader* reader, Begin begin) {
 }
 
 DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
-    return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, "experts read from disk");
+    return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, messages::experts_read_from_disk);
 }
 
 // Nothing may be read meanwhile, here and below.
@@ -216,7 +217,7 @@ void DiskSlots::release(std::size_t index) {
 
 const std::byte* DiskSlots::find_or_pack(std::size_t index, std::uint64_t bytes, const Pack& pack) {
     if (slots_.empty() || bytes > slot_bytes_) {
-        throw Error(ErrorKind::kOutOfMemory, "RAM has no room for an expert that is on disk; raise the RAM budget.");
+        throw Error(ErrorKind::kOutOfMemory, messages::ram_full_for_disk_expert);
     }
     if (Slot* const slot = slot_of(index)) {
         slot->last_use = ++uses_;

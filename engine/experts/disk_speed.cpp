@@ -14,6 +14,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_reader.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -30,7 +31,7 @@ double seconds_from(Clock::time_point begin) {
 
 std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
     try {
-        return std::optional<HostBuffer>(std::in_place, static_cast<std::size_t>(bytes), "measuring");
+        return std::optional<HostBuffer>(std::in_place, static_cast<std::size_t>(bytes), messages::measuring);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return std::nullopt;
@@ -86,7 +87,7 @@ DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, k
     std::uint64_t n_done = 0;
     if (!start(0)) return {};
     for (bool more = true; more; ++n_done) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
         more = n_done == 0 || seconds_from(begin) < kLayersSeconds;
         if (more && !start(n_done + 1)) return {};
         for (const ExpertReader::Handle& read : reads[n_done % 2]) reader->wait(read);
@@ -101,7 +102,7 @@ DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, k
     // One alone, and work with it, which waits for the threads: until that begins.
     std::vector<double> alone_us;
     for (int i = 0; i < kReadsAlone; ++i) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
         const auto layer = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_layers));
         const auto expert = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_experts));
         const auto asked = Clock::now();

@@ -8,6 +8,7 @@
 #include <sched.h>
 #endif
 
+#include "engine/error.h"
 #include "engine/experts/interleave_expert.h"
 #include "kernels/thread_pool.h"
 
@@ -84,7 +85,7 @@ void ExpertPacker::work(const std::stop_token& ends) {
             }
             result.ok = true;
         } catch (const std::exception& error) {
-            result.problem = error.what();
+            result.problem = message_of(error);
         }
         lock.lock();
         result_ = std::move(result);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/expert_layout.h"
 
@@ -33,7 +34,7 @@ class ExpertPacker {
     struct Result {
         bool ok = false;
         bool from_cache = false;
-        std::string problem;  // a sentence; empty when ok
+        Message problem;  // a sentence; empty when ok
     };
     // The result once it is there; busy() is false then.
     std::optional<Result> poll();

@@ -55,7 +55,7 @@ class ExpertReader::Read {
     bool guess = false;
     bool closed = false;  // no strip is begun any more
     bool whole = false;
-    std::string problem;
+    Message problem;
 
     bool is_done() const { return closed && n_under_way == 0; }
 };

@@ -15,6 +15,7 @@
 #include "engine/experts/cache_policy.h"
 #include "engine/files/direct_reads.h"
 #include "engine/files/read_buffers.h"
+#include "engine/message.h"
 #include "engine/model/expert_strips.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
@@ -75,7 +76,7 @@ class ExpertReader {
         std::size_t strip = 0;
         int n_left = 0;  // of its ranges
         bool guess = false;
-        std::string problem;
+        Message problem;
     };
 
     ExpertReader(const ExpertGrid& grid, kernels::WeightType master, const FileExperts& experts,

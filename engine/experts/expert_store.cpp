@@ -8,6 +8,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/experts/experts_messages.h"
 #include "engine/experts/interleave_expert.h"
 
 namespace offstage::engine {
@@ -43,7 +44,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
                 memory.push_back(slots_.allocate(largest));
             } catch (const Error& error) {
                 if (error.kind() != ErrorKind::kOutOfMemory) throw;
-                notes_.push_back(device.info().name + " has no room for copies on demand: " + error.what());
+                notes_.push_back(messages::no_room_for_copies(device_name(device.info()), message_of(error)));
                 break;
             }
         }
@@ -56,8 +57,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         throw;
     }
     if (!device.shares_host_memory() && pinned_bytes() < ram_.bytes()) {
-        notes_.push_back("Only " + format_bytes(pinned_bytes()) + " of " + format_bytes(ram_.bytes()) +
-                         " of experts in RAM are page-locked; copies of the others to the GPU are slower.");
+        notes_.push_back(messages::partly_page_locked(ByteSize{pinned_bytes()}, ByteSize{ram_.bytes()}));
     }
 }
 
@@ -168,7 +168,7 @@ void ExpertStore::fill(const Plan& plan) {
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
             if (passing.size() == 0)
-                passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), "experts on their way");
+                passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), messages::experts_on_their_way);
             device_.host_wait(passed[next]);
             std::byte* block = passing.data() + next * passing_bytes;
             pack(i, block);
@@ -184,16 +184,13 @@ void ExpertStore::fill(const Plan& plan) {
     device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
     if (!device_.ok()) {
         throw Error(ErrorKind::kDevice,
-                    "Copying the experts to " + device_.info().name + " failed: " + device_.failure());
+                    messages::copying_experts_failed(device_name(device_.info()), device_.failure()));
     }
     if (refused > 0) {
-        notes_.push_back(device_.info().name + " took " + std::to_string(n_resident()) + " experts; " +
-                         std::to_string(refused) + " more were planned and found no room.");
+        notes_.push_back(messages::experts_left_over(device_name(device_.info()), n_resident(), refused));
         if (disk_slots_.size() == 0 && !plan.duplicates) {
             throw Error(ErrorKind::kOutOfMemory,
-                        device_.info().name +
-                            " has less memory free than planned, and RAM has no room for the "
-                            "experts left over; close other programs or lower the VRAM budget.");
+                        messages::device_memory_less_than_planned(device_name(device_.info())));
         }
     }
 }

@@ -16,6 +16,7 @@
 #include "engine/experts/place_exchange.h"
 #include "engine/experts/prepared_copies.h"
 #include "engine/experts/staging.h"
+#include "engine/message.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/thread_pool.h"
@@ -47,7 +48,7 @@ class ExpertStore : public ExpertTable {
     kernels::WeightType master_type() const { return source_.master_type(); }
     // The format that the model's file has an expert in.
     kernels::WeightType stored(std::size_t index) const { return grid_.stored(master_type(), key(index).layer); }
-    const std::vector<std::string>& notes() const { return notes_; }
+    const std::vector<Message>& notes() const { return notes_; }
 
     // The RAM copy, or one packed now; valid until disk_slots().size() other experts
     // without a copy were asked for.
@@ -94,7 +95,7 @@ class ExpertStore : public ExpertTable {
     Staging staging_;
     PlaceExchange places_{*this, disk_slots_, staging_};
     PreparedCopies copies_{*this, disk_slots_};
-    std::vector<std::string> notes_;
+    std::vector<Message> notes_;
 };
 
 }  // namespace offstage::engine

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "engine/experts/experts_messages.h"
+
 namespace offstage::engine {
 
 using kernels::WeightType;
@@ -9,8 +11,8 @@ using kernels::WeightType;
 ExpertTable::ExpertTable(const ExpertGrid& grid, WeightType master, Backend& device, Arena& ram)
     : grid_(grid),
       device_(device),
-      ram_(ram, MemoryUse::kExperts, "an expert"),
-      slots_(device.memory(), MemoryUse::kExperts, "an expert"),
+      ram_(ram, MemoryUse::kExperts, messages::an_expert),
+      slots_(device.memory(), MemoryUse::kExperts, messages::an_expert),
       entries_(static_cast<std::size_t>(grid.size())) {
     residents_.reserve(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].format = grid_.stored(master, key(i).layer);

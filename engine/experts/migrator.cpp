@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/experts/experts_messages.h"
 
 namespace offstage::engine {
 
@@ -16,7 +17,7 @@ void Migrator::begin(const Plan& plan) {
     stop();
     state_ = MigrationState::kMoving;
     progress_ = {};
-    problem_.clear();
+    problem_ = {};
     changes_ = 0;
     no_room_ = false;
     may_upload_ = true;
@@ -83,7 +84,7 @@ bool Migrator::needs_device(const Task& task) const {
     return task.device && (task.changes || !store_.on_device(task.expert));
 }
 
-void Migrator::fail(const std::string& problem) {
+void Migrator::fail(const Message& problem) {
     stop();
     state_ = MigrationState::kFailed;
     problem_ = problem;
@@ -169,7 +170,7 @@ void Migrator::pack_next() {
             }
             // Another one may fit, and make room for this one.
             const std::int64_t last_try = std::exchange(task.tried_at, changes_);
-            if (last_try == changes_) return fail(error.what());
+            if (last_try == changes_) return fail(message_of(error));
             to_pack_.insert(to_pack_.begin(), task);
         }
     }
@@ -186,7 +187,7 @@ void Migrator::upload_next(When when) {
         try {
             if (!store_.copies().prepare_device(task.expert)) {
                 store_.copies().abandon(task.expert);
-                return fail(device_.info().name + " refused a copy of an expert.");
+                return fail(messages::copy_of_expert_refused(device_name(device_.info())));
             }
             uploading_ = task;
             uploading_since_us_ = device_.now_us();
@@ -215,7 +216,7 @@ void Migrator::upload_next(When when) {
             const std::int64_t last_try = std::exchange(task.tried_at, changes_);
             if (last_try == changes_ && !waits && to_pack_.empty()) {
                 store_.copies().abandon(task.expert);
-                return fail(error.what());
+                return fail(message_of(error));
             }
             to_upload_.push_back(task);
             if (last_try == changes_) return;

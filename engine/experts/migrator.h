@@ -8,6 +8,7 @@
 
 #include "engine/experts/expert_packer.h"
 #include "engine/experts/expert_store.h"
+#include "engine/message.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/transition.h"
 
@@ -49,7 +50,7 @@ class Migrator {
     // What each expert took in all migrations so far, by the device's clock: from its turn until that was seen to be
     // over, so that what goes on beside is in it. idle: while no tokens were made.
     const MigrationRates& rates(bool idle) const { return rates_[idle ? 1 : 0]; }
-    const std::string& problem() const { return problem_; }  // kFailed: a sentence
+    const Message& problem() const { return problem_; }  // kFailed: a sentence
 
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
     // Goes on as far as it can without waiting. kIdle: no token is being made, nothing need be spared.
@@ -80,14 +81,14 @@ class Migrator {
     void finish_upload(When when);
     void finish_ready();
     void change_over(const Task& task);
-    void fail(const std::string& problem);
+    void fail(const Message& problem);
 
     ExpertStore& store_;
     Backend& device_;
     ExpertPacker packer_;
     MigrationState state_ = MigrationState::kNone;
     MigrationProgress progress_;
-    std::string problem_;
+    Message problem_;
 
     std::vector<Task> to_pack_;    // the next one last
     std::vector<Task> to_upload_;  // the next one first

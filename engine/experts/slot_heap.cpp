@@ -5,7 +5,7 @@
 
 namespace offstage::engine {
 
-SlotHeap::SlotHeap(Arena& arena, MemoryUse use, std::string purpose)
+SlotHeap::SlotHeap(Arena& arena, MemoryUse use, MessageArgument purpose)
     : arena_(&arena), use_(use), purpose_(std::move(purpose)) {}
 
 SlotHeap::~SlotHeap() {

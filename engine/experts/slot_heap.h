@@ -9,6 +9,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -27,7 +28,7 @@ class SlotHeap {
 
     SlotHeap() = default;
     // The referents must outlive this object.
-    SlotHeap(Arena& arena, MemoryUse use, std::string purpose);
+    SlotHeap(Arena& arena, MemoryUse use, MessageArgument purpose);
     ~SlotHeap();
     SlotHeap(SlotHeap&& other) noexcept = default;
     SlotHeap& operator=(SlotHeap&& other) noexcept = default;
@@ -53,7 +54,7 @@ class SlotHeap {
 
     Arena* arena_ = nullptr;
     MemoryUse use_ = MemoryUse::kExperts;
-    std::string purpose_;
+    MessageArgument purpose_;
     Backend* pins_ = nullptr;
     std::uint64_t pin_budget_bytes_ = 0;
     std::uint64_t pinned_bytes_ = 0;

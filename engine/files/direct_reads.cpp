@@ -9,6 +9,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "engine/files/files_messages.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -92,8 +94,8 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
         return std::nullopt;
     }
     const auto failed = [&](int code) {
-        return DirectResult{read_.id, file.path() + ": cannot be read: " + std::generic_category().message(code) +
-                                          " at byte " + std::to_string(offset()) + " or soon after it."};
+        return DirectResult{
+            read_.id, messages::cannot_be_read_at_byte(file.path(), std::generic_category().message(code), offset())};
     };
     if (returned < 0) return failed(static_cast<int>(-returned));
     const std::size_t before = done_;
@@ -104,9 +106,7 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
     if (done_ > before) return std::nullopt;
     const std::uint64_t size = file.size_bytes_now();
     if (size < read_.offset + read_.least) {
-        return DirectResult{read_.id, file.path() + ": cannot be read: it has " + std::to_string(size) +
-                                          " bytes now and had " + std::to_string(file.size_bytes()) +
-                                          " when it was opened; put the file back as it was."};
+        return DirectResult{read_.id, messages::file_changed_size(file.path(), size, file.size_bytes())};
     }
     // It is all there, but does not come this way; then it comes through the cache.
     if (read_.file->is_direct()) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "engine/files/mapped_file.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -52,7 +53,7 @@ struct DirectRead {
 
 struct DirectResult {
     std::uint64_t id = 0;
-    std::string problem;  // a sentence with the file; empty: `least` bytes are there
+    Message problem;  // a sentence with the file; empty: `least` bytes are there
 };
 
 inline constexpr std::uint64_t kNoRead = ~std::uint64_t{0};

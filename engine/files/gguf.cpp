@@ -6,7 +6,9 @@
 #include <limits>
 #include <unordered_set>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/files/gguf_type.h"
 #include "engine/json.h"
 
@@ -71,8 +73,8 @@ class GgufParser {
     GgufHeader parse() {
         header_.metadata.source_ = source_;
         read_front();
-        const auto n_tensors = count("the number of tensors", kMostTensors, 4 + 8 + 8);
-        const auto n_pairs = count("the number of metadata pairs", kMostPairs, 8 + 4 + 1);
+        const auto n_tensors = count(messages::number_of_tensors, kMostTensors, 4 + 8 + 8);
+        const auto n_pairs = count(messages::number_of_metadata_pairs, kMostPairs, 8 + 4 + 1);
         for (std::uint64_t i = 0; i < n_pairs; ++i) read_pair();
         header_.alignment = alignment();
         for (std::uint64_t i = 0; i < n_tensors; ++i) read_tensor();
@@ -83,37 +85,29 @@ class GgufParser {
     }
 
   private:
-    static constexpr const char* kWholeFile = "a whole file; this one was cut short or is damaged: fetch it again";
-
-    static constexpr const char* kDamaged = "the file is damaged: fetch it again";
-
     // What lies in a file of that name instead.
-    static const char* remedy_for(std::string_view magic) {
-        if (magic == "vers") return "; it looks like a Git LFS pointer: fetch the file itself, \"git lfs pull\"";
-        if (magic.starts_with('<')) return "; it looks like a web page: fetch the file itself";
-        if (magic == "ggml" || magic == "lmgg" || magic == "tjgg" || magic == "fmgg") {
-            return "; it is of the time before GGUF: fetch a newer file of the model";
-        }
-        return "; it is another file or damaged: fetch it again";
+    static Message expected_instead_of(std::string_view magic) {
+        if (magic == "vers") return messages::gguf_not_lfs_pointer;
+        if (magic.starts_with('<')) return messages::gguf_not_web_page;
+        if (magic == "ggml" || magic == "lmgg" || magic == "tjgg" || magic == "fmgg") return messages::gguf_not_older;
+        return messages::gguf_not_other_file;
     }
 
-    [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
-        throw Error(ErrorKind::kInvalidModel,
-                    source_ + ": byte " + std::to_string(at_) + ": " + what + "; expected " + expected);
+    [[noreturn]] void fail(const MessageArgument& what, const MessageArgument& expected) const {
+        throw Error(ErrorKind::kInvalidModel, messages::byte_rejected(source_, at_, what, expected));
     }
 
-    std::span<const std::byte> take(std::uint64_t n, const std::string& what) {
+    std::span<const std::byte> take(std::uint64_t n, const MessageArgument& what) {
         if (n > file_.size() - at_) {
-            fail(what + " needs " + std::to_string(n) + " bytes, but the file ends after " +
-                     std::to_string(file_.size()) + ", " + std::to_string(n - (file_.size() - at_)) + " too early",
-                 kWholeFile);
+            fail(messages::file_ends_too_early(what, n, file_.size(), n - (file_.size() - at_)),
+                 messages::a_whole_file);
         }
         const auto bytes = file_.subspan(at_, n);
         at_ += n;
         return bytes;
     }
     template <typename T>
-    T number(const std::string& what) {
+    T number(const MessageArgument& what) {
         static_assert(std::endian::native == std::endian::little);
         T value;
         std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
@@ -121,43 +115,39 @@ class GgufParser {
     }
 
     void read_front() {
-        const auto magic = take(4, "the magic number");
+        const auto magic = take(4, messages::magic_number);
         if (std::memcmp(magic.data(), "GGUF", 4) != 0) {
             at_ = 0;
             std::string found;
             for (const std::byte byte : magic) found += static_cast<char>(byte);
-            fail("the file begins with " + in_quotes(found), std::string("\"GGUF\"") + remedy_for(found));
+            fail(messages::file_begins_with(in_quotes(found)), expected_instead_of(found));
         }
-        header_.version = number<std::uint32_t>("the version");
+        header_.version = number<std::uint32_t>(messages::the_version);
         if (header_.version == 2 || header_.version == 3) return;
         const bool other_order = header_.version > 0xffff;  // a small number, its bytes the other way round
-        throw Error(ErrorKind::kUnsupported,
-                    source_ + (other_order ? ": is a big-endian GGUF file; expected a little-endian one"
-                                           : ": is GGUF version " + std::to_string(header_.version) +
-                                                 "; expected version 2 or 3: fetch a newer file of the model"));
+        throw Error(ErrorKind::kUnsupported, other_order ? messages::gguf_big_endian(source_)
+                                                         : messages::gguf_version(source_, header_.version));
     }
 
     // Each of what is counted takes at least so many bytes.
-    std::uint64_t count(const std::string& what, std::uint64_t most, std::uint64_t bytes_each) {
+    std::uint64_t count(const MessageArgument& what, std::uint64_t most, std::uint64_t bytes_each) {
         const auto n = number<std::uint64_t>(what);
         if (n > most || n > (file_.size() - at_) / bytes_each) {
-            fail(what + " is " + std::to_string(n), "no more than a file of " + std::to_string(file_.size()) +
-                                                        " bytes can hold, and at most " + std::to_string(most) +
-                                                        ": fetch it again");
+            fail(messages::is_value(what, n), messages::no_more_than_file_holds(file_.size(), most));
         }
         return n;
     }
 
-    std::string_view text(const std::string& what) {
+    std::string_view text(const MessageArgument& what) {
         const auto length = number<std::uint64_t>(what);
         const auto bytes = take(length, what);
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
-    Kind kind(const std::string& what) {
+    Kind kind(const MessageArgument& what) {
         const auto value = static_cast<Kind>(number<std::uint32_t>(what));
         if (!bytes_of(value)) {
-            fail(what + " is " + std::to_string(static_cast<std::uint32_t>(value)), "a type from 0 to 12");
+            fail(messages::is_value(what, static_cast<std::uint32_t>(value)), messages::a_type_to_12);
         }
         return value;
     }
@@ -167,7 +157,7 @@ class GgufParser {
     }
 
     // One value that is a number or true or false; integers beyond 2^63 - 1 are clamped.
-    std::int64_t integer(Kind kind, const std::string& what) {
+    std::int64_t integer(Kind kind, const MessageArgument& what) {
         switch (kind) {
             case Kind::kUint8:
             case Kind::kBool:
@@ -189,11 +179,11 @@ class GgufParser {
                     std::min<std::uint64_t>(number<std::uint64_t>(what), std::numeric_limits<std::int64_t>::max()));
         }
     }
-    double real(Kind kind, const std::string& what) {
+    double real(Kind kind, const MessageArgument& what) {
         return kind == Kind::kFloat32 ? static_cast<double>(number<float>(what)) : number<double>(what);
     }
 
-    GgufValue value(Kind kind, const std::string& what) {
+    GgufValue value(Kind kind, const MessageArgument& what) {
         if (kind == Kind::kText) return text(what);
         if (kind == Kind::kList) return list(what, 1);
         if (kind == Kind::kBool) return integer(kind, what) != 0;
@@ -201,14 +191,14 @@ class GgufParser {
         return real(kind, what);
     }
 
-    GgufValue list(const std::string& what, int depth) {
-        const Kind of = kind(what + ", the type of its items,");
+    GgufValue list(const MessageArgument& what, int depth) {
+        const Kind of = kind(messages::type_of_items(what));
         const std::size_t each = std::max<std::size_t>(*bytes_of(of), of == Kind::kText   ? 8
                                                                       : of == Kind::kList ? 12
                                                                                           : 1);
-        const auto n = count("the length of " + what, kMostListed, each);
+        const auto n = count(messages::length_of(what), kMostListed, each);
         if (of == Kind::kList) {
-            if (depth == kMostDepth) fail(what + " is a list of lists of lists", "fewer levels");
+            if (depth == kMostDepth) fail(messages::list_of_lists_of_lists(what), messages::fewer_levels);
             for (std::uint64_t i = 0; i < n; ++i) list(what, depth + 1);
             return {};
         }
@@ -231,37 +221,37 @@ class GgufParser {
     }
 
     void read_pair() {
-        const std::string_view key = text("a metadata key");
-        const std::string what = "the metadata " + in_quotes(key);
+        const std::string_view key = text(messages::a_metadata_key);
+        const MessageArgument what = messages::the_metadata(in_quotes(key));
         GgufMetadata& metadata = header_.metadata;
         if (!metadata.by_key_.emplace(key, metadata.entries_.size()).second)
-            fail(what + " is there twice", "each once");
-        const Kind of = kind(what + ", its type,");
+            fail(messages::is_there_twice(what), messages::each_once);
+        const Kind of = kind(messages::metadata_type(in_quotes(key)));
         metadata.entries_.push_back({key, value(of, what)});
     }
 
     std::uint64_t alignment() const {
         const auto value = header_.metadata.integer("general.alignment", 1, 1 << 20, 32);
         if (!std::has_single_bit(static_cast<std::uint64_t>(value))) {
-            header_.metadata.reject("general.alignment", "a power of two; " + std::string(kDamaged));
+            header_.metadata.reject("general.alignment", messages::a_power_of_two);
         }
         return static_cast<std::uint64_t>(value);
     }
 
     void read_tensor() {
         GgufTensor tensor;
-        tensor.name = text("a tensor's name");
-        const std::string what = "tensor " + in_quotes(tensor.name);
-        if (!names_.insert(tensor.name).second) fail(what + " is there twice", "each once");
+        tensor.name = text(messages::a_tensor_name);
+        const MessageArgument what = messages::a_tensor(in_quotes(tensor.name));
+        if (!names_.insert(tensor.name).second) fail(messages::is_there_twice(what), messages::each_once);
         const auto n_dims = number<std::uint32_t>(what);
-        if (n_dims > kMostDims) fail(what + " has " + std::to_string(n_dims) + " dimensions", "at most 4");
+        if (n_dims > kMostDims) fail(messages::has_dimensions(what, n_dims), messages::at_most_4);
         std::int64_t elements = 1;
         std::int64_t without_zeros = 1;  // so that no product of some of the dimensions overflows either
         for (std::uint32_t i = 0; i < n_dims; ++i) {
             const auto dim = number<std::uint64_t>(what);
             // So that no count of bytes overflows: a weight has at most 8.
             if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(without_zeros)) {
-                fail(what + " has a dimension of " + std::to_string(dim), "fewer than 2^59 weights");
+                fail(messages::has_a_dimension_of(what, dim), messages::fewer_weights);
             }
             tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(dim));
             elements *= static_cast<std::int64_t>(dim);
@@ -271,8 +261,7 @@ class GgufParser {
         const GgufType type = gguf_type(tensor.type);
         const std::uint64_t columns = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
         if (type.weights > 0 && columns % type.weights != 0) {
-            fail(what + " has rows of " + std::to_string(columns) + " weights in " + type.name,
-                 "a multiple of " + std::to_string(type.weights));
+            fail(messages::has_rows_of(what, columns, type.name), messages::a_multiple_of(type.weights));
         }
         if (type.weights > 0) tensor.bytes = static_cast<std::uint64_t>(elements) / type.weights * type.bytes;
         tensor.offset = number<std::uint64_t>(what);
@@ -280,16 +269,13 @@ class GgufParser {
     }
 
     void place(GgufTensor& tensor) const {
-        const std::string what = source_ + ": tensor " + in_quotes(tensor.name);
         if (tensor.offset % header_.alignment != 0) {
-            throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
-                                                      " of the data; expected a multiple of the alignment, " +
-                                                      std::to_string(header_.alignment) + "; " + kDamaged);
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::tensor_alignment(source_, in_quotes(tensor.name), tensor.offset, header_.alignment));
         }
         if (tensor.offset > kLargestOffset) {  // the sums below stay within 64 bits
-            throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
-                                                      " of the data; expected no more than a file of " +
-                                                      std::to_string(file_.size()) + " bytes can hold; " + kDamaged);
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::tensor_begins_outside(source_, in_quotes(tensor.name), tensor.offset, file_.size()));
         }
         tensor.offset += header_.data_offset;
     }
@@ -301,9 +287,8 @@ class GgufParser {
                              [&](const GgufTensor& a, const GgufTensor& b) { return end_of(a) < end_of(b); });
         if (last == header_.tensors.end() || end_of(*last) <= file_.size()) return;
         throw Error(ErrorKind::kInvalidModel,
-                    source_ + ": tensor " + in_quotes(last->name) + " ends at byte " + std::to_string(end_of(*last)) +
-                        ", but the file at byte " + std::to_string(file_.size()) + ", so that " +
-                        std::to_string(end_of(*last) - file_.size()) + " bytes are missing; expected " + kWholeFile);
+                    messages::tensor_ends_outside(source_, in_quotes(last->name), end_of(*last), file_.size(),
+                                                  end_of(*last) - file_.size()));
     }
 
     std::span<const std::byte> file_;
@@ -313,17 +298,17 @@ class GgufParser {
     std::unordered_set<std::string_view> names_;
 };
 
-std::string describe(const GgufValue& value) {
+MessageArgument describe(const GgufValue& value) {
     struct Describe {
-        std::string operator()(std::monostate) const { return "a list of lists"; }
-        std::string operator()(bool flag) const { return flag ? "true" : "false"; }
-        std::string operator()(std::int64_t number) const { return std::to_string(number); }
-        std::string operator()(double number) const { return describe(nlohmann::json(number)); }
-        std::string operator()(std::string_view text) const { return in_quotes(text); }
-        std::string operator()(const std::vector<std::int64_t>& list) const { return n_of(list.size()); }
-        std::string operator()(const std::vector<double>& list) const { return n_of(list.size()); }
-        std::string operator()(const std::vector<std::string_view>& list) const { return n_of(list.size()); }
-        static std::string n_of(std::size_t n) { return "a list of " + std::to_string(n); }
+        MessageArgument operator()(std::monostate) const { return messages::a_list_of_lists; }
+        MessageArgument operator()(bool flag) const { return flag ? "true" : "false"; }
+        MessageArgument operator()(std::int64_t number) const { return number; }
+        MessageArgument operator()(double number) const { return engine::describe(nlohmann::json(number)); }
+        MessageArgument operator()(std::string_view text) const { return in_quotes(text); }
+        MessageArgument operator()(const std::vector<std::int64_t>& list) const { return n_of(list.size()); }
+        MessageArgument operator()(const std::vector<double>& list) const { return n_of(list.size()); }
+        MessageArgument operator()(const std::vector<std::string_view>& list) const { return n_of(list.size()); }
+        static Message n_of(std::size_t n) { return messages::a_list_of(n); }
     };
     return std::visit(Describe(), value);
 }
@@ -333,11 +318,13 @@ const GgufValue* GgufMetadata::find(std::string_view key) const {
     return found == by_key_.end() ? nullptr : &entries_[found->second].value;
 }
 
-void GgufMetadata::reject(std::string_view key, const std::string& expected) const {
+void GgufMetadata::reject(std::string_view key, const MessageArgument& expected) const {
     const GgufValue* const value = find(key);
-    throw Error(ErrorKind::kInvalidModel, source_ + ": " + in_quotes(key) + " is " +
-                                              (value == nullptr ? "missing" : describe(*value)) + "; expected " +
-                                              expected);
+    const std::string quoted = in_quotes(key);
+    const std::string shown = quoted.substr(1, quoted.size() - 2);
+    throw Error(ErrorKind::kInvalidModel, value == nullptr
+                                              ? messages::field_missing(source_, shown, expected)
+                                              : messages::field_rejected(source_, shown, describe(*value), expected));
 }
 
 std::int64_t GgufMetadata::integer(std::string_view key, std::int64_t low, std::int64_t high,
@@ -346,7 +333,7 @@ std::int64_t GgufMetadata::integer(std::string_view key, std::int64_t low, std::
     if (value == nullptr && fallback) return *fallback;
     const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
     if (number == nullptr || *number < low || *number > high) {
-        reject(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+        reject(key, messages::an_integer_in_range(low, high));
     }
     return *number;
 }
@@ -358,14 +345,14 @@ double GgufMetadata::number(std::string_view key, std::optional<double> fallback
         if (const auto* const number = std::get_if<double>(value)) return *number;
         if (const auto* const integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
     }
-    reject(key, "a number");
+    reject(key, messages::a_number);
 }
 
 bool GgufMetadata::flag(std::string_view key, bool fallback) const {
     const GgufValue* const value = find(key);
     if (value == nullptr) return fallback;
     if (const auto* const flag = std::get_if<bool>(value)) return *flag;
-    reject(key, "true or false");
+    reject(key, messages::true_or_false);
 }
 
 std::string_view GgufMetadata::text(std::string_view key, std::optional<std::string_view> fallback) const {
@@ -374,13 +361,13 @@ std::string_view GgufMetadata::text(std::string_view key, std::optional<std::str
     if (value != nullptr) {
         if (const auto* const text = std::get_if<std::string_view>(value)) return *text;
     }
-    reject(key, "a text");
+    reject(key, messages::a_text);
 }
 
 namespace {
 
 template <typename Item>
-std::span<const Item> list_of(const GgufMetadata& metadata, std::string_view key, const char* expected) {
+std::span<const Item> list_of(const GgufMetadata& metadata, std::string_view key, const MessageArgument& expected) {
     const GgufValue* const value = metadata.find(key);
     if (value == nullptr) return {};
     if (const auto* const list = std::get_if<std::vector<Item>>(value)) return *list;
@@ -390,15 +377,15 @@ std::span<const Item> list_of(const GgufMetadata& metadata, std::string_view key
 }  // namespace
 
 std::span<const std::string_view> GgufMetadata::texts(std::string_view key) const {
-    return list_of<std::string_view>(*this, key, "a list of texts");
+    return list_of<std::string_view>(*this, key, messages::a_list_of_texts);
 }
 
 std::span<const std::int64_t> GgufMetadata::integers(std::string_view key) const {
-    return list_of<std::int64_t>(*this, key, "a list of integers");
+    return list_of<std::int64_t>(*this, key, messages::a_list_of_integers);
 }
 
 std::span<const double> GgufMetadata::numbers(std::string_view key) const {
-    return list_of<double>(*this, key, "a list of numbers");
+    return list_of<double>(*this, key, messages::a_list_of_numbers);
 }
 
 GgufHeader parse_gguf(std::span<const std::byte> file, const std::string& source) {

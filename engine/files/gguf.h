@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 // A value of the metadata. Texts point into the file. Integers beyond 2^63 - 1 are held as
@@ -39,7 +41,7 @@ class GgufMetadata {
     std::span<const double> numbers(std::string_view key) const;
 
     // Throws: SOURCE: "KEY" is FOUND; expected EXPECTED.
-    [[noreturn]] void reject(std::string_view key, const std::string& expected) const;
+    [[noreturn]] void reject(std::string_view key, const MessageArgument& expected) const;
 
     // In the file's order.
     struct Entry {
@@ -56,7 +58,7 @@ class GgufMetadata {
 };
 
 // Found, for a message: a number as written, a text in quotes, "a list of 3".
-std::string describe(const GgufValue& value);
+MessageArgument describe(const GgufValue& value);
 
 struct GgufTensor {
     std::string_view name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/files/files_messages.h"
 #include "kernels/formats.h"
 
 namespace offstage::engine {
@@ -52,16 +53,16 @@ GgufType gguf_type(std::uint32_t number) {
 std::string gguf_type_name(std::uint32_t number) {
     const GgufType type = gguf_type(number);
     if (type.supported) return type.name;
-    const std::string text = std::to_string(number);
-    return type.weights > 0 ? std::string(type.name) + " (type " + text + ")" : "unknown type " + text;
+    const std::string text = "type " + std::to_string(number);
+    return type.weights > 0 ? std::string(type.name) + " (" + text + ")" : text;
 }
 
-std::string readable_gguf_types() {
+Message readable_gguf_types() {
     std::string names;
     for (const NumberedType& row : kGgmlTypes) {
         if (row.type.supported) names += (names.empty() ? "" : ", ") + std::string(row.type.name);
     }
-    return "one of " + names + "; take a file of this model in one of them, such as its Q4_K_M";
+    return messages::a_readable_type(names);
 }
 
 }  // namespace offstage::engine

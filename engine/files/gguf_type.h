@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/message.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -17,9 +18,9 @@ struct GgufType {
 };
 GgufType gguf_type(std::uint32_t number);
 
-// For messages: "Q4_K"; of what cannot be read "NVFP4 (type 40)" or "unknown type 41".
+// For messages: "Q4_K"; of what cannot be read "NVFP4 (type 40)" or "type 41".
 std::string gguf_type_name(std::uint32_t number);
 // "one of F32, F16 ...", and what to do where a tensor is in none of them.
-std::string readable_gguf_types();
+Message readable_gguf_types();
 
 }  // namespace offstage::engine

@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 
 namespace offstage::engine {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* action, int code) {
+[[noreturn]] void fail(const std::string& path, const MessageCode<2>& what, int code) {
     ErrorKind kind = ErrorKind::kInternal;
     if (code == ENOENT || code == ENOTDIR || code == EACCES || code == EPERM || code == ELOOP || code == ENAMETOOLONG) {
         kind = ErrorKind::kNotFound;
@@ -27,7 +28,7 @@ namespace {
     if (code == ENOMEM && ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
         reason += " (RLIMIT_AS: " + std::to_string(addresses.rlim_cur) + " bytes)";
     }
-    throw Error(kind, path + ": cannot be " + action + ": " + reason);
+    throw Error(kind, what(path, reason));
 }
 
 std::uintptr_t address(const std::byte* at) {
@@ -50,19 +51,17 @@ RegularFile::RegularFile(const std::filesystem::path& path) : path_(path.string(
         std::error_code ignored;
         const std::filesystem::path target = std::filesystem::read_symlink(path, ignored);
         if (code == ENOENT && !target.empty()) {  // as a cache has files that it has lost
-            throw Error(ErrorKind::kNotFound, path_ + ": is a link to " + target.string() +
-                                                  ", which is missing; expected a file there: fetch it again");
+            throw Error(ErrorKind::kNotFound, messages::link_to_nothing(path_, target.string()));
         }
-        fail(path_, "opened", code);
+        fail(path_, messages::cannot_be_opened, code);
     }
     struct stat status {};
     const int code = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
     if (code != 0 || !S_ISREG(status.st_mode)) {
         ::close(descriptor_);
-        if (code != 0) fail(path_, "examined", code);
-        throw Error(
-            ErrorKind::kInvalidModel,
-            path_ + ": is " + (S_ISDIR(status.st_mode) ? "a folder" : "not a regular file") + "; expected a file");
+        if (code != 0) fail(path_, messages::cannot_be_examined, code);
+        throw Error(ErrorKind::kInvalidModel,
+                    S_ISDIR(status.st_mode) ? messages::is_a_folder(path_) : messages::no_regular_file(path_));
     }
     size_bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
@@ -90,15 +89,14 @@ std::uint64_t RegularFile::size_bytes_now() const {
 
 std::string RegularFile::read_all(std::uint64_t max_bytes) const {
     if (size_bytes_ > max_bytes) {
-        throw Error(ErrorKind::kInvalidModel, path_ + ": has " + std::to_string(size_bytes_) +
-                                                  " bytes; expected at most " + std::to_string(max_bytes));
+        throw Error(ErrorKind::kInvalidModel, messages::file_too_large(path_, size_bytes_, max_bytes));
     }
     std::string text(static_cast<std::size_t>(size_bytes_), '\0');
     std::size_t at = 0;
     while (at < text.size()) {
         const ssize_t got = ::pread(descriptor_, text.data() + at, text.size() - at, static_cast<off_t>(at));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail(path_, "read", errno);
+        if (got < 0) fail(path_, messages::cannot_be_read, errno);
         if (got == 0) break;  // it became shorter since it was opened
         at += static_cast<std::size_t>(got);
     }
@@ -108,12 +106,12 @@ std::string RegularFile::read_all(std::uint64_t max_bytes) const {
 
 MappedFile::MappedFile(const std::filesystem::path& path) : file_(path) {
     if (file_.size_bytes() == 0) return;  // an empty map is not possible, and nothing can be read from it
-    if (!std::in_range<std::size_t>(file_.size_bytes())) fail(file_.path(), "mapped", ENOMEM);
+    if (!std::in_range<std::size_t>(file_.size_bytes())) fail(file_.path(), messages::cannot_be_mapped, ENOMEM);
     size_ = static_cast<std::size_t>(file_.size_bytes());
     // The system's default read-ahead stays: an expert is read front to back, and the
     // next one is anywhere.
     void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.descriptor(), 0);
-    if (map == MAP_FAILED) fail(file_.path(), "mapped", errno);
+    if (map == MAP_FAILED) fail(file_.path(), messages::cannot_be_mapped, errno);
     data_ = static_cast<const std::byte*>(map);
 }
 
@@ -172,9 +170,7 @@ void MappedFile::require_readable(std::span<const std::byte> part) const {
     if (part.empty()) return;
     const std::uint64_t now = file_.size_bytes_now();
     if (now < size_) {
-        throw Error(ErrorKind::kInvalidModel, file_.path() + ": cannot be read: it has " + std::to_string(now) +
-                                                  " bytes now and had " + std::to_string(size_) +
-                                                  " when it was opened; put the file back as it was.");
+        throw Error(ErrorKind::kInvalidModel, messages::file_changed_size(file_.path(), now, size_));
     }
 #ifdef MADV_POPULATE_READ
     const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();
@@ -187,8 +183,8 @@ void MappedFile::require_readable(std::span<const std::byte> part) const {
     } while (code == EINTR || code == EAGAIN);
     if (code == EFAULT || code == EHWPOISON || code == EIO) {
         throw Error(ErrorKind::kInvalidModel,
-                    file_.path() + ": cannot be read: " + std::generic_category().message(EIO) + " at byte " +
-                        std::to_string(address(part.data()) - address(data_)) + " or soon after it.");
+                    messages::cannot_be_read_at_byte(file_.path(), std::generic_category().message(EIO),
+                                                     address(part.data()) - address(data_)));
     }
 #endif
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -23,15 +24,15 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
     const auto status = std::filesystem::status(path, failure);
     if (!std::filesystem::exists(status)) {
         if (failure && failure != std::errc::no_such_file_or_directory && failure != std::errc::not_a_directory) {
-            throw Error(ErrorKind::kNotFound, shown_path(path) + " cannot be read: " + failure.message() + ".");
+            throw Error(ErrorKind::kNotFound, messages::text_file_cannot_be_read(shown_path(path), failure.message()));
         }
         return std::nullopt;
     }
     if (!std::filesystem::is_regular_file(status)) {
-        throw Error(ErrorKind::kInvalidModel, shown_path(path) + " is not a file.");
+        throw Error(ErrorKind::kInvalidModel, messages::text_file_is_no_file(shown_path(path)));
     }
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(ErrorKind::kNotFound, shown_path(path) + " cannot be opened.");
+    if (!file) throw Error(ErrorKind::kNotFound, messages::text_file_cannot_be_opened(shown_path(path)));
     // The size is taken from what is read, not from the directory: a file may grow, and some have no size at all.
     std::string bytes;
     constexpr std::size_t kChunk = 1u << 16;
@@ -41,11 +42,10 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
         file.read(bytes.data() + at, static_cast<std::streamsize>(kChunk));
         bytes.resize(at + static_cast<std::size_t>(file.gcount()));
         if (bytes.size() > max_bytes) {
-            throw Error(ErrorKind::kInvalidModel, shown_path(path) + " is larger than " + std::to_string(max_bytes) +
-                                                      " bytes, the most that is read of such a file.");
+            throw Error(ErrorKind::kInvalidModel, messages::text_file_too_large(shown_path(path), max_bytes));
         }
     }
-    if (!file.eof()) throw Error(ErrorKind::kInvalidModel, shown_path(path) + " could not be read to its end.");
+    if (!file.eof()) throw Error(ErrorKind::kInvalidModel, messages::text_file_cut_short(shown_path(path)));
     return bytes;
 }
 
@@ -56,9 +56,9 @@ std::optional<nlohmann::json> read_json_object(const std::filesystem::path& path
     try {
         value = nlohmann::json::parse(*bytes);
     } catch (const nlohmann::json::exception& e) {
-        throw Error(ErrorKind::kInvalidModel, shown_path(path) + " is not valid JSON.", e.what());
+        throw Error(ErrorKind::kInvalidModel, messages::text_file_no_json(shown_path(path)), e.what());
     }
-    if (!value.is_object()) throw Error(ErrorKind::kInvalidModel, shown_path(path) + " must hold a JSON object.");
+    if (!value.is_object()) throw Error(ErrorKind::kInvalidModel, messages::text_file_no_json_object(shown_path(path)));
     return value;
 }
 

@@ -5,9 +5,11 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/files/gguf_file.h"
 #include "engine/json.h"
 #include "engine/model/gguf_model.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/safetensors.h"
 
 namespace offstage::engine {
@@ -47,27 +49,22 @@ std::unique_ptr<Checkpoint> open_folder(const fs::path& folder) {
     for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
         if (entry->path().extension() == ".safetensors") found.push_back(entry->path());
     }
-    if (code) throw Error(ErrorKind::kNotFound, folder.string() + ": cannot be listed: " + code.message());
+    if (code) throw Error(ErrorKind::kNotFound, messages::cannot_be_listed(folder.string(), code.message()));
     if (found.size() == 1) return open_safetensors_file(found.front());
-    const std::string expected =
-        "; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file";
-    if (found.empty()) throw Error(ErrorKind::kNotFound, folder.string() + ": holds no weights" + expected);
+    if (found.empty()) throw Error(ErrorKind::kNotFound, messages::no_weights(folder.string()));
     std::sort(found.begin(), found.end());
-    throw Error(ErrorKind::kNotFound, folder.string() + ": holds " + std::to_string(found.size()) +
-                                          " *.safetensors files (" + in_quotes(found.front().filename().string()) +
-                                          " ...) and no model.safetensors.index.json" + expected);
+    throw Error(ErrorKind::kNotFound, messages::many_safetensors_no_index(
+                                          folder.string(), found.size(), in_quotes(found.front().filename().string())));
 }
 
 std::unique_ptr<Checkpoint> open_path(const fs::path& path) {
     std::error_code code;
     const fs::file_status status = fs::status(path, code);
     if (status.type() == fs::file_type::not_found) {
-        throw Error(ErrorKind::kNotFound, path.string() +
-                                              ": no such file or folder; expected a model's folder or a "
-                                              "*.safetensors file");
+        throw Error(ErrorKind::kNotFound, messages::no_such_checkpoint(path.string()));
     }
     if (!fs::exists(status)) {
-        throw Error(ErrorKind::kNotFound, path.string() + ": cannot be examined: " + code.message());
+        throw Error(ErrorKind::kNotFound, messages::cannot_be_examined(path.string(), code.message()));
     }
     if (fs::is_directory(status)) return open_folder(path);
     if (path.extension() == ".json") return open_safetensors_shards(path);
@@ -87,19 +84,23 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const fs::path& path) {
     try {
         return open_path(path);
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorKind::kOutOfMemory, path.string() + ": not enough memory for the list of its tensors");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_memory_for_tensor_list(path.string()));
     }
+}
+
+MessageArgument Checkpoint::readable_types() const {
+    return messages::plain_types;
 }
 
 const TensorView& Checkpoint::require_shape(std::string_view name, std::span<const std::int64_t> shape) const {
     const TensorView* tensor = find(name);
     if (tensor == nullptr) {
-        throw Error(ErrorKind::kInvalidModel, source() + ": tensor " + in_quotes(name) +
-                                                  " is missing; expected it with shape " + shape_text(shape));
+        throw Error(ErrorKind::kInvalidModel, messages::tensor_missing(source(), in_quotes(name), shape_text(shape)));
     }
     if (!std::ranges::equal(without_leading_ones(shape), without_leading_ones(tensor->shape))) {
-        throw Error(ErrorKind::kInvalidModel, file_of(*tensor) + ": tensor " + in_quotes(name) + " has shape " +
-                                                  shape_text(tensor->shape) + "; expected " + shape_text(shape));
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::tensor_shape_differs(file_of(*tensor), in_quotes(name), shape_text(tensor->shape),
+                                                   shape_text(shape)));
     }
     return *tensor;
 }
@@ -107,16 +108,14 @@ const TensorView& Checkpoint::require_shape(std::string_view name, std::span<con
 const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
     // First of all: packed values have another shape too.
     if (const TensorView* const found = find(name); found != nullptr && !found->supported_type) {
-        throw Error(ErrorKind::kInvalidModel, file_of(*found) + ": tensor " + in_quotes(name) + " has dtype " +
-                                                  found->type_name + "; expected " + readable_types());
+        throw Error(ErrorKind::kInvalidModel, messages::tensor_dtype_differs(file_of(*found), in_quotes(name),
+                                                                             found->type_name, readable_types()));
     }
     const TensorView& tensor = require_shape(name, shape);
-    const std::string which = file_of(tensor) + ": tensor " + in_quotes(name);
     const std::size_t element_bytes = kernels::is_plain(tensor.type) ? kernels::bytes_per_weight(tensor.type) : 1;
     if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % element_bytes != 0) {
-        throw Error(ErrorKind::kInvalidModel, which + " does not begin at a multiple of " +
-                                                  std::to_string(element_bytes) +
-                                                  " bytes; expected an aligned file, as current writers make");
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::tensor_not_aligned(file_of(tensor), in_quotes(name), element_bytes));
     }
     return tensor;
 }
@@ -124,8 +123,8 @@ const TensorView& Checkpoint::require(std::string_view name, std::span<const std
 const TensorView& Checkpoint::require_bytes(std::string_view name, std::span<const std::int64_t> shape) const {
     const TensorView& tensor = require_shape(name, shape);
     if (tensor.type_name != "U8") {
-        throw Error(ErrorKind::kInvalidModel, file_of(tensor) + ": tensor " + in_quotes(name) + " has dtype " +
-                                                  tensor.type_name + "; expected U8");
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::tensor_not_u8(file_of(tensor), in_quotes(name), tensor.type_name));
     }
     return tensor;
 }

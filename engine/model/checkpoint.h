@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -74,7 +75,7 @@ class Checkpoint {
     // The file that holds this tensor, for messages.
     virtual std::string file_of(const TensorView&) const { return source(); }
     // The types that require() accepts, for messages.
-    virtual std::string readable_types() const { return "BF16, F16 or F32"; }
+    virtual MessageArgument readable_types() const;
 
   private:
     const TensorView& require_shape(std::string_view name, std::span<const std::int64_t> shape) const;

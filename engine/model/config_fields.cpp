@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -31,9 +32,9 @@ std::string ConfigFields::named(const std::string& key) const {
     return names_ == nullptr || found == names_->end() ? JsonFields::named(key) : found->second;
 }
 
-void ConfigFields::unsupported(const std::string& key, const std::string& what, const std::string& expected) const {
-    throw Error(ErrorKind::kUnsupported,
-                source_ + ": \"" + named(key) + "\" is " + what + ", which is not supported; expected " + expected);
+void ConfigFields::unsupported(const std::string& key, const MessageArgument& what,
+                               const MessageArgument& expected) const {
+    throw Error(ErrorKind::kUnsupported, messages::field_unsupported(source_, named(key), what, expected));
 }
 
 void ConfigFields::expect(const char* key, const std::string& supported) const {
@@ -77,8 +78,9 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     expect("hidden_act", "silu");
     if (const std::string method = quantization();
         has_value("quantization_config") && !(method == "mxfp4" && spec.family == &kGptOssMxfp4)) {
-        unsupported("quantization_config", method.empty() ? "a quantized checkpoint" : in_quotes(method),
-                    kReadableWeights);
+        unsupported("quantization_config",
+                    method.empty() ? MessageArgument(messages::a_quantized_checkpoint) : in_quotes(method),
+                    messages::readable_weights);
     }
     spec.vocab_size = dim("vocab_size");
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
@@ -88,7 +90,7 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     spec.experts.hidden_dim = spec.hidden_dim;
 
     const std::vector<TokenId> bos = tokens("bos_token_id", spec.vocab_size, default_bos);
-    if (bos.size() > 1) reject("bos_token_id", "one token id, or null");
+    if (bos.size() > 1) reject("bos_token_id", messages::one_token_id_or_null);
     if (!bos.empty()) spec.bos_token = bos.front();
     spec.eos_tokens = tokens("eos_token_id", spec.vocab_size, default_eos);
 }
@@ -99,17 +101,15 @@ GroupedQuerySpec ConfigFields::heads(const ModelSpec& spec, const char* heads_ke
     a.n_heads = integer(heads_key, 1, kMaxHeads);
     a.n_kv_heads = n_kv_heads == kAsManyAsHeads ? a.n_heads : n_kv_heads;
     if (a.n_heads % a.n_kv_heads != 0) {
-        reject(kv_key.c_str(), "a divisor of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
-                                   "); without the key it is " + std::to_string(a.n_kv_heads));
+        reject(kv_key.c_str(), messages::a_divisor_without_key(in_quotes(heads_key), a.n_heads, a.n_kv_heads));
     }
     if (has_value("head_dim")) {
         a.head_dim = integer("head_dim", 2, kMaxHeadDim);
-        if (a.head_dim % 2 != 0) reject("head_dim", "an even number, for rotary positions");
+        if (a.head_dim % 2 != 0) reject("head_dim", messages::an_even_number_for_rope);
     } else {
         a.head_dim = spec.hidden_dim / a.n_heads;
         if (spec.hidden_dim % a.n_heads != 0 || a.head_dim % 2 != 0) {
-            reject("hidden_size", "an even multiple of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
-                                      "), or a \"head_dim\" beside it");
+            reject("hidden_size", messages::an_even_multiple(in_quotes(heads_key), a.n_heads));
         }
     }
     a.scale = 1.0f / std::sqrt(static_cast<float>(a.head_dim));
@@ -130,13 +130,13 @@ std::optional<std::vector<bool>> ConfigFields::layers_of_type(const char* key, c
                                                               const std::string& other, std::size_t n_layers) const {
     if (!has_value(key)) return {};
     const json& types = *find(key);
-    const std::string expected =
-        "a list of " + std::to_string(n_layers) + " times " + in_quotes(wanted) + " or " + in_quotes(other);
+    const Message expected = messages::a_list_of_layer_types(n_layers, in_quotes(wanted), in_quotes(other));
     if (!types.is_array() || types.size() != n_layers) reject(key, expected);
     std::vector<bool> found;
     for (const json& type : types) {
         if (type != wanted && type != other) {
-            reject(key, expected + ", but the list holds " + describe(type));
+            reject(key,
+                   messages::a_list_of_layer_types_but(n_layers, in_quotes(wanted), in_quotes(other), describe(type)));
         }
         found.push_back(type == wanted);
     }
@@ -162,14 +162,13 @@ void ConfigFields::expert_groups(kernels::RouterSpec& router, std::int64_t defau
     const std::int64_t n_groups =
         has_value("n_group") ? count("n_group", 1, kernels::kMostExpertGroups) : default_groups;
     if (router.n_experts % n_groups != 0) {
-        reject("n_group", "a divisor of the number of experts (" + std::to_string(router.n_experts) + ")");
+        reject("n_group", messages::a_divisor_of_experts(router.n_experts));
     }
     router.n_groups = static_cast<std::int32_t>(n_groups);
     router.n_groups_used = static_cast<std::int32_t>(has_value("topk_group") ? count("topk_group", 1, n_groups)
                                                                              : std::min(default_used, n_groups));
     if (router.n_active > router.n_experts / router.n_groups * router.n_groups_used) {
-        reject("topk_group",
-               "as many groups as hold \"num_experts_per_tok\" (" + std::to_string(router.n_active) + ") experts");
+        reject("topk_group", messages::as_many_groups_as_hold(router.n_active));
     }
 }
 
@@ -181,13 +180,12 @@ std::vector<TokenId> ConfigFields::tokens(const char* key, std::int64_t vocab_si
         return {};
     }
     if (found->is_null()) return {};
-    const std::string expected =
-        "a token id from 0 to " + std::to_string(vocab_size - 1) + ", a list of such ids, or null";
     std::vector<TokenId> ids;
     const auto add = [&](const json& value) {
         // A negative integer is kept as signed, a larger one than 64 bits as a float.
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(vocab_size)) {
-            reject(key, expected + (found->is_array() ? ", but the list holds " + describe(value) : ""));
+            reject(key, found->is_array() ? messages::a_token_id_or_list_but(vocab_size - 1, describe(value))
+                                          : messages::a_token_id_or_list(vocab_size - 1));
         }
         const auto id = value.get<TokenId>();
         if (std::find(ids.begin(), ids.end(), id) == ids.end() || !found->is_array()) ids.push_back(id);

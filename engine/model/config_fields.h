@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/json.h"
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 
 namespace offstage::engine {
@@ -27,7 +28,8 @@ class ConfigFields : public JsonFields {
 
     const std::string& source() const { return source_; }
     const KeyNames* names() const { return names_; }
-    [[noreturn]] void unsupported(const std::string& key, const std::string& what, const std::string& expected) const;
+    [[noreturn]] void unsupported(const std::string& key, const MessageArgument& what,
+                                  const MessageArgument& expected) const;
     // Where the key is there, this text alone is supported.
     void expect(const char* key, const std::string& supported) const;
 
@@ -105,10 +107,6 @@ class ConfigFields : public JsonFields {
     const std::string& source_;
     const KeyNames* names_;
 };
-
-// What a folder's weights are read in, and what to do about others.
-inline constexpr const char* kReadableWeights =
-    "BF16, F16 or F32: take the model in one of these, or a GGUF file of it";
 
 // YaRN's factor of cos and sin.
 double yarn_mscale(double factor, double mscale);

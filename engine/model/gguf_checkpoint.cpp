@@ -10,6 +10,7 @@
 #include "engine/json.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/mapped_checkpoint.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -65,8 +66,7 @@ std::vector<fs::path> gguf_parts_of(const fs::path& file) {
         parts.push_back(file.parent_path() / (name->stem + digits(i) + "-of-" + digits(name->count) + ".gguf"));
         std::error_code ignored;
         if (fs::symlink_status(parts.back(), ignored).type() == fs::file_type::not_found) {
-            throw Error(ErrorKind::kNotFound, parts.back().string() + ": is missing; expected all " +
-                                                  std::to_string(name->count) + " parts of this model in one folder");
+            throw Error(ErrorKind::kNotFound, messages::part_missing(parts.back().string(), name->count));
         }
     }
     return parts;
@@ -104,17 +104,15 @@ std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
         const auto n_parts = static_cast<std::int64_t>(parts.size());
         const std::int64_t said = header.metadata.integer("split.count", 0, 1 << 16, n_parts == 1 ? 0 : n_parts);
         if (std::max<std::int64_t>(said, 1) != n_parts) {
-            header.metadata.reject("split.count", n_parts == 1 ? "the name that this part had, -00001-of-" +
-                                                                     std::to_string(said) +
-                                                                     ".gguf at its end, with the others beside it"
-                                                               : std::to_string(n_parts) + ", as its name says");
+            header.metadata.reject("split.count",
+                                   n_parts == 1 ? messages::a_part_name(said) : messages::as_its_name_says(n_parts));
         }
         std::vector<TensorView> tensors;
         for (const GgufTensor& tensor : header.tensors) {
             tensors.push_back(view_of(tensor, map.bytes()));
             if (!names.insert(tensors.back().name).second) {
-                throw Error(ErrorKind::kInvalidModel, source + ": tensor " + in_quotes(tensors.back().name) +
-                                                          " is in another part of the model too; expected it once");
+                throw Error(ErrorKind::kInvalidModel,
+                            messages::tensor_in_two_parts(source, in_quotes(tensors.back().name)));
             }
         }
         checkpoint->add(std::move(map), std::move(tensors));

@@ -11,6 +11,7 @@
 #include "engine/model/gguf_model.h"
 #include "engine/model/gguf_tensor_names.h"
 #include "engine/model/model_files.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -119,9 +120,8 @@ void configure_deepseek2(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
     const std::string temperature = c.key("attention.temperature_scale");  // Mistral Large 3
     if (metadata.has(temperature)) {
-        throw Error(ErrorKind::kUnsupported, metadata.source() + ": " + in_quotes(temperature) +
-                                                 " is there, which is not supported; expected attention that is "
-                                                 "scaled alike at every position");
+        throw Error(ErrorKind::kUnsupported,
+                    messages::scaled_attention_unsupported(metadata.source(), in_quotes(temperature)));
     }
     configure_shared(c);
     configure_weights(c);
@@ -204,13 +204,13 @@ void configure_gemma4(GgufConfig& c) {
     const std::string pattern_key = c.key("attention.sliding_window_pattern");
     const std::span<const std::int64_t> windowed = metadata.integers(pattern_key);
     if (static_cast<std::int64_t>(windowed.size()) < n_layers) {
-        metadata.reject(pattern_key, "a list of " + std::to_string(n_layers) + " booleans");
+        metadata.reject(pattern_key, messages::a_list_of_booleans(n_layers));
     }
     const std::string heads_key = c.key("attention.head_count_kv");
     const GgufValue* const heads = metadata.find(heads_key);
     const bool has_list = heads != nullptr && std::holds_alternative<std::vector<std::int64_t>>(*heads);
     if (has_list && std::get<std::vector<std::int64_t>>(*heads).size() < windowed.size()) {
-        metadata.reject(heads_key, "a number for each of " + std::to_string(windowed.size()) + " layers");
+        metadata.reject(heads_key, messages::a_number_for_each_layer(windowed.size()));
     }
     json types = json::array();
     json layers = json::object();
@@ -322,8 +322,8 @@ const GgufFamily& gguf_family(const GgufMetadata& metadata) {
         if (family.key == key) return family;
         supported += (supported.empty() ? "" : ", ") + std::string(family.key);
     }
-    throw Error(ErrorKind::kUnsupported, metadata.source() + ": \"general.architecture\" " + in_quotes(key) +
-                                             " is not supported; supported: " + supported);
+    throw Error(ErrorKind::kUnsupported,
+                messages::gguf_architecture_unsupported(metadata.source(), in_quotes(key), supported));
 }
 
 }  // namespace
@@ -339,14 +339,12 @@ ModelSpec read_gguf_spec(const fs::path& file) {
     }
     const std::string& source = first.metadata.source();
     if (first.metadata.integer(config.key("expert_count"), 0, kMostExperts, 0) == 0) {
-        throw Error(ErrorKind::kUnsupported,
-                    source + ": " + family.key + ": no layer has experts; expected a Mixture-of-Experts model");
+        throw Error(ErrorKind::kUnsupported, messages::family_without_experts(source, family.key));
     }
     configure_any(config);
     const auto* const embedding = config.shape_of("token_embd.weight");
     if (embedding == nullptr || embedding->size() != 2) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": tensor \"token_embd.weight\" is missing or no matrix; expected the tokens' embedding");
+        throw Error(ErrorKind::kInvalidModel, messages::embedding_missing(source));
     }
     config.set("vocab_size", embedding->front(), "token_embd.weight");
     for (const GgufFile& part : files) add_long_rope(part, config);

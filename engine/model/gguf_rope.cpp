@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/model/gguf_config.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -23,8 +24,7 @@ std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool 
     if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
         static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
         throw Error(ErrorKind::kInvalidModel,
-                    header.metadata.source() + ": tensor " + in_quotes(name) +
-                        " is missing or no list of F32; expected the factors of rotary positions");
+                    messages::rope_factors_missing(header.metadata.source(), in_quotes(name)));
     }
     std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
     if (!factors.empty()) std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
@@ -39,10 +39,7 @@ void add_turning_share(const std::string& source, const std::vector<float>& fact
     const bool is_share = std::all_of(factors.begin(), first_still, [](float f) { return f == 1; }) &&
                           std::all_of(first_still, factors.end(), [](float f) { return f >= kNever; });
     if (!is_share) {
-        throw Error(ErrorKind::kUnsupported,
-                    source +
-                        ": tensor \"rope_freqs.weight\" has factors of its own for the pairs "
-                        "that turn, which is not supported; expected 1, and then at least 1e20");
+        throw Error(ErrorKind::kUnsupported, messages::rope_factors_unsupported(source));
     }
     // A quarter of a pair more, so that rounding loses none.
     const double n_turning = static_cast<double>(first_still - factors.begin()) + 0.25;

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 
 void MappedCheckpoint::add(MappedFile file, std::vector<TensorView> tensors) {
     if (file.file().size_bytes_now() < file.bytes().size()) {
-        throw Error(ErrorKind::kInvalidModel,
-                    file.file().path() + ": became shorter while it was opened; expected a file that nobody writes to");
+        throw Error(ErrorKind::kInvalidModel, messages::file_became_shorter(file.file().path()));
     }
     for (const TensorView& tensor : tensors) total_bytes_ += tensor.bytes.size();
     tensors_.insert(tensors_.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));

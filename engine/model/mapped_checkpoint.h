@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/files/mapped_file.h"
+#include "engine/message.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/cold_reads.h"
 #include "engine/model/file_bytes.h"
@@ -16,7 +17,7 @@ namespace offstage::engine {
 class MappedCheckpoint final : public Checkpoint, public ColdBytes, public FileBytes {
   public:
     // `readable`: the tensor types that it may hold, for messages.
-    MappedCheckpoint(std::string source, std::string readable)
+    MappedCheckpoint(std::string source, MessageArgument readable)
         : source_(std::move(source)), readable_(std::move(readable)) {}
 
     // The tensors of one file. Before finish() only.
@@ -39,13 +40,13 @@ class MappedCheckpoint final : public Checkpoint, public ColdBytes, public FileB
 
   protected:
     std::string file_of(const TensorView& tensor) const override;
-    std::string readable_types() const override { return readable_; }
+    MessageArgument readable_types() const override { return readable_; }
 
   private:
     const MappedFile* file_with(std::span<const std::byte> bytes) const;
 
     std::string source_;
-    std::string readable_;
+    MessageArgument readable_;
     std::vector<MappedFile> files_;
     std::vector<TensorView> tensors_;
     std::unordered_map<std::string_view, const TensorView*> by_name_;

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/files/gguf_file.h"
 #include "engine/files/mapped_file.h"
 #include "engine/json.h"
 #include "engine/model/families/family.h"
 #include "engine/model/gguf_model.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -18,8 +20,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxConfigBytes = 16u << 20;
-constexpr const char* kModelFiles =
-    "config.json, the tokenizer's files, and model.safetensors or model.safetensors.index.json with its shards";
 // With at most 4 bytes per weight every byte count stays below 2^62.
 constexpr double kMaxWeights = 0x1p60;
 
@@ -40,9 +40,9 @@ const Family* find_family(std::string_view Family::*name, const std::string& val
 
 const Family& family_of(const JsonFields& fields, const std::string& source) {
     const json* model_type = fields.find("model_type");
-    const std::string one_name = "a list with one name: " + supported(&Family::architecture);
+    const Message one_name = messages::a_list_with_one_name(supported(&Family::architecture));
     if (model_type != nullptr && !model_type->is_string()) {
-        fields.reject("model_type", "one of " + supported(&Family::model_type));
+        fields.reject("model_type", messages::one_of(supported(&Family::model_type)));
     }
     const json* list = fields.find("architectures");
     if (list == nullptr || list->is_null()) {
@@ -51,8 +51,8 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
         if (model_type == nullptr) fields.reject("architectures", one_name);
         const Family* const family = find_family(&Family::model_type, model_type->get<std::string>());
         if (family == nullptr) {
-            throw Error(ErrorKind::kUnsupported, source + ": \"model_type\" " + describe(*model_type) +
-                                                     " is not supported; supported: " + supported(&Family::model_type));
+            throw Error(ErrorKind::kUnsupported, messages::model_type_unsupported(source, describe(*model_type),
+                                                                                  supported(&Family::model_type)));
         }
         return *family;
     }
@@ -60,12 +60,11 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
     const auto architecture = list->front().get<std::string>();
     const Family* const family = find_family(&Family::architecture, architecture);
     if (family == nullptr) {
-        throw Error(ErrorKind::kUnsupported, source + ": architecture " + in_quotes(architecture) +
-                                                 " is not supported; supported: " + supported(&Family::architecture));
+        throw Error(ErrorKind::kUnsupported, messages::architecture_unsupported(source, in_quotes(architecture),
+                                                                                supported(&Family::architecture)));
     }
     if (model_type != nullptr && *model_type != family->model_type) {
-        fields.reject("model_type", "\"" + std::string(family->model_type) + "\", because \"architectures\" says " +
-                                        std::string(family->architecture));
+        fields.reject("model_type", messages::model_type_of_architecture(family->model_type, family->architecture));
     }
     return *family;
 }
@@ -78,10 +77,7 @@ void check_size(const ModelSpec& spec, const std::string& source) {
         weights += static_cast<double>(tensor.n_rows) * static_cast<double>(tensor.n_cols);
     }
     if (weights > kMaxWeights) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source +
-                        ": layers, experts, \"hidden_size\" and \"intermediate_size\" together make more than 2^60 "
-                        "weights; expected a model that fits a machine");
+        throw Error(ErrorKind::kInvalidModel, messages::model_too_large_to_count(source));
     }
 }
 
@@ -93,15 +89,14 @@ std::optional<std::string> read_if_there(const std::filesystem::path& path) {
     return RegularFile(path).read_all(kMaxConfigBytes);
 }
 
-// Other formats that a person may have fetched, so that the message can name them.
-std::string foreign_files(const std::filesystem::path& directory) {
+// A file of another format that a person may have fetched, so that the message can name it; else nothing.
+std::string foreign_file(const std::filesystem::path& directory) {
     std::error_code code;
     std::filesystem::directory_iterator entry(directory, code);
     for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
         const std::filesystem::path extension = entry->path().extension();
         if (extension == ".bin" || extension == ".pth" || extension == ".pt") {
-            return " (" + in_quotes(entry->path().filename().string()) +
-                   " is there, a format that Offstage does not read)";
+            return in_quotes(entry->path().filename().string());
         }
     }
     return {};
@@ -124,7 +119,7 @@ ModelSpec read_model_spec(const json& document, const std::string& source, const
     try {
         spec.number_moe_layers();
     } catch (const Error& error) {
-        throw Error(error.kind(), source + ": " + error.what());
+        throw Error(error.kind(), messages::in_file(source, error.message()));
     }
     check_size(spec, source);
     return spec;
@@ -135,28 +130,27 @@ ModelSpec read_model_spec(const std::filesystem::path& directory) {
     std::error_code code;
     const auto status = std::filesystem::status(directory, code);
     if (status.type() == std::filesystem::file_type::not_found) {
-        throw Error(ErrorKind::kNotFound,
-                    directory.string() + ": no such folder; expected a model's folder with " + kModelFiles);
+        throw Error(ErrorKind::kNotFound, messages::no_model_folder(directory.string()));
     }
     if (!std::filesystem::exists(status)) {
-        throw Error(ErrorKind::kNotFound, directory.string() + ": cannot be examined: " + code.message());
+        throw Error(ErrorKind::kNotFound, messages::cannot_be_examined(directory.string(), code.message()));
     }
     if (!std::filesystem::is_directory(status)) {
-        throw Error(ErrorKind::kInvalidInput,
-                    directory.string() + ": is a file; expected the model's folder, with " + kModelFiles);
+        throw Error(ErrorKind::kInvalidInput, messages::model_folder_is_a_file(directory.string()));
     }
     const std::filesystem::path path = directory / "config.json";
     const std::optional<std::string> text = read_if_there(path);
     if (!text) {
         const std::vector<std::filesystem::path> models = gguf_models_in(directory);
         if (models.size() > 1) {
-            throw Error(ErrorKind::kNotFound, directory.string() + ": holds " + std::to_string(models.size()) +
-                                                  " GGUF models (" + in_quotes(models.front().filename().string()) +
-                                                  " ...); expected the path of one of them");
+            throw Error(ErrorKind::kNotFound,
+                        messages::many_gguf_models(directory.string(), models.size(),
+                                                   in_quotes(models.front().filename().string())));
         }
-        throw Error(ErrorKind::kNotFound, directory.string() +
-                                              ": config.json is missing; expected a model's folder with " +
-                                              kModelFiles + ", or a GGUF file" + foreign_files(directory));
+        const std::string foreign = foreign_file(directory);
+        throw Error(ErrorKind::kNotFound, foreign.empty()
+                                              ? messages::config_missing(directory.string())
+                                              : messages::config_missing_foreign_files(directory.string(), foreign));
     }
     ModelSpec spec = parse_model_spec(*text, path.string());
 

@@ -18,6 +18,7 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/weights.h"
 
 namespace offstage::engine {
@@ -112,7 +113,7 @@ fs::path blob_of(const fs::path& root, const fs::path& manifest) {
         const std::string text = digest.is_string() ? digest.get<std::string>() : std::string();
         if (!text.starts_with(kStart) || text.size() == kStart.size() ||
             text.find_first_not_of("0123456789abcdef", kStart.size()) != std::string::npos) {
-            JsonFields(layer, source).reject("digest", "sha256: and hexadecimal digits");
+            JsonFields(layer, source).reject("digest", messages::sha256_digits);
         }
         return root / "blobs" / ("sha256-" + text.substr(kStart.size()));
     }
@@ -191,7 +192,7 @@ class ModelSearch {
             entries.push_back(entry->path());
         }
         if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) {
-            found_.problems.push_back(shown_path(folder) + ": cannot be listed: " + code.message());
+            found_.problems.push_back(messages::cannot_be_listed(shown_path(folder), code.message()));
         }
         std::sort(entries.begin(), entries.end());
         return entries;
@@ -284,11 +285,10 @@ class ModelSearch {
                 return look_at_file(blob, name);
             }
             FoundModel model = begin(blob, name);
-            model.problem = shown_path(blob) + ": is missing; expected it, because Ollama's " + name +
-                            " is kept in it: fetch it again, \"ollama pull " + name + "\"";
+            model.problem = messages::ollama_blob_missing(shown_path(blob), name, name);
             found_.models.push_back(std::move(model));
         } catch (const Error& error) {
-            found_.problems.emplace_back(error.what());
+            found_.problems.push_back(error.message());
         }
     }
 
@@ -306,8 +306,10 @@ class ModelSearch {
     void add(FoundModel model, const Look& look) {
         try {
             if (!look(model)) return;
+        } catch (const Error& error) {
+            model.problem = error.message();
         } catch (const std::exception& error) {
-            model.problem = error.what();
+            model.problem = from_outside(error.what());
         }
         found_.models.push_back(std::move(model));
     }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 enum class ModelOrigin : std::uint8_t { kHuggingFace, kLmStudio, kLlamaCpp, kOllama, kFolder };
@@ -47,15 +49,15 @@ struct FoundModel {
     double bits = 0;             // per weight, in the mean; 0: not known
     std::int64_t n_layers = 0;   // with experts
     std::int64_t n_experts = 0;  // in each
-    std::string problem;         // why it cannot be opened, a sentence; empty: it can
+    Message problem;             // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
 };
 
 struct FoundModels {
-    std::vector<FoundModel> models;     // Mixture-of-Experts models by name, those that can be opened first
-    std::int64_t n_others = 0;          // models that are none
-    std::vector<std::string> problems;  // folders and manifests that could not be read, a sentence each
-    bool complete = true;               // false: stopped, or at kMostEntries
+    std::vector<FoundModel> models;  // Mixture-of-Experts models by name, those that can be opened first
+    std::int64_t n_others = 0;       // models that are none
+    std::vector<Message> problems;   // folders and manifests that could not be read, a sentence each
+    bool complete = true;            // false: stopped, or at kMostEntries
 };
 
 // Entries of folders that one search looks at.

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/model/dense_tensors.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -76,8 +77,7 @@ void ModelSpec::number_moe_layers() {
         if (layers[static_cast<std::size_t>(l)].moe() != nullptr) moe_layers_.push_back(l);
     }
     if (moe_layers_.empty()) {
-        throw Error(ErrorKind::kUnsupported,
-                    architecture + ": no layer has experts; expected a Mixture-of-Experts model");
+        throw Error(ErrorKind::kUnsupported, messages::no_layer_has_experts(architecture));
     }
     experts.n_layers = static_cast<std::int64_t>(moe_layers_.size());
 }

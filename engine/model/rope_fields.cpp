@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/model/config_fields.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -33,13 +34,13 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
     const auto scale = [&](const char* key) {
         const json* const list = rope.find(key);
         const auto n = static_cast<std::size_t>(result.dim / 2);
-        const std::string expected = "a list of " + std::to_string(n) + " numbers from 1e-6 to 1e6";
+        const Message expected = messages::a_list_of_rope_factors(n);
         if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
         std::vector<double> scales;
         for (const json& factor : *list) {
             const double value = factor.is_number() ? factor.get<double>() : 0;
             if (!(value >= 1e-6 && value <= 1e6)) {  // a file's own floats may be no number
-                rope.reject(key, expected + ", but the list holds " + describe(factor));
+                rope.reject(key, messages::a_list_of_rope_factors_but(n, describe(factor)));
             }
             scales.push_back(1 / value);
         }
@@ -66,7 +67,7 @@ double read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& r
     yarn.beta_slow = slow > 0 ? slow : 1;
     yarn.truncated = !rope.has_value("truncate") || rope.boolean("truncate", true);
     yarn.original_context = original_context(config, rope, "max_position_embeddings");
-    if (result.theta <= 1) config.reject("rope_theta", "a number above 1 for rope type \"yarn\"");
+    if (result.theta <= 1) config.reject("rope_theta", messages::a_number_above_one_for_yarn);
     result.frequency_scale = yarn_frequency_scale(yarn, result.dim, result.theta);
     const double mscale = number_or(rope, "mscale", 0, 1e3, 0);
     const double all_dim = number_or(rope, "mscale_all_dim", 0, 1e3, 0);
@@ -83,7 +84,7 @@ void read_llama3(const JsonFields& rope, RopeSpec& result) {
     const double factor = rope.number("factor", 1.0, 1e6);
     const double low = rope.number("low_freq_factor", 1e-3, 1e6);
     const double high = rope.number("high_freq_factor", 1e-3, 1e6);
-    if (high <= low) rope.reject("high_freq_factor", "a number above \"low_freq_factor\"");
+    if (high <= low) rope.reject("high_freq_factor", messages::a_number_above_low_freq_factor);
     const auto original = static_cast<double>(rope.integer("original_max_position_embeddings", 1, kLongestContext));
     for (std::int64_t i = 0; i < result.dim / 2; ++i) {
         const double frequency = std::pow(result.theta, -2 * static_cast<double>(i) / static_cast<double>(result.dim));
@@ -121,9 +122,8 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         if (find(key)->empty()) continue;
         for (const auto& [name, value] : find(key)->items()) {
             if (!value.is_object()) continue;
-            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "." + in_quotes(name).substr(1) +
-                                                     " is an object: rotary positions that differ between layers are "
-                                                     "not supported; expected one set for all layers");
+            throw Error(ErrorKind::kUnsupported,
+                        messages::rope_differs_between_layers(source_, key, in_quotes(name).substr(1)));
         }
         if (rope.has_value("rope_theta")) result.theta = rope.number("rope_theta", kLow, kHigh);
         const std::string type = type_of(rope);
@@ -137,10 +137,7 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         } else if (type == "proportional") {
             read_proportional(rope, result);
         } else if (type != "default") {
-            throw Error(ErrorKind::kUnsupported,
-                        source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
-                            ", which is not supported; expected \"default\", \"yarn\", \"longrope\", \"llama3\" or "
-                            "\"proportional\"");
+            throw Error(ErrorKind::kUnsupported, messages::rope_type_unsupported(source_, key, in_quotes(type)));
         }
         break;
     }
@@ -163,7 +160,7 @@ std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<doubl
         dim = integer(key, 2, head_dim);
     }
     if (dim < 2 || dim % 2 != 0) {
-        reject(key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
+        reject(key, messages::an_even_share_of_head(head_dim));
     }
     return dim;
 }

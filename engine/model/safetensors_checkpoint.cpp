@@ -6,6 +6,7 @@
 #include "engine/json.h"
 #include "engine/model/config_fields.h"
 #include "engine/model/mapped_checkpoint.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/safetensors.h"
 
 namespace offstage::engine {
@@ -24,9 +25,10 @@ void add_file(const std::filesystem::path& path, const std::vector<std::string>*
         if (!missing.empty()) {
             const std::string_view first = *std::min_element(missing.begin(), missing.end());
             throw Error(ErrorKind::kInvalidModel,
-                        name + ": tensor " + in_quotes(first) + " is missing; expected it here, because " +
-                            checkpoint.source() + " says so" +
-                            (missing.size() == 1 ? "" : " (and " + std::to_string(missing.size() - 1) + " more)"));
+                        missing.size() == 1
+                            ? messages::tensor_missing_by_index(name, in_quotes(first), checkpoint.source())
+                            : messages::tensors_missing_by_index(name, in_quotes(first), checkpoint.source(),
+                                                                 missing.size() - 1));
         }
     }
     std::vector<TensorView> tensors;
@@ -41,7 +43,7 @@ void add_file(const std::filesystem::path& path, const std::vector<std::string>*
 }  // namespace
 
 std::unique_ptr<Checkpoint> open_safetensors_file(const std::filesystem::path& file) {
-    auto checkpoint = std::make_unique<MappedCheckpoint>(file.string(), kReadableWeights);
+    auto checkpoint = std::make_unique<MappedCheckpoint>(file.string(), messages::readable_weights);
     add_file(file, nullptr, *checkpoint);
     checkpoint->finish();
     return checkpoint;
@@ -50,15 +52,14 @@ std::unique_ptr<Checkpoint> open_safetensors_file(const std::filesystem::path& f
 std::unique_ptr<Checkpoint> open_safetensors_shards(const std::filesystem::path& index_file) {
     const std::string text = RegularFile(index_file).read_all(kMaxIndexBytes);
     const std::vector<ShardContents> shards = parse_shard_index(text, index_file.string());
-    auto checkpoint = std::make_unique<MappedCheckpoint>(index_file.string(), kReadableWeights);
+    auto checkpoint = std::make_unique<MappedCheckpoint>(index_file.string(), messages::readable_weights);
     for (const ShardContents& shard : shards) {
         const std::filesystem::path path = index_file.parent_path() / shard.file;
         std::error_code ignored;
         if (std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::not_found) {
-            throw Error(ErrorKind::kNotFound, path.string() + ": is missing; expected it, because " +
-                                                  index_file.string() + " names it for tensor " +
-                                                  in_quotes(shard.tensors.front()) + " (" +
-                                                  std::to_string(shard.tensors.size()) + " in all)");
+            throw Error(ErrorKind::kNotFound,
+                        messages::shard_missing(path.string(), index_file.string(), in_quotes(shard.tensors.front()),
+                                                shard.tensors.size()));
         }
         add_file(path, &shard.tensors, *checkpoint);
     }

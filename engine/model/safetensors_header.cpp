@@ -8,9 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/model_messages.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -79,19 +82,19 @@ class HeaderReader {
     bool boolean(bool value) { return scalar(value ? "true" : "false"); }
     bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }
     bool number_float(json::number_float_t, const std::string& text) { return scalar(text); }
-    bool binary(json::binary_t&) { return scalar("binary data"); }
+    bool binary(json::binary_t&) { return scalar(messages::binary_data); }
 
     bool number_unsigned(json::number_unsigned_t value) {
         switch (state_) {
             case State::kShape:
                 if (!std::in_range<std::int64_t>(value)) wrong_value(std::to_string(value));
                 if (entry_.shape.size() == kMaxDims) {
-                    reject("has more than " + std::to_string(kMaxDims) + " dimensions; expected fewer");
+                    reject(messages::tensor_too_many_dims(source_, in_quotes(entry_.name), kMaxDims));
                 }
                 entry_.shape.push_back(static_cast<std::int64_t>(value));
                 return true;
             case State::kOffsets:
-                if (n_offsets_ == 2) wrong_value("a list of more than 2");
+                if (n_offsets_ == 2) wrong_value(messages::a_list_of_more_than_two);
                 (n_offsets_++ == 0 ? entry_.begin : entry_.end) = value;
                 return true;
             default:
@@ -104,10 +107,8 @@ class HeaderReader {
             case State::kDtype: {
                 const Dtype* dtype = find_dtype(value);
                 if (dtype == nullptr) {
-                    throw Error(ErrorKind::kUnsupported, source_ + ": tensor " + in_quotes(entry_.name) + ": dtype " +
-                                                             in_quotes(value) +
-                                                             " is not known; expected one of the safetensors format, "
-                                                             "such as \"BF16\", \"F16\" or \"F32\"");
+                    throw Error(ErrorKind::kUnsupported,
+                                messages::tensor_type_unknown(source_, in_quotes(entry_.name), in_quotes(value)));
                 }
                 bits_.push_back(dtype->bits);
                 entry_.type_name = value;
@@ -128,8 +129,7 @@ class HeaderReader {
         switch (state_) {
             case State::kNames:
                 if (name == "__metadata__") {
-                    if (std::exchange(has_metadata_, true))
-                        reject_header("\"__metadata__\" appears twice; expected once");
+                    if (std::exchange(has_metadata_, true)) reject(messages::metadata_twice(source_));
                     state_ = State::kMetadataStart;
                 } else {
                     entry_ = {};
@@ -143,16 +143,16 @@ class HeaderReader {
                 if (name == "dtype") return begin_field(has_dtype_, State::kDtype);
                 if (name == "shape") return begin_field(has_shape_, State::kShapeStart);
                 if (name == "data_offsets") return begin_field(has_offsets_, State::kOffsetsStart);
-                reject("has a field " + in_quotes(name) + "; expected only \"dtype\", \"shape\" and \"data_offsets\"");
+                reject(messages::tensor_field_unknown(source_, in_quotes(entry_.name), in_quotes(name)));
             case State::kMetadata:
                 field_ = name;
                 if (!metadata_keys_.insert(name).second) {
-                    reject_header("\"__metadata__\" has the key " + in_quotes(name) + " twice; expected once");
+                    reject(messages::metadata_key_twice(source_, in_quotes(name)));
                 }
                 state_ = State::kMetadataValue;
                 return true;
             default:
-                return scalar("an object");  // not reached: start_object refuses the other objects
+                return scalar(messages::an_object);  // not reached: start_object refuses the other objects
         }
     }
 
@@ -168,15 +168,15 @@ class HeaderReader {
                 state_ = State::kMetadata;
                 return true;
             default:
-                return scalar("an object");
+                return scalar(messages::an_object);
         }
     }
 
     bool end_object() {
         if (state_ == State::kFields) {
-            if (!has_dtype_) reject("has no \"dtype\"; expected one, such as \"BF16\"");
-            if (!has_shape_) reject("has no \"shape\"; expected a list of integers");
-            if (!has_offsets_) reject("has no \"data_offsets\"; expected [begin, end]");
+            if (!has_dtype_) reject(messages::tensor_without_dtype(source_, in_quotes(entry_.name)));
+            if (!has_shape_) reject(messages::tensor_without_shape(source_, in_quotes(entry_.name)));
+            if (!has_offsets_) reject(messages::tensor_without_offsets(source_, in_quotes(entry_.name)));
             entries_.push_back(std::move(entry_));
             entry_ = {};
         }
@@ -194,20 +194,18 @@ class HeaderReader {
                 n_offsets_ = 0;
                 return true;
             default:
-                return scalar("a list");
+                return scalar(messages::a_list);
         }
     }
 
     bool end_array() {
-        if (state_ == State::kOffsets && n_offsets_ != 2) wrong_value("a list of " + std::to_string(n_offsets_));
+        if (state_ == State::kOffsets && n_offsets_ != 2) wrong_value(messages::a_list_of(n_offsets_));
         state_ = State::kFields;
         return true;
     }
 
     bool parse_error(std::size_t position, const std::string&, const json::exception& error) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source_ + ": the safetensors header is not valid JSON at byte " + std::to_string(position) +
-                        " of the header; expected JSON in UTF-8",
+        throw Error(ErrorKind::kInvalidModel, messages::safetensors_header_invalid(source_, position),
                     in_quotes(error.what()));
     }
 
@@ -232,31 +230,32 @@ class HeaderReader {
     };
 
     bool begin_field(bool& seen, State next) {
-        if (std::exchange(seen, true)) reject("has " + in_quotes(field_) + " twice; expected once");
+        if (std::exchange(seen, true))
+            reject(messages::tensor_field_twice(source_, in_quotes(entry_.name), in_quotes(field_)));
         state_ = next;
         return true;
     }
 
     // A value of a kind that has no place here.
-    bool scalar(const std::string& found) { wrong_value(found); }
+    bool scalar(const MessageArgument& found) { wrong_value(found); }
 
-    [[noreturn]] void wrong_value(const std::string& found) const {
+    [[noreturn]] void wrong_value(const MessageArgument& found) const {
         switch (state_) {
             case State::kTensorStart:
-                reject("is " + found + "; expected an object with \"dtype\", \"shape\" and \"data_offsets\"");
+                reject(messages::tensor_no_object(source_, in_quotes(entry_.name), found));
             case State::kDtype:
-                reject("\"dtype\" is " + found + "; expected a text such as \"BF16\"");
+                reject(messages::tensor_dtype_no_text(source_, in_quotes(entry_.name), found));
             case State::kShapeStart:
-                reject("\"shape\" is " + found + "; expected a list of integers");
+                reject(messages::tensor_shape_no_list(source_, in_quotes(entry_.name), found));
             case State::kShape:
-                reject("\"shape\" holds " + found + "; expected integers from 0 to 2^63-1");
+                reject(messages::tensor_shape_value(source_, in_quotes(entry_.name), found));
             case State::kOffsetsStart:
             case State::kOffsets:
-                reject("\"data_offsets\" is or holds " + found + "; expected a list of 2 integers from 0 to 2^64-1");
+                reject(messages::tensor_offsets_invalid(source_, in_quotes(entry_.name), found));
             case State::kMetadataStart:
-                reject_header("\"__metadata__\" is " + found + "; expected an object of texts");
+                reject(messages::metadata_no_object(source_, found));
             case State::kMetadataValue:
-                reject_header("\"__metadata__\": key " + in_quotes(field_) + " is " + found + "; expected a text");
+                reject(messages::metadata_value_no_text(source_, in_quotes(field_), found));
             case State::kTop:
             case State::kNames:
             case State::kFields:
@@ -264,15 +263,10 @@ class HeaderReader {
             case State::kEnd:
                 break;
         }
-        reject_header("the safetensors header is " + found + "; expected a JSON object of tensors");
+        reject(messages::safetensors_header_no_object(source_, found));
     }
 
-    [[noreturn]] void reject(const std::string& what) const {
-        reject_header("tensor " + in_quotes(entry_.name) + " " + what);
-    }
-    [[noreturn]] void reject_header(const std::string& what) const {
-        throw Error(ErrorKind::kInvalidModel, source_ + ": " + what);
-    }
+    [[noreturn]] static void reject(Message what) { throw Error(ErrorKind::kInvalidModel, std::move(what)); }
 
     const std::string& source_;
     std::vector<SafetensorsEntry>& entries_;
@@ -305,48 +299,44 @@ std::optional<std::uint64_t> tensor_bits(const std::vector<std::int64_t>& shape,
     return empty ? 0 : bits;
 }
 
-// Files of other kinds that end up under this name, by their first bytes.
-std::string foreign_format(std::string_view front) {
-    if (front.starts_with("version "))
-        return " (it looks like a Git LFS pointer: fetch the file itself, \"git lfs pull\")";
-    if (front.starts_with("GGUF")) return " (it looks like a GGUF file)";
-    if (front.starts_with("PK\x03\x04")) return " (it looks like a PyTorch or zip file)";
-    if (front.starts_with("<!DOCTYP") || front.starts_with("<html")) return " (it looks like a web page)";
-    return {};
+// The same about a file of another kind that ends up under this name, by its first bytes.
+Message with_format_of(std::string_view front, Message message) {
+    if (front.starts_with("version ")) return messages::looks_like_lfs_pointer(std::move(message));
+    if (front.starts_with("GGUF")) return messages::looks_like_gguf(std::move(message));
+    if (front.starts_with("PK\x03\x04")) return messages::looks_like_pytorch(std::move(message));
+    if (front.starts_with("<!DOCTYP") || front.starts_with("<html")) {
+        return messages::looks_like_web_page(std::move(message));
+    }
+    return message;
 }
 
 }  // namespace
 
 std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte> file, std::uint64_t file_bytes,
                                                        const std::string& source) {
-    const auto reject = [&](const std::string& what) { throw Error(ErrorKind::kInvalidModel, source + ": " + what); };
+    const auto reject = [](Message what) { throw Error(ErrorKind::kInvalidModel, std::move(what)); };
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
 
     // 1. Where the header ends. Every comparison subtracts from what is there, so nothing can wrap round.
     if (file_bytes < kLengthBytes || text.size() < kLengthBytes) {
-        reject("has " + std::to_string(std::min<std::uint64_t>(file_bytes, text.size())) +
-               " bytes; expected a safetensors file, which begins with 8 bytes for the header's length");
+        reject(messages::safetensors_too_short(source, std::min<std::uint64_t>(file_bytes, text.size())));
     }
     std::uint64_t header_bytes = 0;
     for (std::size_t i = kLengthBytes; i-- > 0;) header_bytes = header_bytes << 8 | static_cast<unsigned char>(text[i]);
     if (header_bytes > kMaxHeaderBytes) {
-        reject("says that its header has " + std::to_string(header_bytes) +
-               " bytes; expected a safetensors header of at most " + std::to_string(kMaxHeaderBytes) +
-               foreign_format(text));
+        reject(with_format_of(text, messages::safetensors_header_too_long(source, header_bytes, kMaxHeaderBytes)));
     }
     const std::uint64_t there = std::min<std::uint64_t>(file_bytes, text.size()) - kLengthBytes;
     if (header_bytes > there) {
-        reject("is truncated: its header promises " + std::to_string(header_bytes) +
-               " bytes after the first 8, but only " + std::to_string(there) + " are there; expected the whole file");
+        reject(messages::safetensors_header_cut(source, header_bytes, there));
     }
     const std::string_view header = text.substr(kLengthBytes, static_cast<std::size_t>(header_bytes));
     if (!header.starts_with('{')) {
-        reject("the safetensors header begins with " + in_quotes(header.substr(0, 1)) + "; expected \"{\"");
+        reject(messages::safetensors_header_begins(source, in_quotes(header.substr(0, 1))));
     }
     // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
     if (const std::size_t nul = header.find('\0'); nul != std::string_view::npos) {
-        reject("the safetensors header is not valid JSON: a NUL byte at byte " + std::to_string(nul) +
-               " of the header; expected JSON in UTF-8");
+        reject(messages::safetensors_header_nul_byte(source, nul));
     }
 
     // 2. The JSON.
@@ -359,22 +349,19 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     names.reserve(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const SafetensorsEntry& entry = entries[i];
-        const std::string tensor = "tensor " + in_quotes(entry.name);
-        if (!names.insert(entry.name).second) reject(tensor + " appears twice; expected each name once");
+        const std::string tensor = in_quotes(entry.name);
+        if (!names.insert(entry.name).second) reject(messages::tensor_twice(source, tensor));
         if (entry.end < entry.begin) {
-            reject(tensor + " has \"data_offsets\" [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) +
-                   "]; expected an end that is not before the begin");
+            reject(messages::tensor_offsets_reversed(source, tensor, entry.begin, entry.end));
         }
         const std::optional<std::uint64_t> bits = tensor_bits(entry.shape, reader.bits()[i]);
         if (!bits) {
-            reject(tensor + " has shape " + shape_text(entry.shape) + "; expected one whose bytes fit 64 bits");
+            reject(messages::tensor_too_many_bytes(source, tensor, shape_text(entry.shape)));
         } else if (*bits % 8 != 0) {
-            reject(tensor + " has shape " + shape_text(entry.shape) + " and dtype " + entry.type_name +
-                   "; expected a whole number of bytes");
+            reject(messages::tensor_no_whole_bytes(source, tensor, shape_text(entry.shape), entry.type_name));
         } else if (*bits / 8 != entry.end - entry.begin) {
-            reject(tensor + " has " + std::to_string(entry.end - entry.begin) +
-                   " bytes by its \"data_offsets\"; expected " + std::to_string(*bits / 8) + " by its shape " +
-                   shape_text(entry.shape) + " and dtype " + entry.type_name);
+            reject(messages::tensor_bytes_differ(source, tensor, entry.end - entry.begin, *bits / 8,
+                                                 shape_text(entry.shape), entry.type_name));
         }
     }
 
@@ -386,22 +373,20 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     std::uint64_t end = 0;
     for (const SafetensorsEntry& entry : entries) {
         if (entry.begin != end) {
-            reject("tensor " + in_quotes(entry.name) +
-                   (entry.begin < end ? " overlaps the one before it" : " leaves a hole") + ": its data begins at " +
-                   std::to_string(entry.begin) + "; expected " + std::to_string(end));
+            const auto& what = entry.begin < end ? messages::tensor_overlaps : messages::tensor_leaves_hole;
+            reject(what(source, in_quotes(entry.name), entry.begin, end));
         }
         end = entry.end;
     }
     const std::uint64_t data_begin = kLengthBytes + header_bytes;
     const std::uint64_t data_bytes = file_bytes - data_begin;
     if (end > data_bytes) {
-        reject("is truncated: its header promises " + std::to_string(end) + " bytes of tensors, but only " +
-               std::to_string(data_bytes) + " are there; expected the whole file" +
-               (entries.empty() ? "" : " (the last tensor is " + in_quotes(entries.back().name) + ")"));
+        reject(entries.empty()
+                   ? messages::safetensors_data_cut(source, end, data_bytes)
+                   : messages::safetensors_data_cut_in_tensor(source, end, data_bytes, in_quotes(entries.back().name)));
     }
     if (end < data_bytes) {
-        reject("has " + std::to_string(data_bytes) + " bytes after its header; expected the " + std::to_string(end) +
-               " bytes that its tensors take");
+        reject(messages::safetensors_data_left_over(source, data_bytes, end));
     }
     for (SafetensorsEntry& entry : entries) {
         entry.begin += data_begin;

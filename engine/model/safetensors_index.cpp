@@ -2,6 +2,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/safetensors.h"
 
 namespace offstage::engine {
@@ -27,14 +28,13 @@ std::vector<ShardContents> parse_shard_index(std::string_view text, const std::s
     const JsonFields fields(document, source);
     const nlohmann::json* map = fields.find("weight_map");
     if (map == nullptr || !map->is_object() || map->empty()) {
-        fields.reject("weight_map", "an object that gives the file of each tensor");
+        fields.reject("weight_map", messages::an_object_of_tensor_files);
     }
     std::map<std::string, std::vector<std::string>> tensors_of;
     for (const auto& [tensor, shard] : map->items()) {
         if (!shard.is_string() || !stays_inside(shard.get_ref<const std::string&>())) {
-            throw Error(ErrorKind::kInvalidModel, source + ": \"weight_map\": the file of tensor " + in_quotes(tensor) +
-                                                      " is " + describe(shard) +
-                                                      "; expected the name of a file in the same folder");
+            throw Error(ErrorKind::kInvalidModel,
+                        messages::shard_name_invalid(source, in_quotes(tensor), describe(shard)));
         }
         tensors_of[shard.get_ref<const std::string&>()].push_back(tensor);
     }

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/mix_bits.h"
 #include "engine/model/model_files.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/synthetic_shapes.h"
 #include "engine/shape_limits.h"
 
@@ -33,9 +34,7 @@ std::uint64_t parse_number(std::string_view text, const std::string& field, std:
     std::uint64_t value = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-        throw Error(ErrorKind::kInvalidInput, "The synthetic model's " + field + " is \"" + std::string(text) +
-                                                  "\"; expected a whole number from " + std::to_string(low) + " to " +
-                                                  std::to_string(high) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::synthetic_option_out_of_range(field, text, low, high));
     }
     return value;
 }
@@ -98,7 +97,7 @@ class SyntheticWeights final : public WeightSource {
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
-                weight.matrix = Matrix(host, kSyntheticFormat, tensor.n_rows, tensor.n_cols, "dense weights");
+                weight.matrix = Matrix(host, kSyntheticFormat, tensor.n_rows, tensor.n_cols, messages::dense_weights);
                 fill(next++, weight.matrix.memory.data(), tensor.n_weights(), fan_in, pool_);
                 report(tensor.n_weights());
             }
@@ -185,7 +184,7 @@ class SyntheticWeights final : public WeightSource {
     void report(std::int64_t n) {
         if (dry_) return;
         done_ += static_cast<std::uint64_t>(n) * sizeof(kernels::Bf16);
-        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_cancelled);
         const auto total = static_cast<std::uint64_t>(spec_.total_weights()) * sizeof(kernels::Bf16);
         if (progress_) progress_(std::min(done_, total), total);
     }
@@ -226,8 +225,7 @@ SyntheticModel parse_synthetic(std::string_view text) {
     if (shape == shapes.end()) {
         std::string names;
         for (const SyntheticShape& s : shapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
-        throw Error(ErrorKind::kInvalidInput,
-                    "There is no synthetic model \"" + model.name + "\"; expected one of " + names + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_model(model.name, names));
     }
     model.spec = spec_of(*shape);
     std::int64_t window = 0;
@@ -256,16 +254,13 @@ SyntheticModel parse_synthetic(std::string_view text) {
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else {
-            throw Error(ErrorKind::kInvalidInput, "A synthetic model has no option \"" + std::string(key) +
-                                                      "\"; expected layers=N, active=A, window=W or seed=S.");
+            throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_option(key));
         }
     }
     for (std::size_t l = 0; window > 0 && l < model.spec.layers.size(); l += 2) {
         auto* const attention = std::get_if<GroupedQuerySpec>(&model.spec.layers[l].attention);
         if (attention == nullptr) {
-            throw Error(
-                ErrorKind::kInvalidInput,
-                "Latent attention has no window; expected a synthetic model without it, not " + model.name + ".");
+            throw Error(ErrorKind::kInvalidInput, messages::no_window_with_latent_attention(model.name));
         }
         attention->window = window;
     }

@@ -10,6 +10,7 @@
 #include "engine/json.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -184,20 +185,19 @@ const char* name_of(UnusedTensors::Part part) {
     return "other tensors";
 }
 
-std::string describe(const UnusedTensors& unused) {
-    const std::string size = format_bytes(unused.bytes) + ", tensors: " + std::to_string(unused.n_tensors);
+Message describe(const UnusedTensors& unused) {
+    const ByteSize size{unused.bytes};
     switch (unused.part) {
         case UnusedTensors::Part::kPredictionLayers:
-            return "The file's layers that predict further tokens are not used (" + size + ").";
+            return messages::unused_prediction_layers(size, unused.n_tensors);
         case UnusedTensors::Part::kVision:
-            return "The file's vision tower is not used (" + size + "): text alone is read.";
+            return messages::unused_vision_tower(size, unused.n_tensors);
         case UnusedTensors::Part::kAudio:
-            return "The file's audio tower is not used (" + size + "): text alone is read.";
+            return messages::unused_audio_tower(size, unused.n_tensors);
         case UnusedTensors::Part::kOther:
             break;
     }
-    return "Tensors of the file that nothing here knows are not used (" + size + "); the first is " +
-           in_quotes(unused.first) + ".";
+    return messages::unused_tensors(size, unused.n_tensors, in_quotes(unused.first));
 }
 
 }  // namespace offstage::engine

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/model_spec.h"
 
@@ -43,6 +44,6 @@ struct UnusedTensors {
 std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const ModelSpec& spec);
 const char* name_of(UnusedTensors::Part part);  // "vision tower"
 // A sentence for the person.
-std::string describe(const UnusedTensors& unused);
+Message describe(const UnusedTensors& unused);
 
 }  // namespace offstage::engine

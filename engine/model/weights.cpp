@@ -5,14 +5,14 @@
 namespace offstage::engine {
 
 Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
-               const std::string& purpose)
+               const MessageArgument& purpose)
     : memory(host.allocate(static_cast<std::size_t>(rows) * kernels::row_bytes(weight_type, cols), MemoryUse::kDense,
                            purpose)),
       type(weight_type),
       n_rows(rows),
       n_cols(cols) {}
 
-Matrix::Matrix(Arena& host, const kernels::ExpertLayout& layout, const std::string& purpose)
+Matrix::Matrix(Arena& host, const kernels::ExpertLayout& layout, const MessageArgument& purpose)
     : memory(host.allocate(layout.bytes(), MemoryUse::kDense, purpose)),
       type(layout.gate),
       n_rows(3 * layout.ffn_dim),

@@ -11,6 +11,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/fingerprint.h"
@@ -34,8 +35,8 @@ struct Matrix {
     Matrix() = default;
     // Throws Error (kOutOfMemory) naming `purpose`.
     Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
-           const std::string& purpose);
-    Matrix(Arena& host, const kernels::ExpertLayout& layout, const std::string& purpose);
+           const MessageArgument& purpose);
+    Matrix(Arena& host, const kernels::ExpertLayout& layout, const MessageArgument& purpose);
     kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols, 0, interleaved}; }
     std::uint64_t bytes() const {
         return network ? network->bytes() : static_cast<std::uint64_t>(n_rows) * kernels::row_bytes(type, n_cols);

@@ -13,6 +13,7 @@
 #include "engine/model/cold_reads.h"
 #include "engine/model/expert_strips.h"
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/model/weights.h"
 #include "kernels/cpu_kernels.h"
@@ -326,9 +327,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             const std::int64_t width = i < 2 ? grid.hidden_dim : grid.ffn_dim;
             if (kernels::is_blocks(in_file) && (inputs != 1 || outputs % multiple != 0 || width % multiple != 0)) {
                 throw Error(ErrorKind::kUnsupported,
-                            checkpoint_.source() + ": tensor " + part.name + " has blocks of " +
-                                std::to_string(multiple) + " weights that are no parts of rows of " +
-                                std::to_string(width) + "; expected whole blocks in each row of inputs");
+                            messages::tensor_blocks_split(checkpoint_.source(), part.name, multiple, width));
             }
         }
         if (expert_file_bytes_ == 0) expert_file_bytes_ = file_bytes;
@@ -360,10 +359,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                     alike &= types[i] == layers[0][0];
                     if (types[i] != layers.back()[i] && (has_blocks || kernels::is_blocks(layers.back()[i]))) {
                         throw Error(ErrorKind::kUnsupported,
-                                    checkpoint_.source() + ": the experts of layer " +
-                                        std::to_string(spec_.layer_of(l)) + " are in several formats, " +
-                                        kernels::name_of(layers.back()[i]) + " and " + kernels::name_of(types[i]) +
-                                        " among them; expected one for all experts of a layer");
+                                    messages::expert_formats_differ(checkpoint_.source(), spec_.layer_of(l),
+                                                                    kernels::name_of(layers.back()[i]),
+                                                                    kernels::name_of(types[i])));
                     }
                 }
             }
@@ -384,9 +382,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             const auto found = std::find(grid.file_layouts.begin(), grid.file_layouts.end(), layout);
             const auto index = static_cast<std::size_t>(found - grid.file_layouts.begin());
             if (index == kMost) {
-                throw Error(ErrorKind::kUnsupported, checkpoint_.source() + ": its layers have experts in more than " +
-                                                         std::to_string(kMost) +
-                                                         " combinations of formats; expected no more");
+                throw Error(ErrorKind::kUnsupported, messages::too_many_format_mixes(checkpoint_.source(), kMost));
             }
             if (found == grid.file_layouts.end()) grid.file_layouts.push_back(layout);
             grid.file_formats.push_back(static_cast<WeightType>(kFirst + index));
@@ -474,7 +470,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
 
     void report(std::uint64_t bytes) {
         bytes_done_ += bytes;
-        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_cancelled);
         if (progress_) progress_(std::min(bytes_done_, bytes_total_), bytes_total_);
     }
 

@@ -3,6 +3,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{256} << 20;
 // Host memory, page-locked where the system lets us.
 class Locked {
   public:
-    Locked(Backend& device, std::size_t bytes) : device_(device), memory_(bytes, "measuring") {
+    Locked(Backend& device, std::size_t bytes) : device_(device), memory_(bytes, messages::measuring) {
         pinned_ = !device.shares_host_memory() && device.pin({memory_.data(), memory_.size()});
     }
     ~Locked() {
@@ -72,7 +73,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     if (measured != nullptr) *measured = true;
     DeviceBlock slot;
     if (!host_only && device.memory().available_bytes() >= bytes) {
-        slot = device.memory().allocate(bytes, MemoryUse::kStaging, "measuring");
+        slot = device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring);
     }
     const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
     const auto n_samples = static_cast<std::int64_t>(

@@ -13,6 +13,7 @@
 #include "engine/model/cold_reads.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/quant/quantizer.h"
 #include "engine/statistics.h"
 #include "kernels/cpu_kernels.h"
@@ -98,7 +99,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
     if (n <= 0 || (cold && disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
     std::optional<HostBuffer> block;
     try {
-        block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
+        block.emplace(static_cast<std::size_t>(expert_bytes), messages::measuring);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return 0;
@@ -106,7 +107,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
     // Far apart, so that reading ahead for one does not bring the next.
     const std::int64_t n_reads = std::min(n, cold ? kMostReads : kMostCachedReads);
     const auto read = [&](std::int64_t i) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
         const std::int64_t index = i * n / n_reads;
         const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
         const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -94,10 +95,10 @@ class Calibrator {
     }
 
     void check() const {
-        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
         if (!device_.ok()) {
             throw Error(ErrorKind::kInternal,
-                        device_.info().name + " failed while it was being calibrated: " + device_.failure());
+                        messages::device_failed_in_calibration(device_name(device_.info()), device_.failure()));
         }
     }
 
@@ -109,10 +110,10 @@ class Calibrator {
             if (!has_device_) break;
             try {
                 const auto bytes = static_cast<std::size_t>(n_rows_ * layout_.hidden_dim) * sizeof(float);
-                device_inputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
-                device_outputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
+                device_inputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, messages::calibration);
+                device_outputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, messages::calibration);
                 device_row_token_ = device_.memory().allocate(static_cast<std::size_t>(n_rows_) * sizeof(std::int32_t),
-                                                              MemoryUse::kWorkspace, "calibration");
+                                                              MemoryUse::kWorkspace, messages::calibration);
                 break;
             } catch (const Error& error) {
                 device_inputs_ = {};
@@ -125,7 +126,7 @@ class Calibrator {
             outputs_.resize(inputs_.size());
             row_token_.resize(static_cast<std::size_t>(n_rows_));
         } catch (const std::bad_alloc&) {
-            throw Error(ErrorKind::kOutOfMemory, "There is no memory for the calibration's activations.");
+            throw Error(ErrorKind::kOutOfMemory, messages::no_memory_for_calibration);
         }
         // Ordinary numbers: zeros or denormals could be faster or slower than what comes in use.
         std::uint32_t state = 1;
@@ -152,7 +153,7 @@ class Calibrator {
             device_.copy_weights(request_.device_slot, next_expert().data, table_.expert_bytes, after);
         if (!end) {
             throw Error(ErrorKind::kInternal,
-                        device_.info().name + " refused to copy an expert while it was being calibrated.");
+                        messages::device_refused_copy_in_calibration(device_name(device_.info())));
         }
         return *end;
     }
@@ -344,7 +345,7 @@ class Calibrator {
 
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop) {
-    if (request.experts.empty()) throw Error(ErrorKind::kInternal, "A calibration needs at least one expert.");
+    if (request.experts.empty()) throw Error(ErrorKind::kInternal, messages::calibration_without_experts);
     return Calibrator(device, host, request, progress, std::move(stop)).run();
 }
 

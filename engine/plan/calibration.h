@@ -8,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/compute_choice.h"
@@ -107,17 +108,17 @@ class CalibrationCache {
     bool load(const std::string& key, DiskReadCost& read) const;
     std::string store(const std::string& key, const DiskReadCost& read) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
-    const std::string& problem() const { return problem_; }
+    const Message& problem() const { return problem_; }
 
   private:
     std::string report(const std::string& failure) const;
 
     std::filesystem::path directory_;
-    mutable std::string problem_;
+    mutable Message problem_;
 };
 
 // The sentence for measurements that a folder did not take.
-std::string measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
+Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
 
 // $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when neither is known.
 std::filesystem::path cache_directory();

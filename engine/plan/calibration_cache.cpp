@@ -9,6 +9,7 @@
 #include "engine/json.h"
 #include "engine/plan/cache_folders.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -235,9 +236,8 @@ std::string CalibrationCache::report(const std::string& failure) const {
     return failure;
 }
 
-std::string measurements_not_kept(const std::filesystem::path& directory, const std::string& reason) {
-    return "What was measured could not be kept in " + directory.string() + " (" + reason +
-           "), so it will be measured again when it is wanted again.";
+Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason) {
+    return messages::measurement_not_kept(directory.string(), reason);
 }
 
 bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {

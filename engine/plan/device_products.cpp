@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/compute_choice.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -64,7 +65,7 @@ class DeviceTrial {
 
   private:
     DeviceBlock allocate(std::size_t bytes) {
-        return device_.memory().allocate(bytes, MemoryUse::kWorkspace, "measuring products");
+        return device_.memory().allocate(bytes, MemoryUse::kWorkspace, messages::measuring_products);
     }
 
     Backend& device_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/error.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -624,8 +625,7 @@ PolicyKind parse_policy(std::string_view name) {
         if (name == name_of(kind)) return kind;
         names += (names.empty() ? "" : ", ") + std::string(name_of(kind));
     }
-    throw Error(ErrorKind::kInvalidInput,
-                "There is no dispatch policy \"" + std::string(name) + "\"; there are auto, " + names + ".");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_dispatch_policy(name, names));
 }
 
 void Schedule::clear() {

@@ -3,6 +3,7 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 
@@ -33,8 +34,7 @@ DispatchSettings parse_dispatch(const std::string& text) {
         const std::string_view name = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
         bool* const seen = side == "prefill" ? &seen_prefill : side == "decode" ? &seen_decode : nullptr;
         if (seen == nullptr || *seen || name.empty()) {
-            throw Error(ErrorKind::kInvalidInput,
-                        in_quotes(text) + " is no dispatch policy; expected a name, or \"prefill=NAME,decode=NAME\".");
+            throw Error(ErrorKind::kInvalidInput, messages::no_such_dispatch_setting(in_quotes(text)));
         }
         *seen = true;
         if (seen == &seen_prefill) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -54,11 +55,8 @@ void check_shape(const Sensitivity& sensitivity, const Popularity& popularity) {
     const bool whole = std::all_of(sensitivity.formats.begin(), sensitivity.formats.end(),
                                    [&](const Sensitivity::Format& f) { return f.errors.size() == n; });
     if (sensitivity.n_layers == popularity.n_layers && sensitivity.n_experts == popularity.n_experts && whole) return;
-    throw Error(ErrorKind::kInvalidInput, "The sensitivities are of " + std::to_string(sensitivity.n_layers) +
-                                              " layers of " + std::to_string(sensitivity.n_experts) +
-                                              " experts, the model has " + std::to_string(popularity.n_layers) +
-                                              " of " + std::to_string(popularity.n_experts) +
-                                              "; expected those of this model.");
+    throw Error(ErrorKind::kInvalidInput, messages::sensitivities_differ(sensitivity.n_layers, sensitivity.n_experts,
+                                                                         popularity.n_layers, popularity.n_experts));
 }
 
 }  // namespace
@@ -136,9 +134,8 @@ void FormatSearch::find_floor() {
         if (bits < min_bits_ && (below < 0 || bits > bits_of(below))) below = f;
     }
     if (above < 0) {
-        throw Error(ErrorKind::kInvalidInput, "No format of this model has " + std::to_string(min_bits_) +
-                                                  " bits per weight; expected a floor of at most " +
-                                                  std::to_string(formats_.front().bits_per_weight) + ".");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::no_format_of_so_many_bits(min_bits_, formats_.front().bits_per_weight));
     }
     if (below < 0) below = above;
     const Formats plain =

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/error.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 
@@ -22,8 +23,7 @@ KvType parse_kv_type(std::string_view name) {
     for (const KvType type : kKvTypes) {
         if (name_of(type) == name) return type;
     }
-    throw Error(ErrorKind::kInvalidInput,
-                "The KV cache cannot be kept in \"" + std::string(name) + "\"; expected f32, bf16 or int8.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_kv_type(name));
 }
 
 }  // namespace offstage::engine

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/plan/plan_messages.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -14,15 +15,13 @@ namespace {
 
 constexpr std::size_t kMostVerdicts = 64;
 
-std::string as_milliseconds(double us) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), us < 10'000 ? "%.2f" : "%.1f", us / 1000);
-    return text.data();
+Decimal in_milliseconds(double us) {
+    return {us / 1000, us < 10'000 ? 2 : 1};
 }
 
 }  // namespace
 
-LiveComparison::LiveComparison(std::vector<std::string> names) : names_(std::move(names)) {
+LiveComparison::LiveComparison(std::vector<MessageArgument> names) : names_(std::move(names)) {
     assert(names_.size() >= 2);
 }
 
@@ -95,15 +94,16 @@ void LiveComparison::end_trial(double change, double noise) {
     const bool wins = verdict.is_clear && change < 0;
     verdict.winner = wins ? rival : holder_;
     const std::size_t loser = wins ? holder_ : rival;
-    const std::string times = as_milliseconds(wins ? verdict.challenger_us : verdict.holder_us) +
-                              " ms per token against " +
-                              as_milliseconds(wins ? verdict.holder_us : verdict.challenger_us);
-    const std::string tokens = " (" + std::to_string(challenger_steps_.size()) + " tokens each)";
-    verdict.reason =
-        verdict.is_clear
-            ? names_[verdict.winner] + (verdict.winner == in_use_ ? " is kept: " : " is used from now on: ") + times +
-                  " with " + names_[loser] + tokens
-            : names_[verdict.winner] + " is used, as " + names_[loser] + " is not clearly faster: " + times + tokens;
+    const MessageArgument winner = names_[verdict.winner];
+    const Decimal won = in_milliseconds(wins ? verdict.challenger_us : verdict.holder_us);
+    const Decimal lost = in_milliseconds(wins ? verdict.holder_us : verdict.challenger_us);
+    const std::size_t n_tokens = challenger_steps_.size();
+    if (!verdict.is_clear) {
+        verdict.reason = messages::choice_not_clearly_better(winner, names_[loser], won, lost, n_tokens);
+    } else {
+        const auto& decided = verdict.winner == in_use_ ? messages::choice_kept : messages::choice_changed;
+        verdict.reason = decided(winner, won, lost, names_[loser], n_tokens);
+    }
     in_use_ = holder_ = verdict.winner;
     if (verdicts_.size() == kMostVerdicts) verdicts_.erase(verdicts_.begin());
     verdicts_.push_back(std::move(verdict));

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 // Which of several ways of working is faster is decided on live tokens. A comparison is one trial after the other: a
@@ -24,7 +26,7 @@ class LiveComparison {
     static constexpr std::int64_t kAgain = 64;    // from one that found nothing to compare
 
     // What a person reads: "balanced", "static". The first is the forecast's choice; at least two.
-    explicit LiveComparison(std::vector<std::string> names);
+    explicit LiveComparison(std::vector<MessageArgument> names);
 
     // The way of the next decode step, an index into the names.
     std::size_t way() const;
@@ -46,7 +48,7 @@ class LiveComparison {
         std::size_t winner = 0;
         bool is_clear = false;                    // false: within margin or noise, and the holder wins
         double holder_us = 0, challenger_us = 0;  // median per step
-        std::string reason;  // "balanced is kept: 41.2 ms per token against 44.0 with static (32 tokens each)"
+        Message reason;  // "balanced is kept: 41.2 ms per token against 44.0 with static (32 tokens each)"
     };
     const std::vector<Verdict>& verdicts() const { return verdicts_; }  // the last 64
 
@@ -55,7 +57,7 @@ class LiveComparison {
     void begin_trial();
     void end_trial(double change, double noise);
 
-    std::vector<std::string> names_;
+    std::vector<MessageArgument> names_;
     std::size_t in_use_ = 0;
     std::size_t holder_ = 0;
     std::vector<std::size_t> challengers_;  // still to be tried, the present one first

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/message.h"
 #include "engine/plan/cache_kind.h"
 #include "engine/plan/kv_type.h"
 #include "engine/plan/plan.h"
@@ -96,11 +97,11 @@ struct LoadRequest {
 };
 
 struct LoadProgress {
-    std::string stage;  // for the person, e.g. "Packing experts"
+    Message stage;  // for the person, e.g. "Packing experts"
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
     bool counts_bytes = true;  // false: the two only tell the share that is done
-    std::string note{};        // a sentence that the person should see now; ModelSummary::notes has it too
+    Message note{};            // a sentence that the person should see now; ModelSummary::notes has it too
 };
 
 using LoadProgressFn = std::function<void(const LoadProgress&)>;

@@ -7,6 +7,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/files/read_buffers.h"
+#include "engine/plan/plan_messages.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
@@ -28,13 +29,17 @@ std::uint64_t narrow(Wide bytes) {
     return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
 }
 
-std::string in_words(Wide bytes) {
-    const std::uint64_t exact = narrow(bytes);
-    return exact < 1024 ? format_bytes(exact) : std::to_string(exact) + " bytes (" + format_bytes(exact) + ")";
+// Exact in English, for logs; the window rounds it.
+ByteSize both_ways(Wide bytes) {
+    return {narrow(bytes), ByteSize::Style::kBoth};
 }
 
-void add_note(Plan& plan, const std::string& sentence) {
-    plan.note += (plan.note.empty() ? "" : " ") + sentence;
+ByteSize rounded_size(Wide bytes) {
+    return {narrow(bytes)};
+}
+
+void add_note(Plan& plan, Message sentence) {
+    plan.note = joined(std::move(plan.note), std::move(sentence));
 }
 
 class Placer {
@@ -166,8 +171,7 @@ class Placer {
         Wide left = 0;  // after the experts and the workspace
         if (base + workspace_bytes(usual_step_) > bytes) {
             plan_.max_step = largest_step_in(bytes - base);
-            add_note(plan_,
-                     "Memory is short: prompts are read in steps of " + std::to_string(plan_.max_step) + " tokens.");
+            add_note(plan_, messages::short_memory_small_steps(plan_.max_step));
             left = bytes - base - workspace_bytes(plan_.max_step);
         } else {
             const Wide rest = bytes - base;
@@ -201,9 +205,7 @@ class Placer {
             plan_.context = std::max(least_context_, longest_context_in(kv_bytes(least_context_) + left));
             left -= kv_bytes(plan_.context) - kv_bytes(least_context_);
             if (plan_.context < wished_context_) {
-                add_note(plan_, "The context is " + std::to_string(plan_.context) + " tokens instead of " +
-                                    std::to_string(wished_context_) + ", so that more experts fit in " + place +
-                                    "; a named context is kept.");
+                add_note(plan_, messages::context_shortened(plan_.context, wished_context_, place));
             }
         }
         if (on_device && n < n_all_) {
@@ -231,30 +233,33 @@ class Placer {
         plan_.kv_bytes = narrow(on_device);
         plan_.kv_host_bytes = narrow(kv_bytes(context) - on_device);
         plan_.workspace_bytes = narrow(workspace_bytes(plan_.max_step));
-        add_note(plan_, "VRAM is short: of the context of " + std::to_string(plan_.context) + " tokens " +
-                            std::to_string(blocks * kernels::kKvBlockTokens) + " have their keys and values there; " +
-                            format_bytes(plan_.kv_host_bytes) + " of them lie in RAM.");
+        add_note(plan_, messages::vram_short_kv_in_ram(plan_.context, blocks * kernels::kKvBlockTokens,
+                                                       ByteSize{plan_.kv_host_bytes}));
         return true;
     }
 
     [[noreturn]] void fail(Wide bytes, Wide fixed, const char* place) const {
         const Wide least = fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_);
         const Wide kept = demand_.shares_host_memory ? demand_.kept_bytes() : 0;  // among the fixed
-        std::string text =
-            "The model does not fit in " + in_words(bytes) + " of " + place + ": " +
-            (plan_.host_staging_slots > 0 ? "dense weights and room for experts from disk (" : "dense weights (") +
-            format_bytes(narrow(fixed - kept)) + "), " + kept_text(kept) + "the KV cache of " +
-            std::to_string(least_context_) + " tokens (" + format_bytes(narrow(kv_bytes(least_context_))) +
-            ") and workspace (" + format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) +
-            ", " + std::to_string(narrow(least - bytes)) + " bytes more.";
+        const ByteSize dense = rounded_size(fixed - kept);
+        const ByteSize room = rounded_size(kept);
+        const ByteSize kv = rounded_size(kv_bytes(least_context_));
+        const ByteSize workspace = rounded_size(workspace_bytes(smallest_step_));
+        const ByteSize missing{narrow(least - bytes), ByteSize::Style::kExact};
+        const bool with_disk = plan_.host_staging_slots > 0;
+        Message text;
+        if (kept > 0) {
+            const auto& said =
+                with_disk ? messages::vram_too_small_with_disk_and_kept : messages::vram_too_small_with_kept;
+            text = said(both_ways(bytes), place, dense, room, least_context_, kv, workspace, both_ways(least), missing);
+        } else {
+            const auto& said = with_disk ? messages::vram_too_small_with_disk : messages::vram_too_small;
+            text = said(both_ways(bytes), place, dense, least_context_, kv, workspace, both_ways(least), missing);
+        }
         const Wide others = fixed + workspace_bytes(smallest_step_);
         const std::int64_t context = others < bytes ? longest_context_in(bytes - others) : 0;
-        if (context > 0) text += " A context of " + std::to_string(context) + " tokens would fit.";
+        if (context > 0) text = joined(std::move(text), messages::context_would_fit(context));
         throw Error(ErrorKind::kOutOfMemory, text);
-    }
-
-    static std::string kept_text(Wide bytes) {
-        return bytes > 0 ? "room for other conversations (" + format_bytes(narrow(bytes)) + "), " : std::string();
     }
 
     static Wide limit(std::uint64_t bytes) { return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max(); }
@@ -263,8 +268,7 @@ class Placer {
     void place_on_device() {
         std::size_t n = divide(limit(budget_.vram_bytes), demand_.dense_bytes, true, "VRAM");
         if (n < n_all_) {
-            if (plan_.staging_slots == 0)
-                add_note(plan_, "No room is left to copy experts on demand: those not on the device run on the CPU.");
+            if (plan_.staging_slots == 0) add_note(plan_, messages::no_room_to_copy_experts);
             if (kind_ == PlacementKind::kLayers) n = in_whole_layers(n);
         }
         plan_.expert_bytes = narrow(bytes_up_to_[n]);
@@ -341,10 +345,12 @@ class Placer {
         set_disk_slots(taken, bytes);
         const Wide least = taken + disk_slots_bytes();
         if (least > bytes) {
+            const Wide kept = demand_.kept_bytes();
+            const ByteSize missing{narrow(least - bytes), ByteSize::Style::kExact};
             throw Error(ErrorKind::kOutOfMemory,
-                        "The model does not fit in " + in_words(bytes) + " of RAM: " + in_words(least) +
-                            " are needed even with the experts on disk, " + kept_text(demand_.kept_bytes()) +
-                            std::to_string(narrow(least - bytes)) + " bytes more.");
+                        kept > 0 ? messages::ram_too_small_with_kept(both_ways(bytes), both_ways(least),
+                                                                     rounded_size(kept), missing)
+                                 : messages::ram_too_small(both_ways(bytes), both_ways(least), missing));
         }
         const std::size_t n = fitting(n_resident_, bytes - least);
         note_disk(n_wanted - n);
@@ -352,10 +358,8 @@ class Placer {
     }
 
     void note_disk(std::size_t n_experts) {
-        add_note(plan_, "RAM is short: " + std::to_string(n_experts) +
-                            (demand_.reads_directly && !without_buffers_
-                                 ? " experts are read from disk whenever they are needed, past the system's cache."
-                                 : " experts are read from disk whenever they are needed."));
+        const bool direct = demand_.reads_directly && !without_buffers_;
+        add_note(plan_, (direct ? messages::ram_short_disk_direct : messages::ram_short_disk)(n_experts));
     }
 
     const ModelDemand& demand_;
@@ -377,25 +381,21 @@ class Placer {
 }  // namespace
 
 void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity) {
-    const auto require = [](bool ok, const char* what) {
-        if (!ok) throw Error(ErrorKind::kInvalidInput, std::string("No plan can be made: ") + what);
+    const auto require = [](bool ok, const MessageCode<0>& what) {
+        if (!ok) throw Error(ErrorKind::kInvalidInput, what);
     };
     require(demand.n_layers > 0 && demand.n_experts > 0 && demand.n_layers <= kMostExpertsOfAll &&
                 demand.n_experts <= kMostExpertsOfAll / demand.n_layers,
-            "the model's number of experts is out of range.");
-    require(demand.n_active > 0 && demand.n_active <= demand.n_experts,
-            "the model's number of active experts is out of range.");
-    require(demand.expert_bytes > 0, "the model's experts have no size.");
-    for (const FormatDemand& f : demand.formats) require(f.expert_bytes > 0, "a format's experts have no size.");
-    require(demand.formats.size() <= kernels::kWeightTypes, "the model's formats are too many.");
+            messages::plan_experts_out_of_range);
+    require(demand.n_active > 0 && demand.n_active <= demand.n_experts, messages::plan_active_out_of_range);
+    require(demand.expert_bytes > 0, messages::plan_experts_without_size);
+    for (const FormatDemand& f : demand.formats) require(f.expert_bytes > 0, messages::plan_format_without_size);
+    require(demand.formats.size() <= kernels::kWeightTypes, messages::plan_too_many_formats);
     require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestContext,
-            "the context is out of range.");
+            messages::plan_context_out_of_range);
     if (popularity.n_layers != demand.n_layers || popularity.n_experts != demand.n_experts) {
-        throw Error(ErrorKind::kInvalidInput, "The popularity profile is of " + std::to_string(popularity.n_layers) +
-                                                  " layers of " + std::to_string(popularity.n_experts) +
-                                                  " experts, the model has " + std::to_string(demand.n_layers) +
-                                                  " of " + std::to_string(demand.n_experts) +
-                                                  "; expected a profile of this model.");
+        throw Error(ErrorKind::kInvalidInput, messages::popularity_differs(popularity.n_layers, popularity.n_experts,
+                                                                           demand.n_layers, demand.n_experts));
     }
 }
 

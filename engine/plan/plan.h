@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/formats.h"
+#include "engine/message.h"
 #include "engine/plan/kv_type.h"
 
 namespace offstage::engine {
@@ -50,7 +51,7 @@ struct Plan {
     double expected_hit_rate = 0;
     double mean_bits = 16;      // per expert weight
     double predicted_loss = 0;  // Sensitivity's, of these formats
-    std::string note;           // for the person, when something was given up: a shorter context, no staging ...
+    Message note;               // for the person, when something was given up: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
     FormatId format(std::size_t expert, FormatId master) const { return formats.empty() ? master : formats[expert]; }

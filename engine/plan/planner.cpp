@@ -6,19 +6,27 @@
 #include "engine/error.h"
 #include "engine/plan/format_search.h"
 #include "engine/plan/placer.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/print.h"
 
 namespace offstage::engine {
 namespace {
 
 // What a person calls a format of this model.
-std::string shown_name(const ModelDemand& demand, kernels::WeightType format) {
+MessageArgument shown_name(const ModelDemand& demand, kernels::WeightType format) {
     const bool of_file = kernels::traits_of(format).is_of_file();
-    return of_file && !demand.file_blocks.empty() ? demand.file_blocks + " (as in the file)" : name_of(format);
+    if (of_file && !demand.file_blocks.empty()) return messages::as_in_the_file(demand.file_blocks);
+    return name_of(format);
+}
+
+// A share with two digits that count.
+Decimal two_digits(double share) {
+    if (!(share > 0 && share < 1)) return {share};
+    return {share, 1 - static_cast<int>(std::floor(std::log10(share)))};
 }
 
 // Which experts of a file's blocks the plan quantizes a second time; empty: none.
-std::string requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity* sensitivity) {
+Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity* sensitivity) {
     if (demand.file_blocks.empty()) return {};
     std::int64_t n = 0;
     double squared = 0;
@@ -39,9 +47,7 @@ std::string requantized_note(const Plan& plan, const ModelDemand& demand, const 
         n += n_of_format;
     }
     if (n == 0) return {};
-    return "Quantized a second time: " + std::to_string(n) + " experts go from the file's " + demand.file_blocks +
-           " to " + names + ", with a relative squared error of " + print("%.2g", squared / static_cast<double>(n)) +
-           " against the file.";
+    return messages::quantized_twice(n, demand.file_blocks, names, two_digits(squared / static_cast<double>(n)));
 }
 
 }  // namespace
@@ -118,8 +124,7 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
     const bool has_costs = costs.cost != nullptr && costs.sensitivity != nullptr;
     if (budget.quality.allows_fewer_bits()) {
         if (budget.uniform.has_value()) {
-            throw Error(ErrorKind::kInvalidInput,
-                        "Experts can have one format for all or a floor of quality, not both; expected one of them.");
+            throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
         }
         if (has_costs) return FormatSearch(demand, budget, popularity, kind, costs).choose();
     }
@@ -130,16 +135,14 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
                                         [&](const FormatDemand& f) { return f.format == *budget.uniform; });
         if (found == formats.end()) {
             std::string names;
-            for (const FormatDemand& f : formats) names += (names.empty() ? "" : ", ") + shown_name(demand, f.format);
+            for (const FormatDemand& f : formats)
+                names += (names.empty() ? "" : ", ") + shown_name(demand, f.format).english();
             const char* const wanted = name_of(*budget.uniform);
             if (kernels::is_packed(*budget.uniform) && demand.hidden_dim % kernels::kPackedBlock != 0) {
                 throw Error(ErrorKind::kInvalidInput,
-                            std::string("The experts of this model cannot be kept in ") + wanted +
-                                ": that needs a hidden_size that is a multiple of 64, and it is " +
-                                std::to_string(demand.hidden_dim) + "; expected one of " + names + ".");
+                            messages::expert_format_needs_hidden_size(wanted, demand.hidden_dim, names));
             }
-            throw Error(ErrorKind::kInvalidInput, std::string("The experts of this model cannot be kept in ") + wanted +
-                                                      "; expected one of " + names + ".");
+            throw Error(ErrorKind::kInvalidInput, messages::expert_format_impossible(wanted, names));
         }
         choice.uniform = static_cast<std::uint8_t>(found - formats.begin());
     }
@@ -153,9 +156,7 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs) {
     Plan plan = plan_formats(demand, budget, popularity, kind, costs);
-    if (const std::string note = requantized_note(plan, demand, costs.sensitivity); !note.empty()) {
-        plan.note += (plan.note.empty() ? "" : " ") + note;
-    }
+    plan.note = joined(std::move(plan.note), requantized_note(plan, demand, costs.sensitivity));
     return plan;
 }
 

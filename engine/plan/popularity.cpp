@@ -8,7 +8,9 @@
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/shape_limits.h"
+#include "engine/telemetry/telemetry_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -25,15 +27,12 @@ double layer_sum(const Popularity& popularity, std::int64_t layer) {
     return sum;
 }
 
-[[noreturn]] void reject(const std::string& source, const std::string& where, const std::string& found,
-                         const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, source + ": " + where + " is " + found + "; expected " + expected);
-}
-
 void read_layer(const json& row, std::int64_t layer, const std::string& source, Popularity& popularity) {
-    const std::string where = "\"counts\"[" + std::to_string(layer) + "]";
+    const auto reject = [&](const MessageArgument& found, const MessageArgument& expected) {
+        throw Error(ErrorKind::kInvalidModel, messages::popularity_row_rejected(source, layer, found, expected));
+    };
     if (!row.is_array() || row.size() != static_cast<std::size_t>(popularity.n_experts)) {
-        reject(source, where, describe(row), "a list of " + std::to_string(popularity.n_experts) + " numbers");
+        reject(describe(row), messages::a_list_of_numbers_counted(popularity.n_experts));
     }
     double sum = 0;
     double largest = 0;
@@ -41,7 +40,9 @@ void read_layer(const json& row, std::int64_t layer, const std::string& source, 
         const json& value = row[expert];
         const double count = value.is_number() ? value.get<double>() : -1;
         if (!(count >= 0 && count <= kLargestCount)) {
-            reject(source, where + "[" + std::to_string(expert) + "]", describe(value), "a number from 0 to 1e15");
+            throw Error(
+                ErrorKind::kInvalidModel,
+                messages::popularity_count_rejected(source, layer, expert, describe(value), messages::a_count_to_1e15));
         }
         popularity.counts.push_back(count);
         sum += count;
@@ -49,8 +50,7 @@ void read_layer(const json& row, std::int64_t layer, const std::string& source, 
     }
     // A token chooses an expert once, so no expert has more than one choice of n_active; a little more is rounding.
     if (largest * static_cast<double>(popularity.n_active) > sum * 1.001) {
-        reject(source, where, "a list whose largest number is more than 1 / n_active of its sum",
-               "counts of tokens that choose n_active different experts each");
+        reject(messages::too_uneven_counts, messages::counts_of_different_experts);
     }
 }
 
@@ -115,7 +115,7 @@ double expected_hit_rate(const Popularity& popularity, std::span<const std::uint
 
 Popularity parse_popularity(std::string_view text, const std::string& source) {
     if (text.size() > kLargestPopularityFile) {
-        reject(source, "the file", std::to_string(text.size()) + " bytes long", "at most 16 MiB");
+        throw Error(ErrorKind::kInvalidModel, messages::popularity_too_large(source, text.size()));
     }
     const json document = parse_json(text, source, {.max_depth = 8});
     const JsonFields fields(document, source);
@@ -132,7 +132,7 @@ Popularity parse_popularity(std::string_view text, const std::string& source) {
 
     const json* rows = fields.find("counts");
     if (rows == nullptr || !rows->is_array() || rows->size() != static_cast<std::size_t>(popularity.n_layers)) {
-        fields.reject("counts", "a list of " + std::to_string(popularity.n_layers) + " lists");
+        fields.reject("counts", messages::a_list_of_lists_counted(popularity.n_layers));
     }
     std::int64_t layer = 0;
     for (const json& row : *rows) read_layer(row, layer++, source, popularity);
@@ -141,7 +141,7 @@ Popularity parse_popularity(std::string_view text, const std::string& source) {
 
 Popularity read_popularity(const std::filesystem::path& file) {
     const std::optional<std::string> text = read_small_file(file, kLargestPopularityFile);
-    if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such popularity profile");
+    if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_popularity(shown_path(file)));
     return parse_popularity(*text, shown_path(file));
 }
 
@@ -162,7 +162,7 @@ void write_popularity(const Popularity& popularity, const std::string& model, co
     }
     text += "\n  ]\n}\n";
     if (const std::string failure = write_file(file, text); !failure.empty()) {
-        throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
+        throw Error(ErrorKind::kInvalidInput, messages::file_cannot_be_written(shown_path(file), failure));
     }
 }
 

@@ -1,6 +1,7 @@
 #include "engine/plan/prefetch_settings.h"
 
 #include "engine/error.h"
+#include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 
@@ -20,8 +21,7 @@ PrefetchMode parse_prefetch(std::string_view name) {
     for (const PrefetchMode mode : {PrefetchMode::kOff, PrefetchMode::kAuto, PrefetchMode::kAlways}) {
         if (name_of(mode) == name) return mode;
     }
-    throw Error(ErrorKind::kInvalidInput,
-                "Prefetch cannot be \"" + std::string(name) + "\"; expected off, auto or always.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_prefetch(name));
 }
 
 std::string_view name_of(PromptLoading loading) {
@@ -40,8 +40,7 @@ PromptLoading parse_prompt_loading(std::string_view name) {
     for (const PromptLoading loading : {PromptLoading::kOnDemand, PromptLoading::kAhead, PromptLoading::kLend}) {
         if (name_of(loading) == name) return loading;
     }
-    throw Error(ErrorKind::kInvalidInput,
-                "Prompt loading cannot be \"" + std::string(name) + "\"; expected on-demand, ahead or lend.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_prompt_loading(name));
 }
 
 std::string_view name_of(DiskReads reads) {
@@ -60,8 +59,7 @@ DiskReads parse_disk_reads(std::string_view name) {
     for (const DiskReads reads : {DiskReads::kAuto, DiskReads::kDirect, DiskReads::kCached}) {
         if (name_of(reads) == name) return reads;
     }
-    throw Error(ErrorKind::kInvalidInput,
-                "Reads from disk cannot be \"" + std::string(name) + "\"; expected auto, direct or cached.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_disk_reads(name));
 }
 
 }  // namespace offstage::engine

@@ -6,8 +6,10 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/quant/weight_format.h"
 #include "engine/shape_limits.h"
+#include "engine/telemetry/telemetry_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -21,24 +23,24 @@ constexpr double kLargestError = 10;
 
 void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
                  std::vector<double>& errors) {
-    const auto reject = [&](const std::string& where, const json& found, const std::string& expected) {
+    const auto reject = [&](const std::string& where, const json& found, const MessageArgument& expected) {
         throw Error(ErrorKind::kInvalidModel,
-                    source + ": \"errors\"." + name + where + " is " + describe(found) + "; expected " + expected);
+                    messages::sensitivity_rejected(source, name, where, describe(found), expected));
     };
     if (!rows.is_array() || rows.size() != static_cast<std::size_t>(shape.n_layers)) {
-        reject("", rows, "a list of " + std::to_string(shape.n_layers) + " lists");
+        reject("", rows, messages::a_list_of_lists_counted(shape.n_layers));
     }
     for (std::size_t layer = 0; layer < rows.size(); ++layer) {
         const json& row = rows[layer];
         const std::string where = "[" + std::to_string(layer) + "]";
         if (!row.is_array() || row.size() != static_cast<std::size_t>(shape.n_experts)) {
-            reject(where, row, "a list of " + std::to_string(shape.n_experts) + " numbers");
+            reject(where, row, messages::a_list_of_numbers_counted(shape.n_experts));
         }
         for (std::size_t expert = 0; expert < row.size(); ++expert) {
             const json& value = row[expert];
             const double error = value.is_number() ? value.get<double>() : -1;
             if (!(error >= 0 && error <= kLargestError)) {
-                reject(where + "[" + std::to_string(expert) + "]", value, "a number from 0 to 10");
+                reject(where + "[" + std::to_string(expert) + "]", value, messages::a_number_to_10);
             }
             errors.push_back(error);
         }
@@ -80,8 +82,7 @@ double Sensitivity::loss(WeightType format, std::int64_t layer, std::int64_t exp
 
 Sensitivity parse_sensitivity(std::string_view text, const std::string& source) {
     if (text.size() > kLargestSensitivityFile) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": the file is " + std::to_string(text.size()) + " bytes long; expected at most 64 MiB");
+        throw Error(ErrorKind::kInvalidModel, messages::sensitivities_too_large(source, text.size()));
     }
     const json document = parse_json(text, source, {.max_depth = 8});
     const JsonFields fields(document, source);
@@ -94,13 +95,13 @@ Sensitivity parse_sensitivity(std::string_view text, const std::string& source) 
     sensitivity.source = fields.text("source", "");
     fields.text("model", "");
     const json* errors = fields.find("errors");
-    if (errors == nullptr || !errors->is_object()) fields.reject("errors", "an object of formats");
+    if (errors == nullptr || !errors->is_object()) fields.reject("errors", messages::an_object_of_formats);
     for (const auto& [name, rows] : errors->items()) {
         Sensitivity::Format format;
         try {
             format.format = parse_format(name);
         } catch (const Error& unknown) {
-            throw Error(ErrorKind::kInvalidModel, source + ": \"errors\": " + unknown.what());
+            throw Error(ErrorKind::kInvalidModel, messages::sensitivity_format_unknown(source, unknown.message()));
         }
         read_errors(rows, name, source, sensitivity, format.errors);
         sensitivity.formats.push_back(std::move(format));
@@ -110,7 +111,7 @@ Sensitivity parse_sensitivity(std::string_view text, const std::string& source) 
 
 Sensitivity read_sensitivity(const std::filesystem::path& file) {
     const std::optional<std::string> text = read_small_file(file, kLargestSensitivityFile);
-    if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such table of sensitivities");
+    if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_sensitivities(shown_path(file)));
     return parse_sensitivity(*text, shown_path(file));
 }
 

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
 #include "engine/model/pack_neurons.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
@@ -44,12 +45,12 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
                 std::max(packed.size(), kernels::expert_layout(format.type, grid.hidden_dim, n_sampled).bytes()));
         }
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorKind::kOutOfMemory, "There is no memory for an expert while its quantization is measured.");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_memory_to_measure_expert);
     }
     Quantizer quantizer(pool);
     const std::int64_t all = grid.size();
     for (std::int64_t i = 0; i < all; ++i) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the quantization was cancelled.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_quantization_cancelled);
         const LayerIndex layer{static_cast<std::int32_t>(i / grid.n_experts)};
         master.pack_expert(layer, ExpertIndex{static_cast<std::int32_t>(i % grid.n_experts)},
                            of_file ? blocks.data() : block.data(), pool);

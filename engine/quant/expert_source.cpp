@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/quant/quant_cache.h"
+#include "engine/quant/quant_messages.h"
 
 namespace offstage::engine {
 
@@ -36,11 +37,10 @@ std::uint64_t ExpertSource::scratch_bytes() const {
 ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, WeightType format, std::byte* block,
                                         kernels::ThreadPool& pool, const std::stop_token& stop) {
     if (!supports(format)) {
-        throw Error(ErrorKind::kUnsupported, std::string("This model's experts cannot be ") + kernels::name_of(format) +
-                                                 ": that needs rows of a multiple of 64 " +
-                                                 "weights, and theirs have " + std::to_string(grid_.hidden_dim) + ".");
+        throw Error(ErrorKind::kUnsupported,
+                    messages::expert_rows_do_not_fit_format(kernels::name_of(format), grid_.hidden_dim));
     }
-    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::packing_cancelled);
     const WeightType stored = grid_.stored(master_type(), layer.value);
     assert(format == stored || !kernels::traits_of(format).is_of_file());
     if (format == stored) {
@@ -56,7 +56,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         key.source = *known;
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
-    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::packing_cancelled);
 
     const Scratch scratch(*this);
     master_.pack_expert(layer, expert, scratch.data(), pool);
@@ -84,8 +84,8 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     return {error.relative(), false};
 }
 
-std::string ExpertSource::take_cache_problem() {
-    return cache_ != nullptr ? cache_->take_problem() : std::string();
+Message ExpertSource::take_cache_problem() {
+    return cache_ != nullptr ? cache_->take_problem() : Message();
 }
 
 ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
@@ -97,12 +97,11 @@ ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
             return;
         }
     }
-    require_ram(source_.scratch_bytes(), "Quantizing an expert");
+    require_ram(source_.scratch_bytes(), messages::quantizing_an_expert);
     try {
         memory_ = std::make_unique_for_overwrite<std::byte[]>(source_.scratch_bytes());
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorKind::kOutOfMemory,
-                    "There is no memory for an expert in the checkpoint's format while it is quantized.");
+        throw Error(ErrorKind::kOutOfMemory, messages::no_memory_to_quantize_expert);
     }
 }
 

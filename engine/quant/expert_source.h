@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/quant/quantizer.h"
@@ -53,7 +54,7 @@ class ExpertSource {
                 kernels::ThreadPool& pool, const std::stop_token& stop = {});
 
     // Why an expert was not kept on disk since this was last asked for, a sentence; empty: all were. Any thread.
-    std::string take_cache_problem();
+    Message take_cache_problem();
 
     // Whole loads: see WeightSource::watch and advance.
     WeightSource& master() { return master_; }

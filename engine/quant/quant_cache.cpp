@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/device/host_buffer.h"
+#include "engine/quant/quant_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -229,7 +230,7 @@ bool QuantCache::store(const QuantKey& key, std::span<const std::byte> block, co
                        kernels::ThreadPool& pool) {
     const std::uint64_t bytes = kHeaderBytes + block.size();
     if (directory_.empty() || block.size() != key.block_bytes()) return false;
-    if (bytes > budget_bytes_) return not_kept("one is larger than all that may be kept");
+    if (bytes > budget_bytes_) return not_kept(messages::larger_than_all_kept);
     std::error_code failure;
     fs::create_directories(directory_, failure);
     if (failure) return not_kept(failure.message());
@@ -275,23 +276,21 @@ bool QuantCache::write(const QuantKey& key, std::span<const std::byte> block, co
     return not_kept(reason);
 }
 
-bool QuantCache::not_kept(const std::string& reason) {
+bool QuantCache::not_kept(const MessageArgument& reason) {
     const std::lock_guard guard(mutex_);
-    problem_ = "Quantized experts could not be kept in " + directory_.string() + " (" + reason +
-               "), so they will be quantized anew when they are wanted again.";
+    problem_ = messages::quantized_experts_not_kept(directory_.string(), reason);
     return false;
 }
 
-std::string QuantCache::take_problem() {
+Message QuantCache::take_problem() {
     const std::lock_guard guard(mutex_);
-    std::string text;
+    Message text;
     if (const std::uint64_t removed = std::exchange(removed_bytes_, 0); removed > 0) {
-        text = format_bytes(removed) + " of quantized experts were removed from " + directory_.string() + ": " +
-               format_bytes(removed_at_.free_bytes) + " were free there, and " +
-               format_bytes(removed_at_.reserve_bytes()) + " must stay free for other files.";
+        text = messages::quantized_experts_removed(ByteSize{removed}, directory_.string(),
+                                                   ByteSize{removed_at_.free_bytes},
+                                                   ByteSize{removed_at_.reserve_bytes()});
     }
-    if (!text.empty() && !problem_.empty()) text += ' ';
-    return text + std::exchange(problem_, {});
+    return joined(std::move(text), std::exchange(problem_, {}));
 }
 
 // Looking at every file for each that is written would be quadratic. So a look clears an eighth of the budget beyond
@@ -336,8 +335,8 @@ bool QuantCache::give_way(std::uint64_t bytes) {
     }
     if (removed >= wanted) return true;
     if (bytes > 0 && !std::exchange(refused_, true)) {
-        problem_ = "Quantized experts are not kept in " + directory_.string() + ": " + format_bytes(space->free_bytes) +
-                   " are free there, and " + format_bytes(space->reserve_bytes()) + " must stay free for other files.";
+        problem_ = messages::quantized_experts_disk_full(directory_.string(), ByteSize{space->free_bytes},
+                                                         ByteSize{space->reserve_bytes()});
     }
     return false;
 }

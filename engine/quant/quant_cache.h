@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "engine/message.h"
 #include "engine/model/fingerprint.h"
 #include "engine/quant/disk_reserve.h"
 #include "engine/quant/quantizer.h"
@@ -76,7 +77,7 @@ class QuantCache {
     // for other files, and why the last block that was not kept was not. Sentences;
     // empty: nothing. That a block was not kept for the reserve is said once until one is
     // kept again.
-    std::string take_problem();
+    Message take_problem();
 
     std::uint64_t bytes() const;  // of all files now, by looking
     const std::filesystem::path& directory() const { return directory_; }
@@ -84,7 +85,7 @@ class QuantCache {
   private:
     bool write(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
                kernels::ThreadPool& pool);
-    bool not_kept(const std::string& reason);
+    bool not_kept(const MessageArgument& reason);
     void make_room(std::uint64_t bytes);
     // Room for `bytes` more beside the reserve; false: there is none.
     bool give_way(std::uint64_t bytes);
@@ -94,7 +95,7 @@ class QuantCache {
     DiskSpaceFn space_;
     std::mutex mutex_;               // of what follows
     std::uint64_t unchecked_bytes_;  // may still be written before the folder is looked at again
-    std::string problem_;
+    Message problem_;
     std::uint64_t removed_bytes_ = 0;  // for the reserve, since take_problem()
     DiskSpace removed_at_;             // what was free then
     bool refused_ = false;             // the last block, for the reserve

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/quant/quant_messages.h"
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
@@ -30,7 +31,7 @@ std::uint64_t packing_bytes(const ModelSpec& spec, WeightType stored, WeightType
     return (largest + 255) / 256 * 256;
 }
 
-std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType format) {
+Message dense_note(const ModelSpec& spec, WeightType stored, WeightType format) {
     if (stored == format || kernels::is_packed(stored) || !kernels::is_packed(format)) return {};
     std::int64_t n_blocks = 0;
     // One sentence for each width of rows, in the order in which the widths come.
@@ -50,19 +51,17 @@ std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType form
          : tensor.role == TensorRole::kAttentionOutput ? found->outputs
                                                        : found->others) = true;
     }
-    std::string note;
+    Message note;
     if (n_blocks > 0) {
-        note =
-            std::to_string(n_blocks) + " of the model's dense matrices are in few bits already and stay as they are.";
+        note = messages::dense_matrices_stay(n_blocks);
     }
     for (const Left& left : all) {
-        const std::string matrices = left.others                        ? "and dense networks' matrices"
-                                     : left.projections && left.outputs ? "matrices"
-                                     : left.projections                 ? "query, key and value matrices"
-                                                                        : "output matrices";
-        note += note.empty() ? "" : " ";
-        note += "Attention's " + matrices + " stay in " + kernels::name_of(stored) + ": " + kernels::name_of(format) +
-                " needs rows of a multiple of 64 weights, and theirs have " + std::to_string(left.n_cols) + ".";
+        const Message matrices = left.others                        ? messages::and_dense_matrices
+                                 : left.projections && left.outputs ? messages::matrices
+                                 : left.projections                 ? messages::qkv_matrices
+                                                                    : messages::output_matrices;
+        note = joined(std::move(note), messages::attention_matrices_stay(matrices, kernels::name_of(stored),
+                                                                         kernels::name_of(format), left.n_cols));
     }
     return note;
 }
@@ -72,15 +71,14 @@ void quantize_dense(DenseWeights& weights, WeightType format, Arena& host, kerne
     if (!kernels::traits_of(format).for_dense) {
         const std::string expected = list_formats([](const FormatRow& row) { return row.for_dense; },
                                                   [](const FormatRow& row) { return std::string(row.name); });
-        throw Error(ErrorKind::kUnsupported, std::string("Dense weights cannot be ") + kernels::name_of(format) +
-                                                 "; expected " + expected + ".");
+        throw Error(ErrorKind::kUnsupported, messages::dense_format_unknown(kernels::name_of(format), expected));
     }
     Quantizer quantizer(pool);
     for (DenseWeight& tensor : weights.tensors) {
         Matrix& matrix = tensor.matrix;
         if (tensor.what.kind == DenseTensor::Kind::kVector || !is_quantized_to(tensor.what, matrix.type, format))
             continue;
-        Matrix packed(host, format, matrix.n_rows, matrix.n_cols, "dense weights in fewer bits");
+        Matrix packed(host, format, matrix.n_rows, matrix.n_cols, messages::dense_weights_in_fewer_bits);
         quantizer.quantize(matrix.view(), format, packed.memory.data(), stop);
         matrix = std::move(packed);
     }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/device/arena.h"
+#include "engine/message.h"
 #include "engine/model/weights.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
@@ -23,7 +24,7 @@ std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, k
 
 // Which matrices quantize_dense() leaves as they are because their rows do not suit
 // `format`, and why: sentences for the person. Empty: none.
-std::string dense_note(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
+Message dense_note(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
 // Attention's matrices and the networks that every token passes in `format`, in place,
 // each original given back as soon as it is done; embedding, output head, routers and

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/quant/quant_messages.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/quantize.h"
 
@@ -98,7 +99,7 @@ bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType f
             const bool go_on = !stop.stop_requested();
             if (!go_on || !in_range(now->first, now->n)) {
                 if (before.has_value()) helper_->finish(before->slot);
-                if (!go_on) throw Error(ErrorKind::kCancelled, "Quantizing was cancelled.");
+                if (!go_on) throw Error(ErrorKind::kCancelled, messages::quantizing_cancelled);
                 return false;  // the pool finds it again, and says so
             }
             const kernels::WeightView piece{rows.row(now->first), rows.type, now->n, n_cols, rows.stride};
@@ -143,9 +144,7 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
     if (kernels::is_packed(rows.type) || (!packs && !copies && format != WeightType::kBf16) ||
         (packs && n_cols % kernels::kPackedBlock != 0)) {
         throw Error(ErrorKind::kUnsupported,
-                    std::string("Rows of ") + std::to_string(n_cols) + " " + kernels::name_of(rows.type) +
-                        " weights cannot become " + kernels::name_of(format) +
-                        "; packed rows are made of plain weights, " + "a multiple of 64 in each.");
+                    messages::rows_cannot_be_packed(n_cols, kernels::name_of(rows.type), kernels::name_of(format)));
     }
     if (rows.n_rows <= 0 || n_cols <= 0) return {};
     std::vector<QuantError> errors(static_cast<std::size_t>(rows.n_rows));
@@ -202,10 +201,9 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
             error.weights = q.sum_of_squares(row, n_cols);
         }
     });
-    if (cancelled) throw Error(ErrorKind::kCancelled, "Quantizing was cancelled.");
+    if (cancelled) throw Error(ErrorKind::kCancelled, messages::quantizing_cancelled);
     if (invalid) {
-        throw Error(ErrorKind::kInvalidModel,
-                    "A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.");
+        throw Error(ErrorKind::kInvalidModel, messages::weight_not_finite);
     }
     return sum();
 }

@@ -2,13 +2,13 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/quant/quant_messages.h"
 
 namespace offstage::engine {
 namespace {
 
 [[noreturn]] void reject_part(std::string_view part, const std::string& expected) {
-    throw Error(ErrorKind::kInvalidInput, "The quantization's " + in_quotes(part) + " is not known; expected " +
-                                              expected + ", as in experts=hqq3,dense=8.");
+    throw Error(ErrorKind::kInvalidInput, messages::quantization_unknown(in_quotes(part), expected));
 }
 
 FormatId dense_format_of(std::string_view bits) {
@@ -16,10 +16,9 @@ FormatId dense_format_of(std::string_view bits) {
         if (row.for_dense && std::to_string(row.bits) == bits) return row.id;
     }
     throw Error(ErrorKind::kInvalidInput,
-                "Dense weights of " + in_quotes(bits) + " bits are not known; expected " +
-                    list_formats([](const FormatRow& row) { return row.for_dense; },
-                                 [](const FormatRow& row) { return std::to_string(row.bits); }) +
-                    ".");
+                messages::dense_bits_unknown(
+                    in_quotes(bits), list_formats([](const FormatRow& row) { return row.for_dense; },
+                                                  [](const FormatRow& row) { return std::to_string(row.bits); })));
 }
 
 }  // namespace
@@ -30,8 +29,7 @@ FormatId parse_format(std::string_view option) {
     }
     const std::string expected = list_formats([](const FormatRow& row) { return row.kind == FormatRow::Kind::kOwn; },
                                               [](const FormatRow& row) { return std::string(row.option); });
-    throw Error(ErrorKind::kInvalidInput,
-                "There is no weight format " + in_quotes(option) + "; expected " + expected + ".");
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_weight_format(in_quotes(option), expected));
 }
 
 QuantSettings parse_quant(std::string_view text) {
@@ -45,8 +43,7 @@ QuantSettings parse_quant(std::string_view text) {
         const bool experts = key == "experts";
         std::optional<FormatId>& wanted = experts ? settings.experts : settings.dense;
         if (wanted) {
-            throw Error(ErrorKind::kInvalidInput,
-                        "The quantization names \"" + std::string(key) + "\" twice; expected it once.");
+            throw Error(ErrorKind::kInvalidInput, messages::quantization_twice(key));
         }
         wanted = experts ? parse_format(value) : dense_format_of(value);
         if (part.size() == rest.size()) return settings;

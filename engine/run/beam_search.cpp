@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -33,12 +34,10 @@ double log_sum_exp(std::span<const float> logits) {
 
 void validate(const BeamSettings& settings) {
     if (settings.width < 1 || settings.width > kLargestBeamWidth) {
-        throw Error(ErrorKind::kInvalidInput, "The beam width is " + std::to_string(settings.width) +
-                                                  "; expected 1 to " + std::to_string(kLargestBeamWidth) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::beam_width_out_of_range(settings.width, kLargestBeamWidth));
     }
     if (!std::isfinite(settings.length_penalty) || std::abs(settings.length_penalty) > 100) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The length penalty is " + std::to_string(settings.length_penalty) + "; expected -100 to 100.");
+        throw Error(ErrorKind::kInvalidInput, messages::length_penalty_out_of_range(settings.length_penalty));
     }
 }
 

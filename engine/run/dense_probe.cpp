@@ -19,6 +19,7 @@
 #include "engine/model/fingerprint.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/device_weights.h"
@@ -69,10 +70,11 @@ class ProbeWeights final : public WeightSource {
                 const bool packed = dense_.has_value() && is_quantized_to(tensor, stored, *dense_);
                 if (!packed && tensor.kind == DenseTensor::Kind::kNetwork) {
                     const kernels::ExpertLayout layout = tensor.stored_network(type_);
-                    weight.matrix = Matrix(host, layout, "measuring");
+                    weight.matrix = Matrix(host, layout, messages::measuring);
                     if (!dry_) fill_random_expert(layout, weight.matrix.memory.data());
                 } else {
-                    weight.matrix = Matrix(host, packed ? *dense_ : stored, tensor.n_rows, tensor.n_cols, "measuring");
+                    weight.matrix =
+                        Matrix(host, packed ? *dense_ : stored, tensor.n_rows, tensor.n_cols, messages::measuring);
                     fill(weight.matrix.type, weight.matrix.memory.data(), weight.bytes(), tensor.n_cols);
                 }
             }
@@ -136,7 +138,7 @@ class DenseProbe {
         const double begin = device_.now_us();
         if (forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {
             throw Error(ErrorKind::kDevice,
-                        device_.info().name + " failed while it was being calibrated: " + device_.failure());
+                        messages::device_failed_in_calibration(device_name(device_.info()), device_.failure()));
         }
         const double us = device_.now_us() - begin;
         return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
@@ -151,7 +153,7 @@ class DenseProbe {
         const std::int64_t n_layers = spec_.experts.n_layers;
         const auto n_active = static_cast<std::size_t>(spec_.experts.n_active);
         const auto allocate = [&](std::size_t n) {
-            return device_.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, "measuring");
+            return device_.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, messages::measuring);
         };
         const DeviceBlock in = allocate(static_cast<std::size_t>(spec_.hidden_dim));
         const DeviceBlock chosen = allocate(n_active);
@@ -177,9 +179,9 @@ class DenseProbe {
     // The head on one token.
     double head_us() {
         const DeviceBlock in = device_.memory().allocate(static_cast<std::size_t>(spec_.hidden_dim) * sizeof(float),
-                                                         MemoryUse::kWorkspace, "measuring");
+                                                         MemoryUse::kWorkspace, messages::measuring);
         const DeviceBlock out = device_.memory().allocate(static_cast<std::size_t>(spec_.vocab_size) * sizeof(float),
-                                                          MemoryUse::kWorkspace, "measuring");
+                                                          MemoryUse::kWorkspace, messages::measuring);
         const std::vector<float> ones(static_cast<std::size_t>(spec_.hidden_dim), 1.0f);
         device_.upload(in.data(), ones.data(), ones.size() * sizeof(float));
         device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
@@ -373,7 +375,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                 std::vector<double> us;
                 double spent_us = 0;
                 do {
-                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
+                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
                     std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
                     spent_us += us.back();

@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "engine/experts/interleave_expert.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -33,7 +34,7 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
         }
         if (!shared) {
             const auto bytes = static_cast<std::size_t>(tensor.bytes());
-            blocks_.push_back(device.memory().allocate(bytes, MemoryUse::kDense, "the dense weights"));
+            blocks_.push_back(device.memory().allocate(bytes, MemoryUse::kDense, messages::the_dense_weights));
             device.upload(blocks_.back().data(), view.data, bytes);
             view.data = blocks_.back().data();
         }
@@ -48,7 +49,7 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
     device.host_wait(device.record(DeviceEvent::Queue::kCompute));
     if (!device.ok()) {
         throw Error(ErrorKind::kDevice,
-                    "Copying the dense weights to " + device.info().name + " failed: " + device.failure());
+                    messages::copying_dense_weights_failed(device_name(device.info()), device.failure()));
     }
     host_ = DenseWeights();
 }

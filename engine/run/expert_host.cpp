@@ -16,6 +16,7 @@
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -49,8 +50,7 @@ void ExpertHost::open_source() {
         return;
     }
     if (request_.dry) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A dry run is for synthetic models; expected synthetic:NAME, not " + request_.model + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::dry_run_needs_synthetic(request_.model));
     }
     directory_ = model_path(request_.model);
     spec_ = read_model_spec(directory_);
@@ -83,8 +83,8 @@ void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::sto
         spec_.experts, *source_, *pool_,
         [&](std::int64_t done, std::int64_t all) {
             if (!progress) return;
-            progress(
-                {"Measuring what fewer bits cost", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(all)});
+            progress({messages::measuring_what_fewer_bits_cost, static_cast<std::uint64_t>(done),
+                      static_cast<std::uint64_t>(all)});
         },
         stop);
     if (!fingerprint) return;
@@ -222,9 +222,7 @@ void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
     const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
         const std::uint64_t used = arena.usage().used_bytes;
         if (bytes == 0 || used <= bytes) return;
-        throw Error(ErrorKind::kOutOfMemory, place + " keeps its budget: " + format_bytes(used) +
-                                                 " are needed with everything in its place, but only " +
-                                                 format_bytes(bytes) + " were allowed.");
+        throw Error(ErrorKind::kOutOfMemory, messages::budget_kept(place, ByteSize{used}, ByteSize{bytes}));
     };
     if (!shared) check(device_->memory(), budget.vram_bytes, device_->info().name);
     check(*ram_, budget.ram_bytes, "RAM");

@@ -13,11 +13,12 @@
 #include "engine/device/memory_size.h"
 #include "engine/dispatch/dispatcher.h"
 #include "engine/experts/expert_store.h"
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/plan/compute_choice.h"
-#include "engine/plan/device_products.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/device_products.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
@@ -58,7 +59,7 @@ class ExpertHost {
     const ModelSpec& spec() const { return spec_; }
     const std::string& name() const { return name_; }
     const std::filesystem::path& directory() const { return directory_; }  // empty: synthetic
-    const std::vector<std::string>& notes() const { return notes_; }       // for the person, of opening
+    const std::vector<Message>& notes() const { return notes_; }           // for the person, of opening
 
     kernels::ThreadPool& pool() { return *pool_; }
     const ComputeChoice& compute() const { return compute_; }
@@ -102,7 +103,7 @@ class ExpertHost {
     ModelSpec spec_;
     std::string name_;
     std::filesystem::path directory_;
-    std::vector<std::string> notes_;
+    std::vector<Message> notes_;
     std::unique_ptr<WeightSource> source_;
     std::unique_ptr<QuantCache> quant_cache_;  // nullptr: synthetic
     std::unique_ptr<ExpertSource> expert_source_;

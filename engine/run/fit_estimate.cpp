@@ -6,6 +6,7 @@
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/device/device_messages.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
@@ -18,6 +19,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/placer.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
@@ -64,7 +66,7 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 // Of a device, as it was when it was looked at first.
 struct FitEstimator::DeviceFacts {
     DeviceInfo info;
-    std::string called;         // in sentences
+    std::string profile;        // of an emulated device, its name
     std::uint64_t reserve = 0;  // of what is available, left alone unless a budget is named
     bool shares_host_memory = false;
     std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes;
@@ -138,7 +140,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         facts->info.id = std::string(kEmulated) + profile.id;
         facts->info.name = profile.name + " (emulated)";
         facts->info.emulated = true;
-        facts->called = "the " + profile.name;
+        facts->profile = profile.name;
         facts->info.emulated_host = profile.host.has_value();
         facts->info.memory_bytes = profile.memory_bytes;
         facts->info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
@@ -163,7 +165,6 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
     if (facts->info.kind == DeviceKind::kCuda && device_budget > 0) {
         facts->reserve = facts->info.available_bytes - std::min(facts->info.available_bytes, device_budget);
     }
-    if (facts->called.empty()) facts->called = facts->info.name;
     known = std::move(facts);
     return *known;
 }
@@ -184,14 +185,18 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     }
     const std::uint64_t wanted = request.vram_bytes;
     if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
-        throw Error(ErrorKind::kInvalidInput, device.name + " has " + format_bytes(device.memory_bytes) +
-                                                  " in all, less than the " + format_bytes(wanted) + " asked for.");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::device_memory_too_small(device.name, ByteSize{device.memory_bytes}, ByteSize{wanted}));
     }
     if (device.kind == DeviceKind::kCuda && wanted > room.vram_available) {
-        throw Error(ErrorKind::kOutOfMemory, device.name + " has " + format_bytes(room.vram_available) +
-                                                 " free, less than the " + format_bytes(wanted) + " asked for.");
+        throw Error(ErrorKind::kOutOfMemory,
+                    messages::device_memory_not_free(device.name, ByteSize{room.vram_available}, ByteSize{wanted}));
     }
-    check_vram_budget(room.facts->called, wanted, room.vram_available);
+    if (room.facts->profile.empty()) {
+        check_vram_budget(device.name, wanted, room.vram_available);
+    } else {
+        check_emulated_vram_budget(room.facts->profile, wanted, room.vram_available);
+    }
     room.vram_arena =
         wanted > 0 ? wanted : room.vram_available - std::min(room.facts->reserve, room.vram_available / 8);
     return room;
@@ -260,7 +265,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const std::uint64_t peak = planner.dense_peak_bytes();
     estimate.peak_ram_bytes = peak;
 
-    const std::string limit = named_limit(request, room.memory);
+    const Message limit = named_limit(request, room.memory);
 
     const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand), planner.reads()};
     const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
@@ -274,10 +279,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         if (request.quality.allows_fewer_bits()) {
             budget.uniform = smallest_allowed(demand, request.quality, popularity).value_or(source.expert_type());
             if (request.quality.min_mean_bits > demand.formats.front().bits_per_weight) {
-                throw Error(ErrorKind::kInvalidInput, "No format of this model has " +
-                                                          std::to_string(request.quality.min_mean_bits) +
-                                                          " bits per weight; expected a floor of at most " +
-                                                          std::to_string(demand.formats.front().bits_per_weight) + ".");
+                throw Error(ErrorKind::kInvalidInput,
+                            messages::no_format_of_so_many_bits(request.quality.min_mean_bits,
+                                                                demand.formats.front().bits_per_weight));
             }
             plan = plan_in(budget);
             estimate.formats_assumed = known == nullptr;
@@ -297,7 +301,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         }
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        estimate.problem = error.what() + limit;
+        estimate.problem = joined(error.message(), limit);
         const auto fits_in = [&](const Budget& other) {
             try {
                 static_cast<void>(make_plan(demand, other, popularity, placement_for(request.dispatch.decode)));
@@ -328,7 +332,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     }
     if (peak > room.ram_arena) {
         estimate.short_by = peak - room.ram_arena;
-        estimate.problem = dense_peak_problem(peak, room.ram_arena) + limit;
+        estimate.problem = joined(dense_peak_problem(peak, room.ram_arena), limit);
         return estimate;
     }
 
@@ -340,8 +344,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     }
     estimate.context = plan.context;
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
-    for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
-        if (!note.empty()) estimate.notes.push_back(std::move(note));
+    for (const Message& note : {planner.memory_note(plan), planner.dense_note()}) {
+        if (!note.empty()) estimate.notes.push_back(note);
     }
     estimate.notes.insert(estimate.notes.end(), not_used_.begin(), not_used_.end());
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
@@ -446,7 +450,7 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
     } catch (const Error& error) {
         // A GPU that has the memory, but not free.
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        estimate.problem = error.what();
+        estimate.problem = error.message();
         estimate.vram_is_short = true;
         estimate.device = facts_of(request).info;
     }

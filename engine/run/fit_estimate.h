@@ -13,6 +13,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/formats.h"
+#include "engine/message.h"
 #include "engine/model/weights.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
@@ -41,7 +42,7 @@ struct FitChange {
 // What a load would take of each memory, in bytes.
 struct FitEstimate {
     bool fits = false;
-    std::string problem;         // a sentence; empty where it fits
+    Message problem;             // a sentence; empty where it fits
     std::uint64_t short_by = 0;  // bytes that are missing
     bool vram_is_short = false;  // else RAM is; of no meaning where it fits
 
@@ -71,7 +72,7 @@ struct FitEstimate {
     std::optional<Forecast> forecast;
 
     // What was given up, as the planner says it, and what of the files is not used.
-    std::vector<std::string> notes;
+    std::vector<Message> notes;
     std::vector<FitChange> changes;  // where it does not fit: what would
 };
 
@@ -122,8 +123,8 @@ class FitEstimator {
     std::filesystem::path directory_;  // empty: synthetic
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
-    bool rounded_ = false;               // source_ rounds float32 to bf16
-    std::vector<std::string> not_used_;  // of the files, a sentence each
+    bool rounded_ = false;           // source_ rounds float32 to bf16
+    std::vector<Message> not_used_;  // of the files, a sentence each
     std::string dense_types_;
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file

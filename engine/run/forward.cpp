@@ -8,6 +8,7 @@
 
 #include "engine/as_size.h"
 #include "engine/plan/planner.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -46,17 +47,18 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       moe_(spec.experts, experts, device, host, dispatcher, max_step),
       positions_(spec, context) {
     device.reserve(shape_);
-    const auto workspace = [&](std::int64_t floats, const char* purpose) {
+    const auto workspace = [&](std::int64_t floats, const MessageArgument& purpose) {
         return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
     };
     inputs_ = allocate_inputs(shape_.context);
     in_host_.resize(as_size(table_entries(shape_.context)));
-    x_ = workspace(spec.hidden_dim, "activations");
-    h_ = workspace(spec.hidden_dim, "activations");
-    if (needs_further(spec)) further_ = workspace(spec.hidden_dim, "activations");
-    workspace_ = workspace(module_workspace(spec), "a layer's intermediate results");
+    x_ = workspace(spec.hidden_dim, messages::activations);
+    h_ = workspace(spec.hidden_dim, messages::activations);
+    if (needs_further(spec)) further_ = workspace(spec.hidden_dim, messages::activations);
+    workspace_ = workspace(module_workspace(spec), messages::intermediate_results);
     if (spec.dense_ffn_dim() > 0) {
-        identity_ = Mirror<std::int32_t>(device, as_size(max_step), MemoryUse::kWorkspace, "rows of a dense network");
+        identity_ =
+            Mirror<std::int32_t>(device, as_size(max_step), MemoryUse::kWorkspace, messages::rows_of_a_dense_network);
         std::iota(identity_.host(), identity_.host() + max_step, 0);
         identity_.upload(0, as_size(max_step));
         device.host_wait(device.record(DeviceEvent::Queue::kCompute));
@@ -130,7 +132,7 @@ std::int64_t Forward::table_entries(std::int64_t context) const {
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
     const std::size_t words = as_size(max_step_ * (Positions::floats_per_token(spec_) + 1));
     return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + words * sizeof(std::int32_t),
-            MemoryUse::kWorkspace, "a step's inputs"};
+            MemoryUse::kWorkspace, messages::step_inputs};
 }
 
 void Forward::set_context(std::int64_t context) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "engine/run/beam_settings.h"
 #include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"
@@ -81,12 +82,12 @@ struct DeviceReport {
     // time is divided by an accounted one: recording what layers did and choosing which
     // copies stay, and deciding what experts do.
     double dispatch_overhead = 0, decision_overhead = 0;
-    std::string decode_policy;           // the one in force at the end
-    std::vector<std::string> decisions;  // what live comparisons decided, and why
-    std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,
-    std::uint64_t used_guesses = 0;      // and of these, there when their expert was called
-    std::uint64_t admissions = 0;        // copies on demand that stayed on the device
-    double median_step_s = 0;            // of one token's step in decode, by the device's clock
+    std::string decode_policy;         // the one in force at the end
+    std::vector<Message> decisions;    // what live comparisons decided, and why
+    std::uint64_t guessed_copies = 0;  // speculative loading: copies begun unasked,
+    std::uint64_t used_guesses = 0;    // and of these, there when their expert was called
+    std::uint64_t admissions = 0;      // copies on demand that stayed on the device
+    double median_step_s = 0;          // of one token's step in decode, by the device's clock
     double longest_step_s = 0;
     double mean_bits = 0;        // per expert weight, when the answer ended
     std::vector<float> steps_s;  // of each decode step, by the device's clock: the times from one token to the next
@@ -119,7 +120,7 @@ struct GenerationResult {
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
     std::vector<ReplanReport> replans;  // those that ended or were under way while this was made
-    std::vector<std::string> notes;     // what a person should know besides: experts that were not kept on disk
+    std::vector<Message> notes;         // what a person should know besides: experts that were not kept on disk
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
     std::int64_t traced_tokens = 0;  // whose routing is in the request's trace_file

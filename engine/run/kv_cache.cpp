@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -100,9 +101,7 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
 
 void KvSequence::set_capacity(std::int64_t n_tokens) {
     if (n_tokens < size_) {
-        throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(n_tokens) +
-                                                  " tokens is too small: the conversation holds " +
-                                                  std::to_string(size_) + " already.");
+        throw Error(ErrorKind::kInvalidInput, messages::context_below_use(n_tokens, size_));
     }
     capacity_ = n_tokens;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -108,9 +109,8 @@ bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
     }
     if (room.device_blocks < 0 || room.host_blocks < 0 || n_held > room.n_blocks()) {
         throw Error(ErrorKind::kInvalidInput,
-                    "A KV cache of " + std::to_string(std::max<std::int64_t>(0, room.n_blocks()) * kKvBlockTokens) +
-                        " tokens is too small: " + std::to_string(n_held * kKvBlockTokens) +
-                        " are in use, in blocks of " + std::to_string(kKvBlockTokens) + ".");
+                    messages::kv_cache_below_use(std::max<std::int64_t>(0, room.n_blocks()) * kKvBlockTokens,
+                                                 n_held * kKvBlockTokens, kKvBlockTokens));
     }
     // Both memories go the same number of blocks towards their end. So what is held always fits: where one shrinks by
     // more than the other still grows, the other has reached its end, and the two ends together hold everything.
@@ -146,7 +146,7 @@ std::int64_t KvPool::change_room(KvRoom room) {
         for (Memory& memory : added[static_cast<std::size_t>(other(from))]) to.push_back(&memory);
         assert(to.size() >= leaving.size());
         if (!copy(leaving, from, to)) {
-            throw Error(ErrorKind::kDevice, "The KV cache keeps its size: " + device_.failure());
+            throw Error(ErrorKind::kDevice, messages::kv_cache_keeps_size(device_.failure()));
         }
         n_copied += static_cast<std::int64_t>(leaving.size());
         for (std::size_t i = 0; i < leaving.size(); ++i) {
@@ -214,7 +214,7 @@ void KvPool::rewrite(Held& held, kernels::KvType type) {
     device_.copy_kv_block(shape_, held.memory.place, type, memory.place, kKvBlockTokens);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) {
-        throw Error(ErrorKind::kDevice, "The KV cache keeps its format: " + device_.failure());
+        throw Error(ErrorKind::kDevice, messages::kv_cache_keeps_format(device_.failure()));
     }
     held.memory = std::move(memory);
 }
@@ -225,8 +225,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
     if (n <= 0) return memories;
     memories.reserve(static_cast<std::size_t>(n));
     const auto bytes = static_cast<std::size_t>(shape.block_bytes());
-    const std::string purpose =
-        "the KV cache (" + format_bytes(static_cast<std::uint64_t>(of_all) * bytes) + " there in all)";
+    const Message purpose = messages::kv_cache_of_all(ByteSize{static_cast<std::uint64_t>(of_all) * bytes});
     for (; n > 0; --n) {
         Memory memory;
         Arena& arena = place == Place::kDevice ? device_.memory() : ram_;
@@ -237,8 +236,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
             if (pinned) memory.pinned_by = &device_;
             address = pinned ? device_.mapped(address) : nullptr;
             if (address == nullptr) {
-                throw Error(ErrorKind::kOutOfMemory,
-                            "The system page-locks no more RAM for " + purpose + ", so the device cannot read it.");
+                throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));
             }
         }
         memory.place = {address, place == Place::kHost};

@@ -10,10 +10,10 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
-#include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -124,30 +124,23 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
 
 void check_theta(double theta) {
     if (theta >= 0 && theta <= kLargestTheta) return;
-    throw Error(
-        ErrorKind::kInvalidInput,
-        print("Theta is %g; expected 0, which leaves out no neuron, or a number up to %g.", theta, kLargestTheta));
+    throw Error(ErrorKind::kInvalidInput, messages::theta_out_of_range(theta, kLargestTheta));
 }
 
 void check_request(const LoadRequest& request) {
     if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+        throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_asked);
     }
     if (runs_on_cpu(request) && request.vram_bytes > 0 && !request.dry) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
+        throw Error(ErrorKind::kInvalidInput, messages::vram_budget_without_gpu);
     }
     if (request.context < 0 || request.context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
-                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
-                                                  ", or 0 for the model's own.");
+        throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
     if (request.kept_context < 0 || request.kept_context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput, "Room for " + std::to_string(request.kept_context) +
-                                                  " tokens of other conversations was asked for; expected 0 to " +
-                                                  std::to_string(kLargestContext) + ".");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::kept_context_out_of_range(request.kept_context, kLargestContext));
     }
 }
 
@@ -157,8 +150,7 @@ bool runs_on_cpu(const LoadRequest& request) {
 
 void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
     if (ram_bytes <= free_bytes(memory)) return;
-    throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(ram_bytes) + ", but only " +
-                                              free_memory_text(memory) + " are free; lower it.");
+    throw Error(ErrorKind::kInvalidInput, messages::ram_budget_not_free(ByteSize{ram_bytes}, free_memory_text(memory)));
 }
 
 std::optional<kernels::ProductForm> asked_form(ComputeMode compute) {
@@ -191,11 +183,10 @@ std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64
     return std::max(kept, dense_bytes);
 }
 
-std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
+Message memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
     const std::uint64_t available = free_bytes(memory);
     if (demand_bytes <= available / 5 * 4 || demand_bytes > available) return {};
-    return "The model takes " + format_bytes(demand_bytes) + " of RAM and " + free_memory_text(memory) +
-           " are free: little is left for anything else.";
+    return messages::little_ram_left(ByteSize{demand_bytes}, free_memory_text(memory));
 }
 
 ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
@@ -210,9 +201,9 @@ ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, ker
     return {directly, fits && !directly};
 }
 
-std::string named_limit(const LoadRequest& request, const MemorySize& memory) {
+Message named_limit(const LoadRequest& request, const MemorySize& memory) {
     if (memory.limit.empty() || request.ram_bytes > 0) return {};
-    return " Free memory: " + free_memory_text(memory) + ".";
+    return messages::free_memory(free_memory_text(memory));
 }
 
 Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan) {
@@ -220,7 +211,7 @@ Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, cons
         return plan();
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        throw Error(error.kind(), error.what() + named_limit(request, memory), error.detail());
+        throw Error(error.kind(), joined(error.message(), named_limit(request, memory)), error.detail());
     }
 }
 
@@ -232,10 +223,9 @@ std::uint64_t dense_vector_bytes(const ModelSpec& spec) {
     return bytes;
 }
 
-std::string dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes) {
-    return "The dense weights pass through RAM while the model is loaded: they take " + format_bytes(peak_bytes) +
-           ", and the RAM budget is " + format_bytes(ram_bytes) + ", " + std::to_string(peak_bytes - ram_bytes) +
-           " bytes too little.";
+Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes) {
+    return messages::dense_weights_pass_ram(ByteSize{peak_bytes}, ByteSize{ram_bytes},
+                                            ByteSize{peak_bytes - ram_bytes, ByteSize::Style::kExact});
 }
 
 LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
@@ -293,11 +283,11 @@ Plan LoadPlanner::plan_within(Budget& budget, const Popularity& popularity, cons
     return made();
 }
 
-std::string LoadPlanner::memory_note(const Plan& plan) const {
-    return request_.dry ? std::string() : engine::memory_note(ram_demand(plan, device_, dense_bytes_), memory_);
+Message LoadPlanner::memory_note(const Plan& plan) const {
+    return request_.dry ? Message() : engine::memory_note(ram_demand(plan, device_, dense_bytes_), memory_);
 }
 
-std::string LoadPlanner::dense_note() const {
+Message LoadPlanner::dense_note() const {
     return dense_note_;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/memory_size.h"
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/load_request.h"
@@ -50,7 +51,7 @@ std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64
 // A sentence for the person, to be said before anything is read, where a load takes
 // nearly all that is free (above 80 %): the system ends a program that goes beyond a
 // control group's limit. Empty where there is room.
-std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
+Message memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
 
 // How experts on disk come into RAM. Neither: nothing is read, or each time from the disk
 // through the system's cache, which has no room for all of them.
@@ -65,7 +66,7 @@ ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, ker
 
 // What a sentence about too little memory ends with: the limit, where there is one that
 // the person did not set with the RAM budget.
-std::string named_limit(const LoadRequest& request, const MemorySize& memory);
+Message named_limit(const LoadRequest& request, const MemorySize& memory);
 // The plan; its error ends with the limit.
 Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
 
@@ -73,7 +74,7 @@ Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, cons
 // while they are in RAM.
 std::uint64_t dense_vector_bytes(const ModelSpec& spec);
 // The sentence for a RAM budget that the dense weights do not pass through.
-std::string dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes);
+Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes);
 
 // What a plan for a load follows from.
 struct LoadInputs {
@@ -119,9 +120,9 @@ class LoadPlanner {
     Plan plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs = {}) const;
 
     // See above, for a plan of this load; empty for a dry run.
-    std::string memory_note(const Plan& plan) const;
+    Message memory_note(const Plan& plan) const;
     // Which matrices stay as they are though fewer bits were asked for.
-    std::string dense_note() const;
+    Message dense_note() const;
 
   private:
     LoadRequest request_;
@@ -134,7 +135,7 @@ class LoadPlanner {
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t dense_peak_bytes_ = 0;
     bool device_memory_apart_ = false;
-    std::string dense_note_;
+    Message dense_note_;
 };
 
 }  // namespace offstage::engine

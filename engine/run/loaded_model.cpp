@@ -17,6 +17,7 @@
 #include "engine/run/dense_probe.h"
 #include "engine/run/model_costs.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Passes progress on at most about 30 times a second, and always the end.
-BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
+BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
     if (!progress) return {};
     return [&progress, stage = std::move(stage), last = Clock::time_point{}](std::uint64_t done,
                                                                              std::uint64_t total) mutable {
@@ -71,7 +72,8 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
 
     measure_costs(plan, progress, stop);
     WeightSource& master = source().master();
-    master.watch(throttled(progress, directory().empty() ? "Drawing weights" : "Packing weights"), stop);
+    master.watch(throttled(progress, directory().empty() ? messages::drawing_weights : messages::packing_weights),
+                 stop);
     DenseWeights dense = master.load_dense(ram());
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, ram(), pool(), stop);
     const std::uint64_t dense_bytes = dense.bytes(), dense_read_bytes = dense.decode_bytes();
@@ -87,7 +89,7 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
 }
 
 void LoadedModel::note_memory(const Plan& plan, const LoadProgressFn& progress) {
-    std::string note = planner_->memory_note(plan);
+    Message note = planner_->memory_note(plan);
     if (note.empty()) return;
     summary_.notes.push_back(note);
     if (!progress) return;
@@ -122,7 +124,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (!host_only) device().reserve(Forward::step_shape(spec(), basis.master, plan.max_step, plan.context));
     const auto told = [&](double done) {
-        if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
+        if (progress)
+            progress({messages::measuring_this_machine, static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
     FormatCalibration wanted;
     wanted.grid = spec().experts;
@@ -223,9 +226,9 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     if (popularity().n_tokens > 0) summary_.popularity = popularity().source;
     if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
-    if (std::string note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
-    for (const std::string& note : store.notes()) summary_.notes.push_back(note);
-    if (std::string note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
+    if (Message note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
+    for (const Message& note : store.notes()) summary_.notes.push_back(note);
+    if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
 
 }  // namespace offstage::engine

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 #include "engine/run/sampler.h"
 
 namespace offstage::engine {
@@ -75,7 +76,7 @@ double LocalSession::seconds_since(double start_us) const {
 }
 
 LoadedModel& LocalSession::require_model() const {
-    if (model_ == nullptr) throw Error(ErrorKind::kInvalidInput, "No model is loaded; open one first.");
+    if (model_ == nullptr) throw Error(ErrorKind::kInvalidInput, messages::no_model_loaded);
     return *model_;
 }
 
@@ -88,12 +89,10 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
 }
 
 void LocalSession::check_fits(std::int64_t n_prompt) const {
-    if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, "The prompt is empty; expected at least one token.");
+    if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, messages::prompt_empty);
     if (n_prompt < running_.sequence.capacity()) return;
     throw Error(ErrorKind::kInvalidInput,
-                "The prompt has " + std::to_string(n_prompt) + " tokens, but the context of " + model_->summary().name +
-                    " holds " + std::to_string(running_.sequence.capacity()) +
-                    " and the answer needs room too; shorten it or start a new conversation.");
+                messages::prompt_longer_than_context(n_prompt, model_->summary().name, running_.sequence.capacity()));
 }
 
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
@@ -107,11 +106,10 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
-        const std::string failure = device.failure();
+        const Message failure = device.failure();
         device.clear_failure();
-        throw Error(ErrorKind::kDevice, device.info().name + " failed while it computed: " + failure +
-                                            (device.ok() ? " The next answer may succeed."
-                                                         : " Load the model again, or choose another device."));
+        const auto& failed = device.ok() ? messages::device_failed_once : messages::device_failed_for_good;
+        throw Error(ErrorKind::kDevice, failed(device_name(device.info()), failure));
     }
     if (outcome == Forward::Outcome::kDone) {
         std::int64_t n_tokens = 0;
@@ -203,16 +201,14 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     validate(request.sampler);
     validate(request.beam);
     if (request.n_answers < 1 || request.n_answers > Forward::kMaxSegments) {
-        throw Error(ErrorKind::kInvalidInput, "n_answers is " + std::to_string(request.n_answers) + "; expected 1 to " +
-                                                  std::to_string(Forward::kMaxSegments) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::answers_out_of_range(request.n_answers, Forward::kMaxSegments));
     }
     if (request.n_answers > 1 && request.beam.width > 1) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "Beam search and several drawn answers exclude each other; set one of them to 1.");
+        throw Error(ErrorKind::kInvalidInput, messages::beams_and_answers);
     }
     if (request.n_alternatives < -1 || request.n_alternatives > kMostAlternatives) {
-        throw Error(ErrorKind::kInvalidInput, "n_alternatives is " + std::to_string(request.n_alternatives) +
-                                                  "; expected -1 to " + std::to_string(kMostAlternatives) + ".");
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::alternatives_out_of_range(request.n_alternatives, kMostAlternatives));
     }
     const ModelText text(*model_);
     const std::vector<TokenId> prompt = text.prompt_tokens(request);
@@ -250,7 +246,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     result.replans = replans_.since(replans_before);
     // A re-plan under way reports its own.
     if (!replans_.replanner().moving()) {
-        if (std::string note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
+        if (Message note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
     }
     publish(When::kNow);
     return result;

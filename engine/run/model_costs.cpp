@@ -14,6 +14,7 @@
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
+#include "engine/run/run_messages.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -65,7 +66,7 @@ void set_format(FormatCalibration& wanted, kernels::WeightType format) {
 std::function<void(double)> measuring(const LoadProgressFn& progress) {
     if (!progress) return {};
     return [&progress](double done) {
-        progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
+        progress({messages::measuring_this_machine, static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
 }
 
@@ -140,7 +141,7 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
 }
 
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
-                           const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept) {
+                           const LoadProgressFn& progress, const std::stop_token& stop, Message* not_kept) {
     FormatCalibration wanted = random_experts(model, device);
     set_format(wanted, model.master);
     const CalibrationCache cache = cost_cache(model.request);

@@ -9,6 +9,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/plan/cost_model.h"
@@ -35,7 +36,7 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
 struct ModelCosts {
     CostModel cost;
     bool measured = false;  // now, those of the master's format
-    std::string not_kept;   // a sentence where what was measured could not be
+    Message not_kept;       // a sentence where what was measured could not be
 };
 
 // Without measuring anything: kept for this machine, or following from a profile. Nothing
@@ -51,7 +52,7 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
 // accounted by it; of these only the CPU's part is kept, where the profile does not have
 // it. `not_kept` (may be nullptr): a sentence where they could not be.
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
-                           const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept);
+                           const LoadProgressFn& progress, const std::stop_token& stop, Message* not_kept);
 
 // Whether the plan leaves experts on disk and nobody has said yet what reading one takes.
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);

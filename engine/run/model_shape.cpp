@@ -12,6 +12,7 @@
 #include "engine/model/model_finder.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -45,8 +46,7 @@ fs::path model_path(const std::string& model) {
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
     if (!fs::exists(status)) {
-        throw Error(ErrorKind::kNotFound,
-                    "There is no model at " + model + "; expected a GGUF file, or a folder with config.json.");
+        throw Error(ErrorKind::kNotFound, messages::no_model_at(model));
     }
     if (fs::is_directory(status)) {
         if (fs::exists(path / "config.json", failure)) return path;
@@ -57,9 +57,7 @@ fs::path model_path(const std::string& model) {
     if (is_gguf_path(path)) return gguf_parts_of(path).front();
     if (path.filename() != "config.json" && path.extension() != ".safetensors" &&
         !path.filename().string().ends_with(".index.json")) {
-        throw Error(ErrorKind::kUnsupported, path.filename().string() +
-                                                 " is no model file; expected a GGUF file, or a folder with "
-                                                 "config.json, or its config.json or *.safetensors.");
+        throw Error(ErrorKind::kUnsupported, messages::no_model_file(path.filename().string()));
     }
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
@@ -114,10 +112,9 @@ Popularity popularity_of(const std::string& model, const fs::path& directory, co
         read.n_active = grid.n_active;  // shares are of this model's calls
         return read;
     }
-    throw Error(ErrorKind::kInvalidInput, path.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
-                                              std::to_string(read.n_experts) + " experts, but " + model + " has " +
-                                              std::to_string(grid.n_layers) + " of " + std::to_string(grid.n_experts) +
-                                              "; make a profile of this model (offstage-cli profile).");
+    throw Error(ErrorKind::kInvalidInput,
+                messages::popularity_of_other_model(path.string(), read.n_layers, read.n_experts, model, grid.n_layers,
+                                                    grid.n_experts));
 }
 
 }  // namespace offstage::engine

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/formats.h"
+#include "engine/message.h"
 
 namespace offstage::engine {
 
@@ -61,9 +62,9 @@ struct ModelSummary {
     std::uint64_t ram_budget_bytes = 0;
     std::uint64_t pinned_bytes = 0;
     double expected_hit_rate = 0;
-    std::string popularity;          // where the placement's counts are from; empty: none
-    std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
-    std::size_t n_early_notes = 0;   // so many of these, the first, came as a LoadProgress::note already
+    std::string popularity;         // where the placement's counts are from; empty: none
+    std::vector<Message> notes;     // what a person should know: a shorter context, memory that could not be pinned
+    std::size_t n_early_notes = 0;  // so many of these, the first, came as a LoadProgress::note already
 
     // Of the i-th layer with experts, as ExpertId and LayerEvent count.
     std::int32_t layer_number(std::int64_t i) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -11,9 +12,7 @@ void check_utf8(const ChatMessage& message) {
     for (const std::string* text : {&message.content, &message.thought}) {
         const std::size_t invalid = find_invalid_utf8(*text);
         if (invalid == std::string::npos) continue;
-        throw Error(ErrorKind::kInvalidInput, "The " + std::string(name_of(message.role)) +
-                                                  " message is not UTF-8 text: byte " + std::to_string(invalid + 1) +
-                                                  " starts no character.");
+        throw Error(ErrorKind::kInvalidInput, messages::message_not_utf8(name_of(message.role), invalid + 1));
     }
 }
 
@@ -21,17 +20,14 @@ void check_utf8(const ChatMessage& message) {
 
 const Tokenizer& ModelText::tokenizer() const {
     if (model_.tokenizer() != nullptr) return *model_.tokenizer();
-    throw Error(ErrorKind::kUnsupported,
-                "The model " + model_.summary().name + " has no tokenizer, so it cannot read or write text.");
+    throw Error(ErrorKind::kUnsupported, messages::model_without_tokenizer(model_.summary().name));
 }
 
 std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages, const std::string& thinking) const {
     const Tokenizer& tokenizer = this->tokenizer();
     for (const ChatMessage& message : messages) check_utf8(message);
     if (model_.chat_template() == nullptr) {
-        throw Error(ErrorKind::kUnsupported, "The model " + model_.summary().name +
-                                                 " has no chat template (tokenizer_config.json, \"chat_template\"); "
-                                                 "it can only continue a raw prompt.");
+        throw Error(ErrorKind::kUnsupported, messages::model_without_template(model_.summary().name));
     }
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
     return tokenizer.encode_with_special(model_.chat_template()->render(
@@ -46,26 +42,23 @@ const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& 
         if (choice.name == thinking) return choice.variables;
         names += (names.empty() ? "" : ", ") + choice.name;
     }
-    throw Error(ErrorKind::kInvalidInput,
-                names.empty() ? "The chat template of " + model_.summary().name + " has no choice of thinking, so \"" +
-                                    thinking + "\" cannot be chosen; ask without it."
-                              : "The model " + model_.summary().name + " has no way of thinking \"" + thinking +
-                                    "\"; its chat template offers " + names + ".");
+    throw Error(ErrorKind::kInvalidInput, names.empty()
+                                              ? messages::template_without_thinking(model_.summary().name, thinking)
+                                              : messages::no_such_thinking(model_.summary().name, thinking, names));
 }
 
-void ModelText::check_ids(const std::vector<TokenId>& ids, const char* what) const {
+void ModelText::check_ids(const std::vector<TokenId>& ids, const MessageCode<4>& out_of_range) const {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= 0 && ids[i] < vocab_size()) continue;
-        throw Error(ErrorKind::kInvalidInput, "Token " + std::to_string(i + 1) + " of the " + what + " is " +
-                                                  std::to_string(ids[i]) + "; expected 0 to " +
-                                                  std::to_string(vocab_size() - 1) + ", the vocabulary of " +
-                                                  model_.summary().name + ".");
+        // Ids are names: no locale writes them as amounts.
+        throw Error(ErrorKind::kInvalidInput, out_of_range(i + 1, std::to_string(ids[i]),
+                                                           std::to_string(vocab_size() - 1), model_.summary().name));
     }
 }
 
 std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) const {
-    check_ids(request.prompt_ids, "prompt");
-    check_ids(request.reply_begin, "reply's beginning");
+    check_ids(request.prompt_ids, messages::prompt_token_out_of_range);
+    check_ids(request.reply_begin, messages::reply_token_out_of_range);
     std::vector<TokenId> tokens = request.prompt_ids.empty() ? prompt_without_reply(request) : request.prompt_ids;
     tokens.insert(tokens.end(), request.reply_begin.begin(), request.reply_begin.end());
     return tokens;
@@ -75,8 +68,7 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
     const Tokenizer& tokenizer = this->tokenizer();
     if (!request.raw && request.continue_last) {
         if (request.messages.empty() || request.messages.back().role != Role::kAssistant) {
-            throw Error(ErrorKind::kInvalidInput,
-                        "There is no answer to go on with: the last message is not the assistant's.");
+            throw Error(ErrorKind::kInvalidInput, messages::no_answer_to_go_on_with);
         }
         const ChatMessage& begun = request.messages.back();
         check_utf8(begun);
@@ -181,9 +173,7 @@ std::vector<TokenId> ModelText::end_tokens() const {
 }
 
 void ModelText::throw_no_probabilities() const {
-    throw Error(ErrorKind::kInvalidModel, "The model " + model_.summary().name +
-                                              " computed no usable probabilities (all are not a number); its weights "
-                                              "seem to be damaged.");
+    throw Error(ErrorKind::kInvalidModel, messages::no_usable_probabilities(model_.summary().name));
 }
 
 }  // namespace offstage::engine

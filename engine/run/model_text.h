@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"
 #include "engine/text/thought_splitter.h"
@@ -56,7 +57,7 @@ class ModelText {
     const std::vector<TemplateVariable>& variables_of(const std::string& thinking) const;
     void describe(TokenProbability& token) const;
     std::vector<TokenId> prompt_without_reply(const GenerationRequest& request) const;
-    void check_ids(const std::vector<TokenId>& ids, const char* what) const;
+    void check_ids(const std::vector<TokenId>& ids, const MessageCode<4>& out_of_range) const;
 
     const LoadedModel& model_;
 };

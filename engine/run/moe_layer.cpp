@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/as_size.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -29,7 +30,7 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       dispatcher_(dispatcher),
       mover_(grid, experts, device, dispatcher.cost()),
       rows_(grid, device, max_step),
-      inputs_(device, max_step * grid.hidden_dim, "the experts' inputs"),
+      inputs_(device, max_step * grid.hidden_dim, messages::expert_inputs),
       work_(rows_, inputs_),
       resident_(device, mover_),
       copied_(device, mover_),
@@ -43,8 +44,8 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
         own_guess_weights_.resize(n);
         return;
     }
-    guesses_ = Mirror<std::int32_t>(device, n, MemoryUse::kWorkspace, "guesses");
-    guess_weights_ = device.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, "guesses");
+    guesses_ = Mirror<std::int32_t>(device, n, MemoryUse::kWorkspace, messages::guesses);
+    guess_weights_ = device.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, messages::guesses);
 }
 
 void MoeLayer::add_executor(std::unique_ptr<ElsewhereExecutor> executor) {

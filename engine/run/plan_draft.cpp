@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
 #include "engine/device/open_device.h"
@@ -10,34 +11,29 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/measured_forecast.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
     if (request.quality.has_value() && request.experts.has_value()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A re-plan names one format for all experts and a floor of quality as well; choose one of them.");
+        throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_replan);
     }
     PlanTarget target = base;
     if (request.vram_bytes.has_value()) {
         if (basis.demand.shares_host_memory) {
-            throw Error(ErrorKind::kInvalidInput, "A VRAM budget was given, but the device is the CPU; name RAM.");
+            throw Error(ErrorKind::kInvalidInput, messages::vram_budget_without_gpu_now);
         }
         target.budget.vram_bytes = *request.vram_bytes;
     }
     if (request.ram_bytes.has_value()) target.budget.ram_bytes = *request.ram_bytes;
     if (request.context.has_value()) {
         if (*request.context < tokens_in_use || *request.context > kLargestContext || *request.context < 1) {
-            throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(*request.context) +
-                                                      " tokens is not possible: the conversation holds " +
-                                                      std::to_string(tokens_in_use) + ", and the most is " +
-                                                      std::to_string(kLargestContext) + ".");
+            throw Error(ErrorKind::kInvalidInput,
+                        messages::context_impossible(*request.context, tokens_in_use, kLargestContext));
         }
         const std::int64_t limit = basis.demand.short_context;
         if (limit > 0 && (*request.context > limit) != (in_force.context > limit)) {
-            throw Error(ErrorKind::kUnsupported,
-                        "The positions of this model change beyond " + std::to_string(limit) +
-                            " tokens, so a context of " + std::to_string(*request.context) +
-                            " cannot be had while it is loaded; load it again with that context.");
+            throw Error(ErrorKind::kUnsupported, messages::positions_change_beyond(limit, *request.context));
         }
         target.budget.context = *request.context;
     }
@@ -63,9 +59,8 @@ void PlanDraft::check(const Budget& budget) const {
         memory.available_bytes += static_cast<std::int64_t>(ram_used_bytes);
         const auto most = static_cast<std::uint64_t>(memory.available_bytes);
         if (budget.ram_bytes > std::max(most, ram_budget_bytes)) {
-            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
-                                                      ", but only " + free_memory_text(memory) +
-                                                      " are there; lower it.");
+            throw Error(ErrorKind::kInvalidInput,
+                        messages::ram_budget_not_there(ByteSize{budget.ram_bytes}, free_memory_text(memory)));
         }
     }
 }

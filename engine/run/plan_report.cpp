@@ -14,6 +14,7 @@
 #include "engine/plan/device_products.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_costs.h"
+#include "engine/run/run_messages.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -77,7 +78,7 @@ std::string source_of(const ModelCosts& costs, const DeviceInfo& device) {
                   : costs.measured     ? ", CPU measured now"
                                        : ", kept calibration of the CPU");
     }
-    return costs.not_kept.empty() ? source : source + ". " + costs.not_kept;
+    return costs.not_kept.empty() ? source : source + ". " + costs.not_kept.english();
 }
 
 // The plans that a person would set by hand, and the report's own.
@@ -115,7 +116,7 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
 }  // namespace
 
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
-                          std::string* not_kept) {
+                          Message* not_kept) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
     return remeasured_table({request, shape.spec, machine.type, {}}, *machine.device, *machine.host, progress, stop,
@@ -140,7 +141,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                          device.memory().usage().budget_bytes, ram_budget(request, report.memory)});
     report.demand = planner.demand();
     const bool any_format = compare || request.quality.allows_fewer_bits();
-    std::string apart_note;
+    Message apart_note;
     const auto plan_by = [&](const PlanCosts& costs) {
         try {
             Plan plan = planner.plan(report.popularity, costs);
@@ -150,9 +151,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
             if (error.kind() != ErrorKind::kOutOfMemory || !report.device.emulated || !apart_note.empty()) throw;
         }
         planner.count_device_memory_apart();
-        apart_note =
-            "This computer has not enough memory to emulate the device and its host; the plan is for one that has "
-            "both.";
+        apart_note = messages::emulation_counted_apart;
         return planner.plan(report.popularity, costs);
     };
     // What does not fit is found out before anything is measured; in fewer bits it might.
@@ -175,8 +174,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         report.plan = plan_by(costs);
     }
     report.budget = planner.budget();
-    for (const std::string& note : {planner.dense_note(), apart_note}) {
-        if (!note.empty()) report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
+    for (const Message& note : {planner.dense_note(), apart_note}) {
+        report.plan.note = joined(std::move(report.plan.note), note);
     }
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);

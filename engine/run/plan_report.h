@@ -8,6 +8,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/device/memory_size.h"
+#include "engine/message.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
@@ -22,8 +23,8 @@ namespace offstage::engine {
 struct PlanReport {
     ModelShape shape;
     DeviceInfo device;
-    MemorySize memory;        // as it was when the device was opened, with the checkpoint mapped
-    std::string memory_note;  // where the model takes nearly all of it; else empty
+    MemorySize memory;    // as it was when the device was opened, with the checkpoint mapped
+    Message memory_note;  // where the model takes nearly all of it; else empty
     Budget budget;
     ModelDemand demand;
     Plan plan;
@@ -61,7 +62,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
 // (Fiddler, figure 7). On an emulated device these are the accounted times, which are not
 // kept. `not_kept` (may be nullptr): a sentence where they could not be kept.
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
-                          std::string* not_kept = nullptr);
+                          Message* not_kept = nullptr);
 
 nlohmann::ordered_json to_json(const PlanReport& report);
 std::string to_text(const PlanReport& report);

@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <utility>
+
+#include "engine/error.h"
 #ifdef __linux__
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ PlanningThread::Result result_of(PlanningThread::Job job) {
             result.target = job.draft.plan(job.request);
         }
     } catch (const std::exception& error) {
-        result.problem = error.what();
+        result.problem = message_of(error);
     }
     result.preview = std::move(job.preview);
     return result;

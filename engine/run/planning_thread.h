@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "engine/message.h"
 #include "engine/run/plan_draft.h"
 #include "engine/run/replan.h"
 
@@ -35,7 +36,7 @@ class PlanningThread {
         PreviewFn preview;
         std::optional<PlanTarget> target;        // of a re-plan
         std::optional<ReplanPreview> previewed;  // of a preview
-        std::string problem;                     // a sentence, where neither is there
+        Message problem;                         // a sentence, where neither is there
     };
     void start(Job job);
     bool busy() const { return under_way_ > 0; }  // a result is not fetched yet

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/plan/plan.h"
 
 namespace offstage::engine {
@@ -63,8 +64,8 @@ struct ReplanReport {
     double seconds = 0;  // since it was begun, by the device's clock
     // Until the last copy is made, at the pace so far; 0: it is, or there is none.
     double seconds_left = 0;
-    std::string problem;  // a sentence
-    std::string note;     // what a person should know although it succeeded: a sentence, or nothing
+    Message problem;  // a sentence
+    Message note;     // what a person should know although it succeeded: a sentence, or nothing
     // The plan asked for.
     std::int64_t resident_experts = 0;
     double mean_bits = 0;
@@ -89,6 +90,6 @@ struct ReplanPreview {
 };
 
 // A preview, or a sentence that says why there is none.
-using PreviewFn = std::function<void(const std::optional<ReplanPreview>& preview, const std::string& problem)>;
+using PreviewFn = std::function<void(const std::optional<ReplanPreview>& preview, const Message& problem)>;
 
 }  // namespace offstage::engine

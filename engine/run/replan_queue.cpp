@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -31,7 +32,7 @@ void ReplanQueue::close() {
 
 std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& make) {
     const std::lock_guard lock(mutex_);
-    if (n_layers_ == 0) throw Error(ErrorKind::kInvalidInput, "No model is loaded; open one first.");
+    if (n_layers_ == 0) throw Error(ErrorKind::kInvalidInput, messages::no_model_loaded);
     const std::uint64_t id = ++last_id_;
     orders_.push_back(make(id));
     return id;
@@ -90,10 +91,7 @@ void ReplanQueue::copy_reports() {
 std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const {
     const std::lock_guard lock(mutex_);
     if (layer < 0 || layer >= n_layers_ || expert < 0 || expert >= n_experts_) {
-        throw Error(ErrorKind::kInvalidInput, "There is no expert " + std::to_string(expert) + " in layer " +
-                                                  std::to_string(layer) + " of the loaded model; it has " +
-                                                  std::to_string(n_layers_) + " layers of " +
-                                                  std::to_string(n_experts_) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::no_such_expert(expert, layer, n_layers_, n_experts_));
     }
     return static_cast<std::size_t>(layer * n_experts_ + expert);
 }

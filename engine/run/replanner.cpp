@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -130,7 +131,7 @@ void Replanner::begin(std::uint64_t id, const ReplanRequest& request, std::int64
     try {
         target = draft().plan(request);
     } catch (const Error& error) {
-        return refuse(id, error.what(), at_token);
+        return refuse(id, error.message(), at_token);
     }
     begin(id, std::move(target), at_token);
 }
@@ -139,15 +140,12 @@ void Replanner::begin(std::uint64_t id, PlanTarget target, std::int64_t at_token
     // The conversation went on while the plan was made.
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
     if (target.plan.context < used) {
-        return refuse(id,
-                      "The conversation has outgrown a context of " + std::to_string(target.plan.context) +
-                          " tokens: it holds " + std::to_string(used) + ".",
-                      at_token);
+        return refuse(id, messages::conversation_outgrew_context(target.plan.context, used), at_token);
     }
     start(id, std::move(target), at_token);
 }
 
-void Replanner::refuse(std::uint64_t id, const std::string& problem, std::int64_t at_token) {
+void Replanner::refuse(std::uint64_t id, const Message& problem, std::int64_t at_token) {
     ReplanReport failed;
     failed.id = id;
     failed.at_token = failed.in_force_at_token = at_token;
@@ -208,7 +206,7 @@ void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token
     if (reports_.size() > kMostReports) reports_.pop_front();
     started_us_ = model_.device().now_us();
     at_token_ = at_token;
-    problem_.clear();
+    problem_ = {};
     going_back_.reset();
     model_.source().take_cache_problem();
     start_moving();
@@ -227,15 +225,15 @@ void Replanner::start_moving() {
         expected_ = basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr);
         phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
-        go_back(going_back_.value_or(ReplanState::kFailed), error.what());
+        go_back(going_back_.value_or(ReplanState::kFailed), error.message());
     }
 }
 
 void Replanner::cancel() {
-    if (moving_ && !going_back_.has_value()) go_back(ReplanState::kCancelled, "");
+    if (moving_ && !going_back_.has_value()) go_back(ReplanState::kCancelled, {});
 }
 
-void Replanner::go_back(ReplanState because, const std::string& problem) {
+void Replanner::go_back(ReplanState because, const Message& problem) {
     const bool again = going_back_.has_value();
     if (!again) {
         going_back_ = because;
@@ -252,8 +250,8 @@ void Replanner::go_back(ReplanState because, const std::string& problem) {
 
 // Not even the way back is open: every expert has a whole copy somewhere, and that is the plan from now on. Copies on
 // the device that the old budgets have no room for go.
-void Replanner::stay_as_it_is(const std::string& problem) {
-    problem_ += (problem_.empty() ? "" : " ") + std::string("Going back failed as well: ") + problem;
+void Replanner::stay_as_it_is(const Message& problem) {
+    problem_ = joined(std::move(problem_), messages::going_back_failed(problem));
     migrator_.stop();
     in_force_ = plan_as_it_is();
     try {
@@ -336,7 +334,7 @@ void Replanner::resize_kv() {
     } catch (const Error& error) {
         // Its blocks may find room in RAM when experts have left that.
         if (phase_ != Phase::kFreeing || error.kind() != ErrorKind::kOutOfMemory) {
-            go_back(ReplanState::kFailed, error.what());
+            go_back(ReplanState::kFailed, error.message());
             return;
         }
     }
@@ -350,15 +348,13 @@ void Replanner::resize_kv() {
 void Replanner::settle() {
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
     if (target_.plan.context < used && !going_back_.has_value()) {
-        go_back(ReplanState::kFailed, "The conversation has outgrown a context of " +
-                                          std::to_string(target_.plan.context) + " tokens: it holds " +
-                                          std::to_string(used) + ".");
+        go_back(ReplanState::kFailed, messages::conversation_outgrew_context(target_.plan.context, used));
         return;
     }
     try {
         model_.runtime().put_in_force(target_.plan, target_.budget);
     } catch (const Error& error) {
-        go_back(ReplanState::kFailed, error.what());
+        go_back(ReplanState::kFailed, error.message());
         return;
     }
     in_force_ = target_.plan;
@@ -367,7 +363,7 @@ void Replanner::settle() {
     end(going_back_.value_or(ReplanState::kDone), problem_);
 }
 
-void Replanner::end(ReplanState state, const std::string& problem) {
+void Replanner::end(ReplanState state, const Message& problem) {
     ReplanReport& last = report();
     last.state = state;
     last.problem = problem;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/experts/migrator.h"
+#include "engine/message.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_draft.h"
 #include "engine/run/replan.h"
@@ -38,7 +39,7 @@ class Replanner {
     void begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token);
     // The same, planned already.
     void begin(std::uint64_t id, PlanTarget target, std::int64_t at_token);
-    void refuse(std::uint64_t id, const std::string& problem, std::int64_t at_token);
+    void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token);
     void change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
                 kernels::WeightType format, std::int64_t at_token);
     void cancel();
@@ -67,10 +68,10 @@ class Replanner {
     void report_progress();
     void resize_kv();
     void settle();  // the migration is done: what is left, budgets among it
-    void stay_as_it_is(const std::string& problem);
+    void stay_as_it_is(const Message& problem);
     void shed();
-    void go_back(ReplanState because, const std::string& problem);
-    void end(ReplanState state, const std::string& problem);
+    void go_back(ReplanState because, const Message& problem);
+    void end(ReplanState state, const Message& problem);
     ReplanReport& report() { return reports_.back(); }
     Plan plan_as_it_is() const;
 
@@ -89,7 +90,7 @@ class Replanner {
     MigrationRates expected_;  // of what is moving
     Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and what to say when there
-    std::string problem_;
+    Message problem_;
     double moving_since_us_ = 0;  // there, or back
     double started_us_ = 0;
     std::int64_t at_token_ = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/as_size.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 
@@ -14,8 +15,8 @@ RoutingProbe::RoutingProbe(const ModelSpec& spec, Backend& device, std::vector<s
     assert(n_guesses >= 1 && n_guesses <= spec.experts.n_experts);
     const std::size_t rows = as_size(max_step * n_guesses);
     chosen_ = Mirror<std::int32_t>(device, std::max<std::size_t>(1, distances_.size()) * rows, MemoryUse::kWorkspace,
-                                   "guesses");
-    weights_ = device.memory().allocate(rows * sizeof(float), MemoryUse::kWorkspace, "guesses");
+                                   messages::guesses);
+    weights_ = device.memory().allocate(rows * sizeof(float), MemoryUse::kWorkspace, messages::guesses);
 }
 
 void RoutingProbe::begin_step(std::int64_t n_tokens) {

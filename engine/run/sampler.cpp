@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/mix_bits.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -17,23 +18,14 @@ constexpr int kHeapLimit = 1024;
 // top-p sorts this many of the best first, then four times as many, until the set is large enough.
 constexpr std::size_t kFirstBatch = 256;
 
-[[noreturn]] void refuse(const std::string& field, const std::string& range, const std::string& found) {
-    throw Error(ErrorKind::kInvalidInput,
-                "The sampler's " + field + " must be " + range + ", but it is " + found + ".");
+[[noreturn]] void refuse(const std::string& field, const Message& range, const MessageArgument& found) {
+    throw Error(ErrorKind::kInvalidInput, messages::sampler_value_out_of_range(field, range, found));
 }
 
 void check_range(const std::string& field, float value, float low, float high) {
     // Written so that NaN fails.
     if (!(value >= low && value <= high)) {
-        const auto trim = [](float v) {
-            std::string text = std::to_string(v);
-            if (text.find('.') != std::string::npos) {
-                text.erase(text.find_last_not_of('0') + 1);
-                if (text.back() == '.') text.pop_back();
-            }
-            return text;
-        };
-        refuse(field, "between " + trim(low) + " and " + trim(high), std::to_string(value));
+        refuse(field, messages::between(low, high), value);
     }
 }
 
@@ -41,12 +33,11 @@ void check_range(const std::string& field, float value, float low, float high) {
 
 void validate(const SamplerSettings& settings) {
     check_range("temperature", settings.temperature, 0.0f, 100.0f);
-    if (settings.top_k < 0) refuse("top_k", "0 (off) or more", std::to_string(settings.top_k));
+    if (settings.top_k < 0) refuse("top_k", messages::off_or_more, settings.top_k);
     check_range("top_p", settings.top_p, 0.0f, 1.0f);
     check_range("min_p", settings.min_p, 0.0f, 1.0f);
     check_range("repeat_penalty", settings.repeat_penalty, 0.01f, 100.0f);
-    if (settings.repeat_window < 0)
-        refuse("repeat_window", "0 (all tokens) or more", std::to_string(settings.repeat_window));
+    if (settings.repeat_window < 0) refuse("repeat_window", messages::all_tokens_or_more, settings.repeat_window);
 }
 
 std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer) {

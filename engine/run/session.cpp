@@ -1,21 +1,22 @@
 #include "engine/run/session.h"
 
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
 
 [[noreturn]] void no_budgets() {
-    throw Error(ErrorKind::kUnsupported, "This session's budgets do not move.");
+    throw Error(ErrorKind::kUnsupported, messages::budgets_do_not_move);
 }
 
 }  // namespace
 
 std::string Session::text_of(std::span<const TokenId>) const {
-    throw Error(ErrorKind::kUnsupported, "This session has no tokenizer.");
+    throw Error(ErrorKind::kUnsupported, messages::session_without_tokenizer);
 }
 void Session::set_theta(double theta) {
-    if (theta != 0) throw Error(ErrorKind::kUnsupported, "This session leaves out no neurons.");
+    if (theta != 0) throw Error(ErrorKind::kUnsupported, messages::session_without_theta);
 }
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();
@@ -24,7 +25,7 @@ void Session::request_preview(const ReplanRequest& request, PreviewFn done) {
     try {
         done(preview(request), {});
     } catch (const Error& error) {
-        done(std::nullopt, error.what());
+        done(std::nullopt, error.message());
     }
 }
 LayerEvents Session::layer_events(std::uint64_t i) const {

@@ -13,6 +13,7 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/serve/api_error.h"
+#include "engine/serve/serve_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -50,10 +51,6 @@ class OpenFile {
     int descriptor_;
 };
 
-[[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& why) {
-    throw Error(ErrorKind::kNotFound, "The token file " + file.string() + " " + why + ".");
-}
-
 // Whether it was made: false where there is such a file already.
 bool make_token_file(const std::filesystem::path& file, const std::string& token) {
     const OpenFile made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -65,7 +62,7 @@ bool make_token_file(const std::filesystem::path& file, const std::string& token
     if (written) return true;
     const int code = errno;
     if (made.get() >= 0) ::unlink(file.c_str());
-    refuse_file(file, std::string("cannot be made: ") + std::strerror(code));
+    throw Error(ErrorKind::kNotFound, messages::token_file_not_made(file.string(), std::strerror(code)));
 }
 
 }  // namespace
@@ -76,8 +73,7 @@ std::string make_token() {
         const ssize_t got = ::getrandom(bytes.data() + n, bytes.size() - n, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
-            throw Error(ErrorKind::kInternal, "The system gives no random numbers for a token; name a --token-file.",
-                        std::strerror(errno));
+            throw Error(ErrorKind::kInternal, messages::no_random_numbers, std::strerror(errno));
         }
         n += static_cast<std::size_t>(got);
     }
@@ -99,22 +95,19 @@ TokenFile read_or_make_token_file(const std::filesystem::path& file) {
     }
     const OpenFile opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
-        refuse_file(file, std::string("cannot be read: ") + std::strerror(errno));
+        throw Error(ErrorKind::kNotFound, messages::token_file_not_read(file.string(), std::strerror(errno)));
     }
-    if (!S_ISREG(status.st_mode)) refuse_file(file, "is no file; expected one that holds the token");
+    if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::kNotFound, messages::token_file_is_no_file(file.string()));
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        throw Error(ErrorKind::kInvalidInput, "Others than its owner may use the token file " + file.string() +
-                                                  "; make it private: chmod 600 " + file.string());
+        throw Error(ErrorKind::kInvalidInput, messages::token_file_not_private(file.string(), file.string()));
     }
     std::array<char, kLongest + 16> bytes{};
     const ssize_t n = ::read(opened.get(), bytes.data(), bytes.size());
-    if (n < 0) refuse_file(file, std::string("cannot be read: ") + std::strerror(errno));
+    if (n < 0) throw Error(ErrorKind::kNotFound, messages::token_file_not_read(file.string(), std::strerror(errno)));
     const std::string_view token = trimmed({bytes.data(), static_cast<std::size_t>(n)});
     const bool printable = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 127; });
     if (!printable || token.size() < kShortest || token.size() > kLongest) {
-        throw Error(ErrorKind::kInvalidInput, "The token file " + file.string() + " holds no token; expected " +
-                                                  std::to_string(kShortest) + " to " + std::to_string(kLongest) +
-                                                  " printable characters without blanks, or no such file yet.");
+        throw Error(ErrorKind::kInvalidInput, messages::token_file_without_token(file.string(), kShortest, kLongest));
     }
     return {std::string(token), false};
 }
@@ -140,9 +133,7 @@ std::string parse_origin(const std::string& text) {
         });
     };
     if (is_of(scheme, "+-.") && is_of(rest, "-.:[]_")) return origin;
-    throw Error(ErrorKind::kInvalidInput, in_quotes(text) +
-                                              " is no web page's origin; expected scheme://host or "
-                                              "scheme://host:port, like http://localhost:3000.");
+    throw Error(ErrorKind::kInvalidInput, messages::no_origin(in_quotes(text)));
 }
 
 bool is_loopback_host(std::string_view host) {

@@ -31,6 +31,12 @@ std::string ApiError::body() const {
     return error.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+ApiError api_error_of(int status, const Error& error) {
+    // What a template's or a library's words are about has no code of ours.
+    const bool is_outside = error.message().code() == from_outside({}).code();
+    return {status, error.what(), {}, is_outside ? std::string() : std::string(error.message().code())};
+}
+
 HttpReply ApiError::reply() const {
     HttpReply reply;
     reply.status = status_;

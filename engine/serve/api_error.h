@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/error.h"
 #include "engine/serve/http_server.h"
 
 namespace offstage::engine {
@@ -26,5 +27,8 @@ class ApiError : public std::runtime_error {
     std::string param_;
     std::string code_;
 };
+
+// The same of an Error: its sentence in English, and its code.
+ApiError api_error_of(int status, const Error& error);
 
 }  // namespace offstage::engine

@@ -21,7 +21,7 @@ constexpr std::size_t kLongestStop = 1024;  // bytes
 constexpr std::size_t kMostValues = 2'000'000;
 
 [[noreturn]] void refuse_field(const std::string& field, const json& value, const std::string& expected) {
-    throw ApiError(400, "\"" + field + "\" is " + describe(value) + "; expected " + expected + ".", field);
+    throw ApiError(400, "\"" + field + "\" is " + describe(value).english() + "; expected " + expected + ".", field);
 }
 
 // The fields of a request, null counting as left out.
@@ -87,9 +87,10 @@ json parse_body(std::string_view body) {
     try {
         object = parse_json(body, "The request's body", {.max_depth = 32, .max_values = kMostValues});
     } catch (const Error& error) {
-        throw ApiError(400, error.what());
+        throw api_error_of(400, error);
     }
-    if (!object.is_object()) throw ApiError(400, "The request's body is " + describe(object) + "; expected an object.");
+    if (!object.is_object())
+        throw ApiError(400, "The request's body is " + describe(object).english() + "; expected an object.");
     return object;
 }
 
@@ -112,7 +113,7 @@ SamplerSettings sampler_of(const Fields& fields) {
     try {
         validate(sampler);
     } catch (const Error& error) {
-        throw ApiError(400, error.what());
+        throw api_error_of(400, error);
     }
     return sampler;
 }

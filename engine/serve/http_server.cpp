@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/serve/serve_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -30,8 +31,7 @@ class EventFile {
   public:
     EventFile() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
         if (descriptor_ < 0) {
-            throw Error(ErrorKind::kOutOfMemory, std::string("The system gives no more file descriptors: ") +
-                                                     std::strerror(errno) + "; close other programs.");
+            throw Error(ErrorKind::kOutOfMemory, messages::no_more_file_descriptors(std::strerror(errno)));
         }
     }
     ~EventFile() { ::close(descriptor_); }
@@ -360,11 +360,7 @@ std::string ListenAddress::text() const {
 }
 
 ListenAddress parse_listen_address(const std::string& text) {
-    const auto refuse = [&]() -> Error {
-        return Error(ErrorKind::kInvalidInput, "\"" + text +
-                                                   "\" is no address to listen on; expected a numeric ADDRESS:PORT "
-                                                   "like 127.0.0.1:8080 or [::1]:8080, or a port alone.");
-    };
+    const auto refuse = [&]() -> Error { return Error(ErrorKind::kInvalidInput, messages::no_address(text)); };
     ListenAddress address;
     const std::size_t colon = text.rfind(':');
     const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
@@ -428,12 +424,11 @@ class HttpServer::Implementation final : public httplib::Server {
                              : bind_to_any_port(address.host, AI_NUMERICHOST);
         if (port > 0) return {address.host, static_cast<std::uint16_t>(port)};
         const int code = errno;
-        std::string remedy = "choose another address.";
-        if (code == EADDRINUSE) remedy = "another program listens there; stop it, or choose another port.";
-        if (code == EADDRNOTAVAIL) remedy = "this computer has no such address; choose one that it has.";
-        if (code == EACCES) remedy = "ports below 1024 are the administrator's; choose a larger one.";
-        throw Error(ErrorKind::kInvalidInput, "Offstage cannot listen on " + address.text() + ": " + remedy,
-                    std::strerror(code));
+        Message remedy = messages::choose_another_address;
+        if (code == EADDRINUSE) remedy = messages::address_in_use;
+        if (code == EADDRNOTAVAIL) remedy = messages::address_not_here;
+        if (code == EACCES) remedy = messages::port_not_allowed;
+        throw Error(ErrorKind::kInvalidInput, messages::cannot_listen(address.text(), remedy), std::strerror(code));
     }
 
     void begin_listening() {

@@ -12,6 +12,7 @@
 #include "engine/serve/answer_channel.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
+#include "engine/serve/serve_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -52,11 +53,11 @@ ApiError api_error_of(const Error& error) {
     switch (error.kind()) {
         case ErrorKind::kInvalidInput:
         case ErrorKind::kUnsupported:
-            return {400, error.what()};
+            return api_error_of(400, error);
         case ErrorKind::kOutOfMemory:
-            return {503, error.what()};
+            return api_error_of(503, error);
         default:
-            return {500, error.what()};
+            return api_error_of(500, error);
     }
 }
 
@@ -143,7 +144,7 @@ LocalServer::LocalServer(const LocalServerSettings& settings)
     : access_(settings.token, settings.listen.is_loopback(), settings.origins, settings.how_to_allow_origin),
       queue_(settings.most_waiting),
       http_(*this, settings.http) {
-    if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, "The server has no token; expected one.");
+    if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, messages::server_without_token);
     address_ = http_.bind(settings.listen);
 }
 

@@ -4,10 +4,12 @@
 #include <cassert>
 #include <charconv>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/shape_limits.h"
+#include "engine/telemetry/telemetry_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -26,8 +28,8 @@ constexpr std::string_view name_of(TokenKind kind) {
     return kind == TokenKind::kPrompt ? "prompt" : "decode";
 }
 
-[[noreturn]] void reject(const std::string& where, const std::string& found, const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, where + " is " + found + "; expected " + expected);
+[[noreturn]] void reject(const std::string& where, const MessageArgument& found, const MessageArgument& expected) {
+    throw Error(ErrorKind::kInvalidModel, messages::trace_value_rejected(where, found, expected));
 }
 
 TraceHeader read_header(std::string_view line, const std::string& source) {
@@ -42,20 +44,21 @@ TraceHeader read_header(std::string_view line, const std::string& source) {
     header.n_active = fields.integer("n_active", 1, std::min(kMostActive, header.n_experts));
     if (const json* list = fields.find("distances"); list != nullptr) {
         if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(kMostDistances)) {
-            fields.reject("distances", "a list of 1 to 64 numbers");
+            fields.reject("distances", messages::a_list_of_distances);
         }
         for (const json& value : *list) {
             const std::int64_t least = header.distances.empty() ? 1 : header.distances.back() + 1;
             if (!value.is_number_integer() || value < least || value >= header.n_layers) {
-                fields.reject("distances", "ascending numbers from 1 to one less than n_layers");
+                fields.reject("distances", messages::ascending_distances);
             }
             header.distances.push_back(value.get<std::int64_t>());
         }
         header.n_guesses = fields.integer("n_guesses", 1, std::min(kMostActive, header.n_experts));
     }
     if (header.experts_per_token() + header.guesses_per_token() > kMostIds) {
-        reject(source + ": a token", std::to_string(header.experts_per_token() + header.guesses_per_token()) + " ids",
-               "at most " + std::to_string(kMostIds));
+        throw Error(
+            ErrorKind::kInvalidModel,
+            messages::trace_token_too_large(source, header.experts_per_token() + header.guesses_per_token(), kMostIds));
     }
     return header;
 }
@@ -65,13 +68,13 @@ void read_ids(const JsonFields& fields, const char* key, std::size_t n, std::int
               const std::string& where, std::vector<std::int32_t>& ids) {
     const json* list = fields.find(key);
     if (list == nullptr || !list->is_array() || list->size() != n) {
-        fields.reject(key, "a list of " + std::to_string(n) + " numbers");
+        fields.reject(key, messages::a_list_of_numbers_counted(n));
     }
     for (std::size_t i = 0; i < n; ++i) {
         const json& value = (*list)[i];
         if (!value.is_number_integer() || value < lowest || value >= n_experts) {
             reject(where + ": \"" + key + "\"[" + std::to_string(i) + "]", describe(value),
-                   "a number from " + std::to_string(lowest) + " to " + std::to_string(n_experts - 1));
+                   messages::a_number_in_range(lowest, n_experts - 1));
         }
         ids.push_back(value.get<std::int32_t>());
     }
@@ -86,7 +89,7 @@ void read_token(std::string_view line, const std::string& where, RoutingTrace& t
     token.position = fields.integer("position", 0, kLargestTraceCount);
     const std::string kind = fields.text("kind");
     if (kind != name_of(TokenKind::kPrompt) && kind != name_of(TokenKind::kDecode)) {
-        fields.reject("kind", "\"prompt\" or \"decode\"");
+        fields.reject("kind", messages::prompt_or_decode);
     }
     token.kind = kind == name_of(TokenKind::kPrompt) ? TokenKind::kPrompt : TokenKind::kDecode;
     const std::size_t first = trace.experts.size();
@@ -96,12 +99,11 @@ void read_token(std::string_view line, const std::string& where, RoutingTrace& t
         const std::size_t row = first + (i - first) / n_active * n_active;
         for (std::size_t j = row; j < i; ++j) {
             if (trace.experts[i] != trace.experts[j]) continue;
-            reject(where + ": \"experts\"[" + std::to_string(i - first) + "]",
-                   std::to_string(trace.experts[i]) + " again", "n_active different experts of each layer");
+            throw Error(ErrorKind::kInvalidModel, messages::traced_expert_twice(where, i - first, trace.experts[i]));
         }
     }
     if (header.distances.empty()) {
-        if (fields.has("guesses")) fields.reject("guesses", "no guesses, as the first line has no \"distances\"");
+        if (fields.has("guesses")) fields.reject("guesses", messages::no_guesses_without_distances);
     } else {
         read_ids(fields, "guesses", header.guesses_per_token(), -1, header.n_experts, where, trace.guesses);
     }
@@ -133,28 +135,29 @@ RoutingTrace parse_trace(std::string_view text, const std::string& source) {
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::string where = source + ", line " + std::to_string(++number);
-        if (line.size() > kLongestLine) reject(where, std::to_string(line.size()) + " bytes long", "at most 4 MiB");
+        if (line.size() > kLongestLine) {
+            throw Error(ErrorKind::kInvalidModel, messages::trace_line_too_long(where, line.size()));
+        }
         if (number == 1) {
             trace.header = read_header(line, where);
         } else {
             read_token(line, where, trace);
         }
     }
-    if (number == 0) reject(source, "empty", "a routing trace");
+    if (number == 0) throw Error(ErrorKind::kInvalidModel, messages::trace_empty(source));
     return trace;
 }
 
 RoutingTrace read_trace(const std::filesystem::path& file) {
     const std::optional<std::string> text = read_small_file(file, kLargestTrace);
-    if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such routing trace");
+    if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_trace(shown_path(file)));
     return parse_trace(*text, shown_path(file));
 }
 
 TraceWriter::TraceWriter(const std::filesystem::path& file, const TraceHeader& header)
     : name_(shown_path(file)), header_(header), file_(file) {
     if (!file_.failure().empty()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The routing trace " + name_ + " cannot be written: " + file_.failure() + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::trace_cannot_be_written(name_, file_.failure()));
     }
     const std::string model = json(header.model).dump(-1, ' ', false, json::error_handler_t::replace);
     line_ = R"({"format":"offstage-trace","version":1,"model":)" + model + R"(,"n_layers":)" +
@@ -216,7 +219,7 @@ void TraceWriter::add_token(std::span<const std::int32_t> experts, std::int64_t 
 
 void TraceWriter::finish() {
     if (const std::string failure = file_.commit(); !failure.empty()) {
-        throw Error(ErrorKind::kInvalidInput, "The routing trace " + name_ + " could not be written: " + failure + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::trace_not_written(name_, failure));
     }
 }
 

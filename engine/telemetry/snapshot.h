@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/formats.h"
+#include "engine/message.h"
 #include "engine/telemetry/layer_event.h"
 
 namespace offstage::engine {
@@ -70,10 +71,10 @@ struct Snapshot {
     double answer_us = 0;        // and all its steps: the panels' own cost
     std::uint64_t n_events = 0;  // recorded since the model was loaded (Session::layer_events)
     MemoryLedger vram, ram;
-    std::string decode_policy;           // in force
-    std::vector<std::string> decisions;  // of live comparisons, newest last: the last 64
-    std::uint64_t n_decisions = 0;       // since the model was loaded
-    double mean_bits = 0;                // per expert weight
+    std::string decode_policy;       // in force
+    std::vector<Message> decisions;  // of live comparisons, newest last: the last 64
+    std::uint64_t n_decisions = 0;   // since the model was loaded
+    double mean_bits = 0;            // per expert weight
     // What a decoded token took, in the last answers under the plan in force, beyond what forecasts know of; 0: not
     // known, or the device is the CPU. As of the last answer's end.
     double decode_overhead_us = 0;

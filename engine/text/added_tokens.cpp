@@ -5,9 +5,11 @@
 #include <map>
 #include <set>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/text/json_part.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -26,24 +28,25 @@ std::optional<std::string> token_field(const json& object, const char* field, co
         const auto content = it->find("content");
         if (content != it->end() && content->is_string()) return content->get<std::string>();
     }
-    bad_field(file, field, "a string, an object with \"content\", or null");
+    bad_field(file, field, messages::a_string_or_content);
 }
 
 // A flag of the whole file: `value` stays where it is missing or null.
 void read_flag(const json& object, const char* name, const std::string& file, auto& value) {
     const auto it = object.find(name);
     if (it == object.end() || it->is_null()) return;
-    if (!it->is_boolean()) bad_field(file, name, "true or false");
+    if (!it->is_boolean()) bad_field(file, name, messages::true_or_false);
     value = it->get<bool>();
 }
 
 void read_decoder(const json& decoder, AddedTokens& tokens, const std::string& file) {
-    if (!decoder.is_object()) bad_field(file, "added_tokens_decoder", "an object");
+    if (!decoder.is_object()) bad_field(file, "added_tokens_decoder", messages::an_object);
     for (const auto& [key, value] : decoder.items()) {
         const std::string field = "added_tokens_decoder." + key;
         std::int64_t id = -1;
         const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), id);
-        if (failure != std::errc() || end != key.data() + key.size()) bad_field(file, field, "named by a token id");
+        if (failure != std::errc() || end != key.data() + key.size())
+            bad_field(file, field, messages::named_by_a_token_id);
         AddedToken token = read_added_token({value, file, field});
         tokens.add(std::move(token), id, field, file);
     }
@@ -53,7 +56,7 @@ void read_decoder(const json& decoder, AddedTokens& tokens, const std::string& f
 void read_added_tokens(const json& object, const std::set<std::string>& special, AddedTokens& tokens,
                        const std::string& file) {
     for (const auto& [content, value] : object.items()) {
-        if (!value.is_number_integer()) bad_field(file, content, "a token id");
+        if (!value.is_number_integer()) bad_field(file, content, messages::a_token_id);
         AddedToken token;
         token.content = content;
         token.special = special.contains(content);
@@ -94,7 +97,7 @@ void read_tokens(const json& object, const std::string& file, TokenizerConfig& c
 
 AddedToken read_added_token(const JsonPart& part) {
     if (!part.value().is_object() || !part.at("content").value().is_string()) {
-        part.bad("an object with a string \"content\"");
+        part.bad(messages::an_object_with_content);
     }
     AddedToken token;
     token.content = part.text("content");
@@ -108,17 +111,14 @@ AddedToken read_added_token(const JsonPart& part) {
 
 void AddedTokens::add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
     if (id < 0 || id >= vocab_size_) {
-        bad_field(file, field,
-                  "an id from 0 to " + std::to_string(vocab_size_ - 1) + " (the model's vocab_size less one), not " +
-                      std::to_string(id));
+        bad_field(file, field, messages::an_id_not(vocab_size_ - 1, id));
     }
     if (token.content.empty() || token.content.size() > kMaxTokenBytes) {
-        bad_field(file, field, "a text of 1 to " + std::to_string(kMaxTokenBytes) + " bytes");
+        bad_field(file, field, messages::a_text_of_bytes(kMaxTokenBytes));
     }
     token.id = static_cast<TokenId>(id);
-    if (!contents_.insert(token.content).second)
-        bad_field(file, field, "given once; \"" + token.content + "\" is given twice");
-    if (!by_id_.emplace(token.id, std::move(token)).second) bad_field(file, field, "given once; the id is given twice");
+    if (!contents_.insert(token.content).second) bad_field(file, field, messages::given_twice(token.content));
+    if (!by_id_.emplace(token.id, std::move(token)).second) bad_field(file, field, messages::id_given_twice);
 }
 
 std::vector<AddedToken> AddedTokens::take() {

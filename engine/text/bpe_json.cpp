@@ -3,36 +3,34 @@
 #include "engine/error.h"
 #include "engine/text/bpe_parts.h"
 #include "engine/text/byte_level.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/tokenizer_json.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kMaxBpeTokens = 1 << 22;
-constexpr const char* kRefetch = "; the file is not whole: fetch it again from where the model came from";
 
 // Tokens of the vocabulary by id, and the other way round.
 class BpeVocabulary {
   public:
     BpeVocabulary(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source) {
         if (file.vocab.empty()) {
-            bad_field(source, "model.vocab", std::string("an object of tokens with their ids") + kRefetch);
+            bad_field(source, "model.vocab", messages::an_object_of_token_ids_cut);
         }
         const std::int64_t n_ids = std::min(vocab_size, kMaxBpeTokens);
         ids_.reserve(file.vocab.size());
         for (const auto& [name, id] : file.vocab) {
             const std::string field = "model.vocab[\"" + name + "\"]";
             if (id < 0 || id >= n_ids) {
-                bad_field(source, field,
-                          "an id from 0 to " + std::to_string(n_ids - 1) + " (the model's vocab_size less one), not " +
-                              std::to_string(id));
+                bad_field(source, field, messages::an_id_not(n_ids - 1, id));
             }
             if (static_cast<std::size_t>(id) >= names_.size()) names_.resize(static_cast<std::size_t>(id) + 1);
             std::string_view& taken = names_[static_cast<std::size_t>(id)];
-            if (taken.data() != nullptr) bad_field(source, field, "given once; the id is given twice");
+            if (taken.data() != nullptr) bad_field(source, field, messages::id_given_twice);
             taken = name;
             if (!ids_.emplace(name, static_cast<TokenId>(id)).second) {
-                bad_field(source, field, "given once; \"" + name + "\" is given twice");
+                bad_field(source, field, messages::given_twice(name));
             }
         }
     }
@@ -51,7 +49,7 @@ class BpeVocabulary {
 void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, const std::string& source,
                  BpeParts& parts) {
     if (file.merges.empty()) {
-        bad_field(source, "model.merges", std::string("a list of merges, as \"a b\" or [\"a\", \"b\"]") + kRefetch);
+        bad_field(source, "model.merges", messages::a_list_of_merges_cut);
     }
     parts.merges.reserve(file.merges.size());
     std::string together;
@@ -62,9 +60,7 @@ void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, con
         const BpeModel::Merge merge = {vocabulary.id_of(left), vocabulary.id_of(right), vocabulary.id_of(together),
                                        static_cast<std::uint32_t>(rank)};
         if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
-            bad_field(
-                source, "model.merges[" + std::to_string(rank) + "]",
-                "two tokens of model.vocab that together are one, too, not \"" + left + "\" and \"" + right + "\"");
+            bad_field(source, "model.merges[" + std::to_string(rank) + "]", messages::two_tokens_of_vocab(left, right));
         }
         parts.merges.push_back(merge);
     }
@@ -73,11 +69,10 @@ void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, con
 void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts& parts) {
     const JsonPart dropout = model.at("dropout");
     if (!dropout.is_null() && !(dropout.value().is_number() && dropout.value().get<double>() == 0)) {
-        dropout.bad("null or 0: with dropout the same text has other tokens each time");
+        dropout.bad(messages::null_or_zero_dropout);
     }
     for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-        if (!model.text(affix, "").empty())
-            model.at(affix).bad("empty or null: marks inside of words are not supported");
+        if (!model.text(affix, "").empty()) model.at(affix).bad(messages::empty_or_null_affix);
     }
     parts.options.byte_level = parts.pre_tokenizer.is_byte_level();
     parts.options.byte_fallback = model.flag("byte_fallback", false) && !parts.options.byte_level;
@@ -86,7 +81,7 @@ void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts
     const std::string unknown = model.text("unk_token", "");
     if (unknown.empty()) return;
     parts.options.unknown = vocabulary.id_of(unknown);
-    if (parts.options.unknown < 0) model.at("unk_token").bad("a token of model.vocab, not \"" + unknown + "\"");
+    if (parts.options.unknown < 0) model.at("unk_token").bad(messages::a_token_of_vocab(unknown));
 }
 
 // The special tokens that TemplateProcessing puts around one text.
@@ -120,7 +115,7 @@ void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary,
         const std::int64_t id = part.number("id", -1);
         const TokenId known = vocabulary.id_of(token.content);
         if (known >= 0 && known != id) {
-            part.at("id").bad("the id of \"" + token.content + "\" in model.vocab, " + std::to_string(known));
+            part.at("id").bad(messages::the_id_in_vocab(token.content, known));
         }
         tokens.add(std::move(token), id, part.field(), part.file());
     }
@@ -146,7 +141,7 @@ BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const st
     const TokenizerJson file = parse_tokenizer_json(bytes, source);
     const JsonPart root(file.rest, source);
     const JsonPart model = root.at("model");
-    if (!model.value().is_object()) model.bad(std::string("an object") + kRefetch);
+    if (!model.value().is_object()) model.bad(messages::an_object_cut);
     if (model.has("type") && model.text("type") != "BPE") model.at("type").unknown("BPE");
 
     BpeParts parts;

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/text/byte_level.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -67,7 +68,7 @@ BpeTokenizer::BpeTokenizer(BpeParts parts, const TokenizerConfig& config, std::i
     vocab_size_ = model_.size();
     for (TokenId id = 0; id < static_cast<TokenId>(vocab_size_); ++id) {
         if (model_.token(id).empty() || model_.id_of(model_.token(id)) == id) continue;
-        bad_field(source, "model.vocab", "given once; \"" + piece_name(id) + "\" is given twice");
+        bad_field(source, "model.vocab", messages::given_twice(piece_name(id)));
     }
     read_added(std::move(parts.added), config, vocab_size, source);
     read_ends(parts, config, source);
@@ -88,13 +89,10 @@ void BpeTokenizer::read_added(std::vector<AddedToken> added, const TokenizerConf
     for (const auto& [id, token] : added_) {
         const std::string other = vocabulary_name(id);
         if (!other.empty() && other != token.content) {
-            bad_field(source, "added_tokens",
-                      "tokens with ids of their own; " + std::to_string(id) + " is that of \"" + other + "\"");
+            bad_field(source, "added_tokens", messages::tokens_with_own_ids(id, other));
         }
         if (id >= vocab_size) {
-            bad_field(source, "added_tokens",
-                      "an id from 0 to " + std::to_string(vocab_size - 1) + " (the model's vocab_size less one), not " +
-                          std::to_string(id));
+            bad_field(source, "added_tokens", messages::an_id_not(vocab_size - 1, id));
         }
         vocab_size_ = std::max<std::int64_t>(vocab_size_, id + std::int64_t{1});
         if (token.normalized && !normalizer_.empty()) {
@@ -110,8 +108,7 @@ void BpeTokenizer::read_ends(const BpeParts& parts, const TokenizerConfig& confi
     const auto known = [&](const std::string& name, const char* field) {
         const TokenId id = id_of_name(name);
         if (id >= 0) return id;
-        throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + name +
-                                                  "\" is neither a piece of " + source + " nor an added token.");
+        throw Error(ErrorKind::kInvalidModel, messages::special_token_unknown(field, name, source));
     };
     const auto named = [&](const std::optional<std::string>& name, const char* field) {
         return name && !name->empty() ? known(*name, field) : TokenId{-1};

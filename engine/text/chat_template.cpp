@@ -10,6 +10,7 @@
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_parser.h"
 #include "engine/text/template_survey.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -44,12 +45,12 @@ class JinjaTemplate final : public ChatTemplate {
         std::vector<Value> list;
         list.reserve(messages.size());
         for (const ChatMessage& message : messages) {
-            check(message.content, "A message");
+            check(message.content, messages::chat_message_not_utf8);
             std::vector<std::pair<Value, Value>> fields = {
                 {Value::string("role"), Value::string(std::string(name_of(message.role)))},
                 {Value::string("content"), Value::string(message.content)}};
             if (message.role == Role::kAssistant && !message.thought.empty()) {
-                check(message.thought, "A thought");
+                check(message.thought, messages::thought_not_utf8);
                 for (const std::string_view name : kThoughtFields) {
                     if (!survey_.fields.contains(name)) continue;
                     fields.emplace_back(Value::string(std::string(name)), Value::string(message.thought));
@@ -57,8 +58,8 @@ class JinjaTemplate final : public ChatTemplate {
             }
             list.push_back(make_message(std::move(fields)));
         }
-        check(tokens.bos, "The bos token");
-        check(tokens.eos, "The eos token");
+        check(tokens.bos, messages::bos_not_utf8);
+        check(tokens.eos, messages::eos_not_utf8);
         std::vector<std::pair<std::string, Value>> variables;
         variables.emplace_back("messages", make_list(std::move(list)));
         variables.emplace_back("bos_token", Value::string(tokens.bos));
@@ -76,10 +77,10 @@ class JinjaTemplate final : public ChatTemplate {
     }
 
   private:
-    static void check(const std::string& text, const std::string& what) {
+    static void check(const std::string& text, const MessageCode<1>& what) {
         const std::size_t bad = find_invalid_utf8(text);
         if (bad != std::string_view::npos) {
-            throw Error(ErrorKind::kInvalidInput, what + " is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+            throw Error(ErrorKind::kInvalidInput, what(bad));
         }
     }
 
@@ -94,7 +95,7 @@ class JinjaTemplate final : public ChatTemplate {
         try {
             return make();
         } catch (const jinja::Failure&) {
-            throw Error(ErrorKind::kInvalidInput, "The conversation is longer than 16 MiB.");
+            throw Error(ErrorKind::kInvalidInput, messages::conversation_too_long);
         }
     }
 
@@ -113,8 +114,7 @@ std::string template_of(const nlohmann::json& value, const std::string& file) {
                 return entry["template"].get<std::string>();
         }
     }
-    throw Error(ErrorKind::kInvalidModel,
-                file + ": the field chat_template must be a string, or a list with an entry named \"default\".");
+    throw Error(ErrorKind::kInvalidModel, messages::template_field_no_string(file));
 }
 
 }  // namespace
@@ -134,8 +134,7 @@ std::string_view name_of(Role role) {
 std::unique_ptr<ChatTemplate> ChatTemplate::parse(std::string_view jinja, const std::string& source) {
     const std::size_t bad = find_invalid_utf8(jinja);
     if (bad != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": the chat template is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+        throw Error(ErrorKind::kInvalidModel, messages::template_not_utf8(source, bad));
     }
     return std::make_unique<JinjaTemplate>(jinja, source);
 }

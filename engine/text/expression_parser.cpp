@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/text/text_messages.h"
+
 namespace offstage::engine::jinja {
 
 // ---------------------------------------------------------------- tokens
@@ -36,43 +38,43 @@ bool ExpressionParser::take_name(std::string_view name) {
     return true;
 }
 
-std::string ExpressionParser::found() const {
+MessageArgument ExpressionParser::found() const {
     switch (peek().kind) {
         case TokenKind::kEnd:
-            return "the end of the template";
+            return messages::end_of_template;
         case TokenKind::kData:
-            return "text";
+            return messages::text_of_template;
         case TokenKind::kString:
-            return "a string";
+            return messages::a_string;
         case TokenKind::kBlockEnd:
         case TokenKind::kVariableEnd:
-            return "the end of the tag";
+            return messages::end_of_tag;
         case TokenKind::kBlockBegin:
         case TokenKind::kVariableBegin:
-            return "a tag";
+            return messages::a_tag;
         default:
             return "'" + peek().text + "'";
     }
 }
 
 void ExpressionParser::expect_operator(std::string_view op) {
-    if (!take_operator(op)) refuse(found() + " where '" + std::string(op) + "' is expected");
+    if (!take_operator(op)) refuse(messages::where_expected(found(), "'" + std::string(op) + "'"));
 }
 
 std::string ExpressionParser::expect_name() {
-    if (peek().kind != TokenKind::kName) refuse(found() + " where a name is expected");
+    if (peek().kind != TokenKind::kName) refuse(messages::where_a_name_expected(found()));
     return take().text;
 }
 
-void ExpressionParser::expect(TokenKind kind, const std::string& what) {
-    if (peek().kind != kind) refuse(found() + " where " + what + " is expected");
+void ExpressionParser::expect(TokenKind kind, const MessageArgument& what) {
+    if (peek().kind != kind) refuse(messages::where_expected(found(), what));
     take();
 }
 
-void ExpressionParser::refuse(const std::string& what) const {
+void ExpressionParser::refuse(const MessageArgument& what) const {
     refuse_syntax(source_, line(), what);
 }
-void ExpressionParser::refuse_kind(const std::string& what) const {
+void ExpressionParser::refuse_kind(const MessageArgument& what) const {
     refuse_unsupported(source_, line(), what);
 }
 
@@ -87,8 +89,7 @@ ExprPtr ExpressionParser::make(ExprKind kind, int line) const {
 
 void ExpressionParser::adopt(Expr& parent, ExprPtr child) const {
     if (child) parent.depth = std::max(parent.depth, child->depth + 1);
-    if (parent.depth > kMaxDepth)
-        refuse("an expression of more than " + std::to_string(kMaxDepth) + " steps inside one another");
+    if (parent.depth > kMaxDepth) refuse(messages::expression_too_deep(kMaxDepth));
     parent.parts.push_back(std::move(child));
 }
 
@@ -278,7 +279,7 @@ ExprPtr ExpressionParser::parse_primary() {
     if (at_operator("(")) return parse_parenthesis();
     if (at_operator("[")) return parse_list();
     if (at_operator("{")) return parse_dict();
-    refuse(found() + " where a value is expected");
+    refuse(messages::where_a_value_expected(found()));
 }
 
 ExprPtr ExpressionParser::parse_parenthesis() {
@@ -355,7 +356,7 @@ ExprPtr ExpressionParser::parse_subscript(ExprPtr node) {
         ++n_colons;
         if (!at_operator(":") && !at_operator("]")) bounds[n_colons] = expression();
     }
-    if (at_operator(",")) refuse_kind("a subscript of more than one part");
+    if (at_operator(",")) refuse_kind(messages::subscript_of_parts);
     expect_operator("]");
     if (n_colons == 0) {
         adopt(*access, std::move(bounds[0]));
@@ -369,7 +370,7 @@ ExprPtr ExpressionParser::parse_subscript(ExprPtr node) {
 void ExpressionParser::parse_arguments(Expr& call) {
     expect_operator("(");
     while (!at_operator(")")) {
-        if (at_operator("*") || at_operator("**")) refuse_kind("unpacked arguments");
+        if (at_operator("*") || at_operator("**")) refuse_kind(messages::unpacked_arguments);
         if (peek().kind == TokenKind::kName && at_operator("=", 1)) {
             std::string name = take().text;
             take();
@@ -377,7 +378,7 @@ void ExpressionParser::parse_arguments(Expr& call) {
             call.depth = std::max(call.depth, value->depth + 1);
             call.named.emplace_back(std::move(name), std::move(value));
         } else {
-            if (!call.named.empty()) refuse("an argument behind a named one");
+            if (!call.named.empty()) refuse(messages::argument_behind_named);
             adopt(call, expression());
         }
         if (!take_operator(",")) break;
@@ -398,7 +399,7 @@ ExprPtr ExpressionParser::parse_filters(ExprPtr node) {
         } else if (at_name("is")) {
             node = parse_test(std::move(node));
         } else if (at_operator("(")) {
-            refuse_kind("a call of a filter's result");
+            refuse_kind(messages::call_of_filter_result);
         } else {
             return node;
         }

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/text/template_ast.h"
 #include "engine/text/template_lexer.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 
@@ -24,8 +26,7 @@ class ExpressionParser {
     class Level {
       public:
         explicit Level(ExpressionParser& parser) : parser_(parser) {
-            if (++parser_.nesting_ > kMaxNesting)
-                parser_.refuse("more than " + std::to_string(kMaxNesting) + " levels of nesting");
+            if (++parser_.nesting_ > kMaxNesting) parser_.refuse(messages::nesting_too_deep(kMaxNesting));
         }
         ~Level() { --parser_.nesting_; }
         Level(const Level&) = delete;
@@ -47,10 +48,10 @@ class ExpressionParser {
     bool take_name(std::string_view name);
     void expect_operator(std::string_view op);
     std::string expect_name();
-    void expect(TokenKind kind, const std::string& what);
-    [[noreturn]] void refuse(const std::string& what) const;
-    [[noreturn]] void refuse_kind(const std::string& what) const;  // kUnsupported
-    std::string found() const;
+    void expect(TokenKind kind, const MessageArgument& what);
+    [[noreturn]] void refuse(const MessageArgument& what) const;
+    [[noreturn]] void refuse_kind(const MessageArgument& what) const;  // kUnsupported
+    MessageArgument found() const;
     int line() const { return peek().line; }
     const std::string& source() const { return source_; }
 

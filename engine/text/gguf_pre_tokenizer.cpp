@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/text/known_patterns.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -131,7 +132,7 @@ GgufPreTokenizer read_gguf_pre_tokenizer(const GgufMetadata& metadata) {
         for (const std::string_view other : row.names) known += ", " + std::string(other);
     }
     throw Error(ErrorKind::kUnsupported,
-                metadata.source() + ": " + in_quotes(kKey) + " is " + in_quotes(name) + "; expected one of " + known);
+                messages::metadata_one_of(metadata.source(), in_quotes(kKey), in_quotes(name), known));
 }
 
 }  // namespace offstage::engine

@@ -2,12 +2,14 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/json.h"
 #include "engine/text/bpe_tokenizer.h"
 #include "engine/text/gguf_pre_tokenizer.h"
 #include "engine/text/gguf_vocabulary.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/sentencepiece_writer.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,7 +26,7 @@ constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 
 void read_gguf_merges(const GgufMetadata& metadata, const GgufVocabulary& vocabulary, BpeParts& parts) {
     const auto merges = metadata.texts(kMergesKey);
-    if (merges.empty()) metadata.reject(kMergesKey, "a list of merges, as \"a b\"");
+    if (merges.empty()) metadata.reject(kMergesKey, messages::a_list_of_gguf_merges);
     parts.merges.reserve(merges.size());
     std::string together;
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
@@ -37,8 +39,7 @@ void read_gguf_merges(const GgufMetadata& metadata, const GgufVocabulary& vocabu
         const BpeModel::Merge merge = {vocabulary.id_of(left), vocabulary.id_of(right), vocabulary.id_of(together),
                                        static_cast<std::uint32_t>(rank)};
         if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
-            reject_item(metadata, kMergesKey, rank, in_quotes(text),
-                        "two tokens with a blank between them that together are a token, too");
+            reject_item(metadata, kMergesKey, rank, in_quotes(text), messages::two_tokens_with_a_blank);
         }
         parts.merges.push_back(merge);
     }
@@ -81,7 +82,7 @@ std::unique_ptr<Tokenizer> open_bpe(const GgufMetadata& metadata, std::int64_t v
 // ---------------------------------------------------------------- sentencepiece
 
 std::vector<double> read_scores(const GgufMetadata& metadata, std::size_t n_tokens) {
-    const std::string expected = "a list of " + std::to_string(n_tokens) + " numbers, one for each token";
+    const Message expected = messages::a_number_for_each_token(n_tokens);
     const GgufValue* const value = metadata.find(kScoresKey);
     std::vector<double> scores;
     if (value != nullptr && std::holds_alternative<std::vector<std::int64_t>>(*value)) {
@@ -94,7 +95,7 @@ std::vector<double> read_scores(const GgufMetadata& metadata, std::size_t n_toke
     if (scores.size() != n_tokens) metadata.reject(kScoresKey, expected);
     for (std::size_t id = 0; id < n_tokens; ++id) {
         if (!std::isfinite(static_cast<float>(scores[id]))) {
-            reject_item(metadata, kScoresKey, id, std::to_string(scores[id]), "a number");
+            reject_item(metadata, kScoresKey, id, scores[id], messages::a_number);
         }
     }
     return scores;
@@ -117,7 +118,7 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
     const std::vector<double> scores = read_scores(metadata, n);
     const auto n_bytes = std::count(vocabulary.types.begin(), vocabulary.types.end(), Type::kByte);
     if (n_bytes != 0 && n_bytes != 256) {
-        metadata.reject(kTypesKey, "none or 256 tokens of type 6, a byte, not " + std::to_string(n_bytes));
+        metadata.reject(kTypesKey, messages::all_or_no_byte_tokens(n_bytes));
     }
     std::vector<std::string> placeholders(n);  // of tokens without a text
     std::vector<SentencePiece> pieces(n);
@@ -132,7 +133,7 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
             piece = {placeholders[id], 0, static_cast<std::uint32_t>(Type::kControl)};
         }
     }
-    if (vocabulary.unknown < 0) metadata.reject("tokenizer.ggml.unknown_token_id", "the id of a token");
+    if (vocabulary.unknown < 0) metadata.reject("tokenizer.ggml.unknown_token_id", messages::the_id_of_a_token);
     pieces[static_cast<std::size_t>(vocabulary.unknown)].type = static_cast<std::uint32_t>(Type::kUnknown);
     vocabulary.config.unk_token = vocabulary.names[static_cast<std::size_t>(vocabulary.unknown)];
     // User-defined pieces of sentencepiece itself, whose score is 0, are parts of a text;
@@ -156,14 +157,12 @@ bool Tokenizer::is_in(const GgufMetadata& metadata) {
 
 std::unique_ptr<Tokenizer> Tokenizer::open(const GgufMetadata& metadata, std::int64_t vocab_size) {
     if (!is_in(metadata)) {
-        throw Error(ErrorKind::kNotFound,
-                    metadata.source() + " has no tokenizer: " + in_quotes(kModelKey) + " is expected in its metadata.");
+        throw Error(ErrorKind::kNotFound, messages::no_tokenizer_in_metadata(metadata.source(), in_quotes(kModelKey)));
     }
     const std::string_view model = metadata.text(kModelKey);
     if (model == "llama") return open_sentencepiece(metadata, vocab_size);
     if (model == "gpt2" || model == "gemma4") return open_bpe(metadata, vocab_size);
-    throw Error(ErrorKind::kUnsupported, metadata.source() + ": \"tokenizer.ggml.model\" is " + in_quotes(model) +
-                                             "; expected one of llama, gpt2, gemma4");
+    throw Error(ErrorKind::kUnsupported, messages::tokenizer_model_unsupported(metadata.source(), in_quotes(model)));
 }
 
 }  // namespace offstage::engine

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -36,19 +37,18 @@ void read_names(const GgufMetadata& metadata, std::int64_t vocab_size, GgufVocab
     const auto names = metadata.texts(kTokens);
     const std::int64_t most = std::min(vocab_size, kMaxGgufTokens);
     if (names.empty() || static_cast<std::int64_t>(names.size()) > most) {
-        metadata.reject(kTokens, "a list of 1 to " + std::to_string(most) + " texts (the model's vocab_size)");
+        metadata.reject(kTokens, messages::a_list_of_token_texts(most));
     }
     vocabulary.names.assign(names.begin(), names.end());
     vocabulary.by_name.reserve(names.size());
     for (std::size_t id = 0; id < names.size(); ++id) {
         if (names[id].empty()) continue;
         if (find_invalid_utf8(names[id]) != std::string_view::npos) {
-            reject_item(metadata, kTokens, id, in_quotes(names[id]), "text in UTF-8");
+            reject_item(metadata, kTokens, id, in_quotes(names[id]), messages::text_in_utf8);
         }
         const auto [first, is_new] = vocabulary.by_name.emplace(names[id], static_cast<TokenId>(id));
         if (!is_new) {
-            reject_item(metadata, kTokens, id, in_quotes(names[id]),
-                        "each text once; token " + std::to_string(first->second) + " has it, too");
+            reject_item(metadata, kTokens, id, in_quotes(names[id]), messages::each_text_once(first->second));
         }
     }
 }
@@ -58,11 +58,11 @@ void read_types(const GgufMetadata& metadata, GgufVocabulary& vocabulary) {
     if (!metadata.has(kTypes)) return;
     const auto types = metadata.integers(kTypes);
     if (types.size() != vocabulary.names.size()) {
-        metadata.reject(kTypes, "a list of " + std::to_string(vocabulary.names.size()) + ", one for each token");
+        metadata.reject(kTypes, messages::a_list_for_each_token(vocabulary.names.size()));
     }
     for (std::size_t id = 0; id < types.size(); ++id) {
         if (types[id] < 1 || types[id] > 6) {
-            reject_item(metadata, kTypes, id, std::to_string(types[id]), "a type from 1 to 6");
+            reject_item(metadata, kTypes, id, std::to_string(types[id]), messages::a_token_type);
         }
         vocabulary.types[id] = static_cast<Type>(types[id]);
     }
@@ -110,10 +110,10 @@ void read_added(GgufVocabulary& vocabulary) {
 
 }  // namespace
 
-void reject_item(const GgufMetadata& metadata, std::string_view key, std::size_t item, const std::string& found,
-                 const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, metadata.source() + ": " + in_quotes(key) + "[" + std::to_string(item) +
-                                              "] is " + found + "; expected " + expected);
+void reject_item(const GgufMetadata& metadata, std::string_view key, std::size_t item, const MessageArgument& found,
+                 const MessageArgument& expected) {
+    throw Error(ErrorKind::kInvalidModel,
+                messages::item_rejected(metadata.source(), in_quotes(key), item, found, expected));
 }
 
 TokenId GgufVocabulary::id_of(std::string_view name) const {

@@ -7,6 +7,7 @@
 
 #include "engine/files/gguf.h"
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "engine/text/added_tokens.h"
 
 namespace offstage::engine {
@@ -45,6 +46,6 @@ GgufVocabulary read_gguf_vocabulary(const GgufMetadata& metadata, std::int64_t v
 
 // Throws: SOURCE: "KEY"[ITEM] is FOUND; expected EXPECTED.
 [[noreturn]] void reject_item(const GgufMetadata& metadata, std::string_view key, std::size_t item,
-                              const std::string& found, const std::string& expected);
+                              const MessageArgument& found, const MessageArgument& expected);
 
 }  // namespace offstage::engine

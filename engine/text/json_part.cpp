@@ -1,6 +1,9 @@
 #include "engine/text/json_part.h"
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -9,8 +12,8 @@ constexpr std::size_t kMaxFieldBytes = 64u << 10;
 
 }  // namespace
 
-void bad_field(const std::string& file, const std::string& field, const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, file + ": the field " + field + " must be " + expected + ".");
+void bad_field(const std::string& file, const std::string& field, const MessageArgument& expected) {
+    throw Error(ErrorKind::kInvalidModel, messages::token_field_must_be(file, field, expected));
 }
 
 bool JsonPart::has(const char* name) const {
@@ -20,13 +23,13 @@ bool JsonPart::has(const char* name) const {
 JsonPart JsonPart::at(const char* name) const {
     static const nlohmann::json kNull;
     const std::string field = field_.empty() ? name : field_ + "." + name;
-    if (!value_->is_object()) bad("an object");
+    if (!value_->is_object()) bad(messages::an_object);
     const auto it = value_->find(name);
     return {it == value_->end() ? kNull : *it, file_, field};
 }
 
 std::vector<JsonPart> JsonPart::items() const {
-    if (!value_->is_array()) bad("a list");
+    if (!value_->is_array()) bad(messages::a_list);
     std::vector<JsonPart> parts;
     parts.reserve(value_->size());
     for (std::size_t i = 0; i < value_->size(); ++i) {
@@ -36,9 +39,9 @@ std::vector<JsonPart> JsonPart::items() const {
 }
 
 std::string JsonPart::text() const {
-    if (!value_->is_string()) bad("a text");
+    if (!value_->is_string()) bad(messages::a_text);
     auto text = value_->get<std::string>();
-    if (text.size() > kMaxFieldBytes) bad("a text of at most " + std::to_string(kMaxFieldBytes) + " bytes");
+    if (text.size() > kMaxFieldBytes) bad(messages::a_text_of_at_most(kMaxFieldBytes));
     return text;
 }
 
@@ -49,26 +52,23 @@ std::string JsonPart::text(const char* name, const std::string& otherwise) const
 bool JsonPart::flag(const char* name, bool otherwise) const {
     const JsonPart part = at(name);
     if (part.is_null()) return otherwise;
-    if (!part.value().is_boolean()) part.bad("true or false");
+    if (!part.value().is_boolean()) part.bad(messages::true_or_false);
     return part.value().get<bool>();
 }
 
 std::int64_t JsonPart::number(const char* name, std::int64_t otherwise) const {
     const JsonPart part = at(name);
     if (part.is_null()) return otherwise;
-    if (!part.value().is_number_integer()) part.bad("a number");
+    if (!part.value().is_number_integer()) part.bad(messages::a_number);
     return part.value().get<std::int64_t>();
 }
 
-void JsonPart::bad(const std::string& expected) const {
+void JsonPart::bad(const MessageArgument& expected) const {
     bad_field(file_, field_.empty() ? "(all)" : field_, expected);
 }
 
 void JsonPart::unknown(const std::string& known) const {
-    throw Error(ErrorKind::kUnsupported, file_ + ": the field " + field_ + " is \"" + text() +
-                                             "\", which is not supported; known are " + known +
-                                             ". The folder needs a tokenizer of another kind, such as "
-                                             "sentencepiece's tokenizer.model.");
+    throw Error(ErrorKind::kUnsupported, messages::tokenizer_field_unsupported(file_, field_, text(), known));
 }
 
 }  // namespace offstage::engine

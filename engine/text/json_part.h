@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
+
 namespace offstage::engine {
 
 // Error (kInvalidModel): "FILE: the field FIELD must be EXPECTED."
-[[noreturn]] void bad_field(const std::string& file, const std::string& field, const std::string& expected);
+[[noreturn]] void bad_field(const std::string& file, const std::string& field, const MessageArgument& expected);
 
 // A value of a JSON file with the name of its place there, so that errors can say it. A
 // view: the value must outlive it. What is null counts as missing.
@@ -34,7 +36,7 @@ class JsonPart {
     bool flag(const char* name, bool otherwise) const;
     std::int64_t number(const char* name, std::int64_t otherwise) const;
 
-    [[noreturn]] void bad(const std::string& expected) const;
+    [[noreturn]] void bad(const MessageArgument& expected) const;
     // Of a text that names something: kUnsupported, with what is known instead.
     [[noreturn]] void unknown(const std::string& known) const;
 

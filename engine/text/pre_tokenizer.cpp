@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/text/known_patterns.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -28,12 +29,12 @@ void PreTokenizer::add(const JsonPart& part, int depth) {
         "Split, ByteLevel, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, Sequence";
     const std::string type = part.text("type");
     if (type == "Sequence") {
-        if (depth >= kMaxPreTokenizerDepth) part.bad("nested less deeply");
+        if (depth >= kMaxPreTokenizerDepth) part.bad(messages::nested_less_deeply);
         for (const JsonPart& step : part.at("pretokenizers").items()) add(step, depth + 1);
         return;
     }
-    if (steps_.size() >= kMaxCuts) part.bad("a list of fewer steps");
-    if (byte_level_) part.bad("before ByteLevel, which must be the last step");
+    if (steps_.size() >= kMaxCuts) part.bad(messages::a_list_of_fewer_steps);
+    if (byte_level_) part.bad(messages::before_byte_level);
     const auto regex = [&](const char* pattern, Behavior behavior, bool invert = false) {
         steps_.push_back({.pattern = SplitPattern::regex(pattern, PatternSyntax::kOniguruma, part),
                           .behavior = behavior,
@@ -71,7 +72,7 @@ void PreTokenizer::add_byte_level(const JsonPart& part) {
 void PreTokenizer::add_metaspace(const JsonPart& part) {
     Step step;
     step.space = part.text("replacement", std::string(kMetaspace));
-    if (step.space.empty()) part.at("replacement").bad("a text of at least one character");
+    if (step.space.empty()) part.at("replacement").bad(messages::a_text_of_a_character);
     const std::string scheme = part.text("prepend_scheme", part.flag("add_prefix_space", true) ? "always" : "never");
     if (scheme == "always") {
         step.prepend = Prepend::kAlways;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -19,8 +20,8 @@ constexpr int kMaxNestedRules = 32;                  // the same for normaliser 
 constexpr std::size_t kMaxReplacementBytes = 256;    // NFKC needs 33; a bound on how much text can grow
 constexpr std::size_t kMaxCharsmapUnits = 1u << 20;  // nmt_nfkc has 60 thousand
 
-[[noreturn]] void damaged(const std::string& source, const std::string& what) {
-    throw Error(ErrorKind::kInvalidModel, source + " is no valid sentencepiece model: " + what + ".");
+[[noreturn]] void damaged(const std::string& source, const MessageArgument& what) {
+    throw Error(ErrorKind::kInvalidModel, messages::sentencepiece_damaged(source, what));
 }
 
 // ---------------------------------------------------------------- protobuf's wire format
@@ -44,7 +45,8 @@ class WireReader {
         const std::size_t start = at_;
         Record r;
         const std::uint64_t tag = varint();
-        if (tag > std::numeric_limits<std::uint32_t>::max() || (tag >> 3) == 0) damaged(source_, "a bad field number");
+        if (tag > std::numeric_limits<std::uint32_t>::max() || (tag >> 3) == 0)
+            damaged(source_, messages::bad_field_number);
         r.field = static_cast<std::uint32_t>(tag >> 3);
         switch (tag & 7) {
             case kVarint:
@@ -58,7 +60,7 @@ class WireReader {
             case kBytes: {
                 r.type = kBytes;
                 const std::uint64_t n = varint();
-                if (n > bytes_.size() - at_) damaged(source_, "it ends in the middle of a record");
+                if (n > bytes_.size() - at_) damaged(source_, messages::ends_in_a_record);
                 r.bytes = bytes_.substr(at_, static_cast<std::size_t>(n));
                 at_ += static_cast<std::size_t>(n);
                 break;
@@ -68,7 +70,7 @@ class WireReader {
                 r.number = fixed(4);
                 break;
             default:
-                damaged(source_, "a record of an unknown kind");
+                damaged(source_, messages::record_of_unknown_kind);
         }
         r.whole = bytes_.substr(start, at_ - start);
         return r;
@@ -78,16 +80,16 @@ class WireReader {
     std::uint64_t varint() {
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 70; shift += 7) {
-            if (at_ == bytes_.size()) damaged(source_, "it ends in the middle of a number");
+            if (at_ == bytes_.size()) damaged(source_, messages::ends_in_a_number);
             const auto b = static_cast<std::uint8_t>(bytes_[at_++]);
             if (shift < 64) value |= static_cast<std::uint64_t>(b & 0x7F) << shift;
             if (b < 0x80) return value;
         }
-        damaged(source_, "a number of more than ten bytes");
+        damaged(source_, messages::number_too_long);
     }
 
     std::uint64_t fixed(std::size_t n) {
-        if (bytes_.size() - at_ < n) damaged(source_, "it ends in the middle of a number");
+        if (bytes_.size() - at_ < n) damaged(source_, messages::ends_in_a_number);
         std::uint64_t value = 0;
         for (std::size_t i = 0; i < n; ++i) {
             value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(bytes_[at_ + i])) << (8 * i);
@@ -102,16 +104,16 @@ class WireReader {
 };
 
 // protobuf would take a known field of another kind for an unknown one, and of a repeated single field the last.
-void expect(const Record& r, WireType type, bool& seen, const char* name, const std::string& source) {
-    if (r.type != type) damaged(source, std::string("the field ") + name + " is of the wrong kind");
-    if (seen) damaged(source, std::string("the field ") + name + " is given twice");
+void expect(const Record& r, WireType type, bool& seen, const MessageArgument& name, const std::string& source) {
+    if (r.type != type) damaged(source, messages::wire_field_of_wrong_kind(name));
+    if (seen) damaged(source, messages::wire_field_twice(name));
     seen = true;
 }
 
-void expect_text(std::string_view text, const char* name, const std::string& source) {
-    if (text.size() > kMaxPieceBytes) damaged(source, std::string("the field ") + name + " is too long");
+void expect_text(std::string_view text, const MessageArgument& name, const std::string& source) {
+    if (text.size() > kMaxPieceBytes) damaged(source, messages::wire_field_too_long(name));
     if (text.find('\0') != std::string_view::npos || find_invalid_utf8(text) != std::string_view::npos) {
-        damaged(source, std::string("the field ") + name + " is no UTF-8 text");
+        damaged(source, messages::wire_field_no_utf8(name));
     }
 }
 
@@ -125,13 +127,13 @@ void expect_text(std::string_view text, const char* name, const std::string& sou
 class Charsmap {
   public:
     Charsmap(std::string_view bytes, const std::string& source) : source_(source) {
-        if (bytes.size() < 8) damaged(source_, "its normaliser map is cut short");
+        if (bytes.size() < 8) damaged(source_, messages::normaliser_cut_short);
         const std::uint32_t trie_bytes = unit_at(bytes, 0);
         if (trie_bytes % 4 != 0 || trie_bytes == 0 || trie_bytes >= bytes.size() - 4) {
-            damaged(source_, "its normaliser map has an impossible size");
+            damaged(source_, messages::normaliser_size_impossible);
         }
         const std::size_t n_units = trie_bytes / 4;
-        if (n_units > kMaxCharsmapUnits) damaged(source_, "its normaliser map is too large");
+        if (n_units > kMaxCharsmapUnits) damaged(source_, messages::normaliser_too_large);
         units_.resize(n_units);
         for (std::size_t i = 0; i < n_units; ++i) units_[i] = unit_at(bytes, 4 + 4 * i);
         replacements_ = bytes.substr(4 + trie_bytes);
@@ -154,7 +156,7 @@ class Charsmap {
             if (way.back().next_byte == 256) {
                 state[unit] = kDone;
                 if (unit != 0 && has_leaf(unit)) ++nested[unit];
-                if (nested[unit] > kMaxNestedRules) damaged(source_, "its normaliser map nests too many rules");
+                if (nested[unit] > kMaxNestedRules) damaged(source_, messages::normaliser_too_many_rules);
                 way.pop_back();
                 if (!way.empty()) nested[way.back().unit] = std::max(nested[way.back().unit], nested[unit]);
                 continue;
@@ -162,14 +164,14 @@ class Charsmap {
             const std::uint32_t byte = way.back().next_byte++;
             const std::size_t child = base_of(unit) ^ byte;
             if ((units_[child] & 0x800000FFu) != byte) continue;
-            if (state[child] == kOpen) damaged(source_, "its normaliser map runs in a circle");
+            if (state[child] == kOpen) damaged(source_, messages::normaliser_in_a_circle);
             if (state[child] == kDone) {
                 nested[unit] = std::max(nested[unit], nested[child]);
                 continue;
             }
             const std::size_t base = base_of(child);
             if (has_leaf(child) && (units_[base] & 0x7FFFFFFFu) >= replacements_.size()) {
-                damaged(source_, "its normaliser map points outside of itself");
+                damaged(source_, messages::normaliser_points_outside);
             }
             state[child] = kOpen;
             way.push_back({child, 0});
@@ -187,11 +189,11 @@ class Charsmap {
 
     void check_replacements() const {
         if (find_invalid_utf8(replacements_) != std::string_view::npos) {
-            damaged(source_, "its normaliser map holds text that is no UTF-8");
+            damaged(source_, messages::normaliser_no_utf8);
         }
         for (std::size_t at = 0; at < replacements_.size();) {
             const std::size_t end = std::min(replacements_.find('\0', at), replacements_.size());
-            if (end - at > kMaxReplacementBytes) damaged(source_, "its normaliser map holds too long a replacement");
+            if (end - at > kMaxReplacementBytes) damaged(source_, messages::normaliser_replacement_too_long);
             at = end + 1;
         }
     }
@@ -203,7 +205,7 @@ class Charsmap {
         const std::uint32_t u = units_[unit];
         const std::uint32_t offset = (u >> 10) << ((u & (1u << 9)) >> 6);
         const std::size_t base = unit ^ static_cast<std::size_t>(offset);
-        if ((base | 0xFF) >= units_.size()) damaged(source_, "its normaliser map points outside of itself");
+        if ((base | 0xFF) >= units_.size()) damaged(source_, messages::normaliser_points_outside);
         return base;
     }
 
@@ -227,7 +229,6 @@ Piece check_piece(std::string_view bytes, std::int64_t index, const std::string&
     bool has_text = false;
     bool has_score = false;
     bool has_type = false;
-    const std::string where = "piece " + std::to_string(index);
     while (const auto r = reader.next()) {
         if (r->field == 1) {
             expect(*r, kBytes, has_text, "piece", source);
@@ -235,16 +236,16 @@ Piece check_piece(std::string_view bytes, std::int64_t index, const std::string&
         } else if (r->field == 2) {
             expect(*r, kFixed32, has_score, "score", source);
             if (!std::isfinite(std::bit_cast<float>(static_cast<std::uint32_t>(r->number)))) {
-                damaged(source, where + " has a score that is no number");
+                damaged(source, messages::piece_score_no_number(index));
             }
         } else if (r->field == 3) {
             expect(*r, kVarint, has_type, "type", source);
-            if (r->number < kNormal || r->number > kLastType) damaged(source, where + " is of an unknown type");
+            if (r->number < kNormal || r->number > kLastType) damaged(source, messages::piece_type_unknown(index));
             piece.type = r->number;
         }
     }
-    if (piece.text.empty()) damaged(source, where + " is empty");
-    expect_text(piece.text, where.c_str(), source);
+    if (piece.text.empty()) damaged(source, messages::piece_empty(index));
+    expect_text(piece.text, messages::a_piece(index), source);
     return piece;
 }
 
@@ -258,16 +259,15 @@ void check_trainer(std::string_view bytes, SentencePieceFile& file, const std::s
         if (r->field == 3) {
             expect(*r, kVarint, seen_type, "model_type", source);
             if (r->number < 1 || r->number > 4) {
-                throw Error(ErrorKind::kUnsupported, source + " has the model_type " + std::to_string(r->number) +
-                                                         "; 1 (unigram), 2 (BPE), 3 (word) and 4 (char) are known.");
+                throw Error(ErrorKind::kUnsupported, messages::sentencepiece_type_unknown(source, r->number));
             }
         } else if (r->field == 24) {
             expect(*r, kVarint, seen_suffix, "treat_whitespace_as_suffix", source);
         } else if (r->field == 35) {
             expect(*r, kVarint, seen_byte_fallback, "byte_fallback", source);
         } else if (r->field >= 44 && r->field <= 48) {  // unk_surface, then the names of unk, bos, eos, pad
-            expect(*r, kBytes, seen_texts[r->field - 44], "trainer_spec's token names", source);
-            expect_text(r->bytes, "trainer_spec's token names", source);
+            expect(*r, kBytes, seen_texts[r->field - 44], messages::trainer_token_names, source);
+            expect_text(r->bytes, messages::trainer_token_names, source);
             if (r->field == 44) file.unk_surface = r->bytes;
         }
     }
@@ -309,8 +309,7 @@ void check_nesting(std::vector<std::string_view> user_defined, const std::string
         while (!prefixes.empty() && !piece.starts_with(prefixes.back())) prefixes.pop_back();
         prefixes.push_back(piece);
         if (prefixes.size() > kMaxNestedUserPieces) {
-            damaged(source, "more than " + std::to_string(kMaxNestedUserPieces) +
-                                " user-defined pieces begin with one another");
+            damaged(source, messages::too_many_pieces_alike(kMaxNestedUserPieces));
         }
     }
 }
@@ -326,10 +325,9 @@ SentencePieceFile check_sentencepiece(std::string_view bytes, std::int64_t max_p
     WireReader reader(bytes, source);
     while (const auto r = reader.next()) {
         if (r->field == 1) {
-            if (r->type != kBytes) damaged(source, "the field pieces is of the wrong kind");
+            if (r->type != kBytes) damaged(source, messages::wire_field_of_wrong_kind("pieces"));
             if (file.n_pieces == max_pieces) {
-                throw Error(ErrorKind::kInvalidModel, source + " holds more pieces than the model's vocab_size of " +
-                                                          std::to_string(max_pieces) + ".");
+                throw Error(ErrorKind::kInvalidModel, messages::more_pieces_than_vocab(source, max_pieces));
             }
             const Piece piece = check_piece(r->bytes, file.n_pieces, source);
             if (piece.type == kUserDefined) user_defined.push_back(piece.text);
@@ -345,12 +343,11 @@ SentencePieceFile check_sentencepiece(std::string_view bytes, std::int64_t max_p
             file.serialized += r->whole;
         } else if (r->field == 5) {
             if (r->type == kBytes && has_denormaliser(r->bytes, source)) {
-                throw Error(ErrorKind::kUnsupported,
-                            source + " rewrites its output (denormalizer_spec), which is not supported.");
+                throw Error(ErrorKind::kUnsupported, messages::rewrites_output(source));
             }
         }
     }
-    if (file.n_pieces == 0) damaged(source, "it holds no pieces");
+    if (file.n_pieces == 0) damaged(source, messages::no_pieces);
     check_nesting(std::move(user_defined), source);
     return file;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/text/sentencepiece_file.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -71,12 +72,12 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     try {
         const auto status = processor_->LoadFromSerializedProto(file.serialized);
         if (!status.ok()) {
-            throw Error(ErrorKind::kInvalidModel, source + " is no valid sentencepiece model.", status.ToString());
+            throw Error(ErrorKind::kInvalidModel, messages::sentencepiece_invalid(source), status.ToString());
         }
     } catch (const Error&) {
         throw;
     } catch (const std::exception& e) {
-        throw Error(ErrorKind::kInvalidModel, source + " is no valid sentencepiece model.", e.what());
+        throw Error(ErrorKind::kInvalidModel, messages::sentencepiece_invalid(source), e.what());
     }
     const bool begins_with_space = legacy_ ? file.add_dummy_prefix : add_prefix_space_;
     strips_first_space_ = begins_with_space || file.remove_extra_whitespaces;
@@ -84,7 +85,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
 
     const std::size_t n_added = config.added.empty() ? 0 : static_cast<std::size_t>(config.added.back().id) + 1;
     if (n_added > static_cast<std::size_t>(kMaxVocabulary)) {
-        throw Error(ErrorKind::kInvalidModel, source + ": an added token's id is larger than any vocabulary.");
+        throw Error(ErrorKind::kInvalidModel, messages::added_token_id_too_large(source));
     }
     tokens_.resize(std::max(static_cast<std::size_t>(processor_->GetPieceSize()), n_added));
     read_pieces(file.unk_surface);
@@ -182,8 +183,7 @@ TokenId SentencePieceTokenizer::named_token(const std::string& text, const char*
     if (text.empty()) return -1;
     const TokenId special = special_token(text);
     if (special >= 0) return special;
-    throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + text +
-                                              "\" is neither a piece of " + source + " nor an added token.");
+    throw Error(ErrorKind::kInvalidModel, messages::special_token_unknown(field, text, source));
 }
 
 std::vector<TokenId> SentencePieceTokenizer::encode(std::string_view utf8) const {
@@ -217,11 +217,11 @@ void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<Tok
     std::vector<int> found;
     try {
         const auto status = processor_->Encode(text, &found);
-        if (!status.ok()) throw Error(ErrorKind::kInvalidInput, "The text cannot be tokenized.", status.ToString());
+        if (!status.ok()) throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized, status.ToString());
     } catch (const Error&) {
         throw;
     } catch (const std::exception& e) {
-        throw Error(ErrorKind::kInvalidInput, "The text cannot be tokenized.", e.what());
+        throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized, e.what());
     }
     ids.insert(ids.end(), found.begin(), found.end());
 }

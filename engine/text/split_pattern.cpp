@@ -8,6 +8,7 @@
 #include <pcre2.h>
 
 #include "engine/error.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -59,9 +60,7 @@ PCRE2_SPTR units(std::string_view text) {
 }
 
 [[noreturn]] void throw_too_many_steps(std::size_t at) {
-    throw Error(ErrorKind::kInvalidInput,
-                "The tokenizer's pattern takes too many steps at byte " + std::to_string(at) +
-                    " of the text. Shorten the text there, or use the tokenizer of another release of the model.");
+    throw Error(ErrorKind::kInvalidInput, messages::tokenizer_pattern_too_slow(at));
 }
 
 }  // namespace
@@ -83,7 +82,8 @@ SplitPattern::~SplitPattern() = default;
 SplitPattern SplitPattern::regex(const std::string& pattern, PatternSyntax syntax, const JsonPart& where) {
     const std::size_t invalid = find_invalid_utf8(pattern);
     // "(*" begins PCRE2's own instructions, which neither syntax has.
-    if (pattern.empty() || invalid != std::string::npos || pattern.starts_with("(*")) where.bad("a regular expression");
+    if (pattern.empty() || invalid != std::string::npos || pattern.starts_with("(*"))
+        where.bad(messages::a_regular_expression);
     const std::string translated = translate_pattern(pattern, syntax);
     const Pcre2<pcre2_compile_context> context(pcre2_compile_context_create(nullptr));
     if (context == nullptr) throw std::bad_alloc();
@@ -98,9 +98,7 @@ SplitPattern SplitPattern::regex(const std::string& pattern, PatternSyntax synta
                                     context.get()));
     if (code->regex == nullptr) {
         throw Error(ErrorKind::kUnsupported,
-                    where.file() + ": the field " + where.field() +
-                        " holds a pattern that PCRE2 refuses: " + message_of(failure) +
-                        ". Write it in PCRE2's syntax, or use the tokenizer of another release of the model.",
+                    messages::tokenizer_pattern_refused(where.file(), where.field(), message_of(failure)),
                     "at " + std::to_string(at) + " of " + translated);
     }
     pcre2_jit_compile(code->regex.get(), PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter runs it
@@ -108,7 +106,7 @@ SplitPattern SplitPattern::regex(const std::string& pattern, PatternSyntax synta
 }
 
 SplitPattern SplitPattern::literal(const std::string& text, const JsonPart& where) {
-    if (text.empty()) where.bad("a text of at least one character");
+    if (text.empty()) where.bad(messages::a_text_of_a_character);
     auto code = std::make_unique<Code>();
     code->literal = text;
     return SplitPattern(std::move(code));
@@ -120,7 +118,7 @@ SplitPattern SplitPattern::read(const JsonPart& part) {
         return regex(regex_part.text(), PatternSyntax::kOniguruma, regex_part);
     }
     if (part.value().is_object() && part.has("String")) return literal(part.text("String"), part.at("String"));
-    part.bad("an object with \"Regex\" or \"String\"");
+    part.bad(messages::an_object_with_regex);
 }
 
 bool SplitPattern::Code::match(std::string_view text, std::size_t at, std::uint64_t& steps, TextSpan& found) const {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/text/template_evaluator.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::int64_t kMaxRange = 100'000;
 
 [[noreturn]] void too_large() {
-    fail("a number is too large");
+    fail(messages::number_too_large);
 }
 
 Value power(const Value& a, const Value& b) {
@@ -31,7 +32,7 @@ Value power(const Value& a, const Value& b) {
 
 // Python's // and %: rounded down, the remainder has the divisor's sign.
 Value divide_down(bool remainder, const Value& a, const Value& b) {
-    if (b.as_double() == 0) fail("a division by zero");
+    if (b.as_double() == 0) fail(messages::division_by_zero);
     if (a.is_integer() && b.is_integer()) {
         const std::int64_t x = a.as_int();
         const std::int64_t y = b.as_int();
@@ -54,7 +55,7 @@ Value divide_down(bool remainder, const Value& a, const Value& b) {
 Value arithmetic(const std::string& op, const Value& a, const Value& b) {
     if (op == "**") return power(a, b);
     if (op == "/") {
-        if (b.as_double() == 0) fail("a division by zero");
+        if (b.as_double() == 0) fail(messages::division_by_zero);
         return Value::real(a.as_double() / b.as_double());
     }
     if (op == "//" || op == "%") return divide_down(op == "%", a, b);
@@ -73,7 +74,7 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
 
 Value repeat(const Value& what, std::int64_t times, Budget& budget) {
     const std::uint64_t n = times > 0 ? static_cast<std::uint64_t>(times) : 0;
-    if (n > 0 && what.weight() > (std::uint64_t{1} << 32) / n) fail("a repetition is too long");
+    if (n > 0 && what.weight() > (std::uint64_t{1} << 32) / n) fail(messages::repetition_too_long);
     budget.spend_bytes(n * what.weight());
     if (what.is(Kind::kString)) {
         std::string text;
@@ -92,9 +93,9 @@ Value make_range(const Arguments& arguments, Budget& budget) {
     arguments.check("range", 3, {});
     std::int64_t parts[3] = {0, 0, 1};
     const auto& given = arguments.positional;
-    if (given.empty()) fail("range without an argument");
+    if (given.empty()) fail(messages::call_without_argument("range"));
     for (const Value& part : given) {
-        if (!part.is_integer()) fail("range of a value of type " + std::string(type_name(part)));
+        if (!part.is_integer()) fail(messages::range_of_type(type_name(part)));
     }
     if (given.size() == 1) {
         parts[1] = given[0].as_int();
@@ -102,12 +103,11 @@ Value make_range(const Arguments& arguments, Budget& budget) {
         for (std::size_t i = 0; i < given.size(); ++i) parts[i] = given[i].as_int();
     }
     const auto [begin, end, step] = parts;
-    if (step == 0) fail("range with a step of 0");
+    if (step == 0) fail(messages::range_step_of_zero);
     std::vector<Value> items;
     std::int64_t at = begin;
     while (step > 0 ? at < end : at > end) {
-        if (static_cast<std::int64_t>(items.size()) >= kMaxRange)
-            fail("range of more than " + std::to_string(kMaxRange) + " numbers");
+        if (static_cast<std::int64_t>(items.size()) >= kMaxRange) fail(messages::range_too_long(kMaxRange));
         items.push_back(Value::integer(at));
         if (__builtin_add_overflow(at, step, &at)) break;
     }
@@ -116,13 +116,13 @@ Value make_range(const Arguments& arguments, Budget& budget) {
 }
 
 Value make_namespace(const Arguments& arguments) {
-    if (arguments.positional.size() > 1) fail("namespace with more than one value");
+    if (arguments.positional.size() > 1) fail(messages::namespace_of_values);
     std::vector<std::pair<Value, Value>> items;
     if (!arguments.positional.empty()) {
         const Value& from = arguments.positional[0];
-        if (!from.is(Kind::kDict)) fail_unsupported("namespace of a value of type " + std::string(type_name(from)));
+        if (!from.is(Kind::kDict)) fail_unsupported(messages::namespace_of_type(type_name(from)));
         for (const auto& item : from.as_dict().items) {
-            if (!item.first.is(Kind::kString)) fail_unsupported("a namespace's name of another type than str");
+            if (!item.first.is(Kind::kString)) fail_unsupported(messages::namespace_name_of_type);
             items.push_back(item);
         }
     }
@@ -197,7 +197,7 @@ std::string time_text(std::string_view format, const std::tm& now) {
                 text += '%';
                 break;
             default:
-                fail_unsupported(std::string("strftime_now with the directive '") + directive + "'");
+                fail_unsupported(messages::strftime_directive(std::string(1, directive)));
         }
     }
     return text;
@@ -206,7 +206,7 @@ std::string time_text(std::string_view format, const std::tm& now) {
 Value make_time(const Arguments& arguments, const std::tm& now, Budget& budget) {
     arguments.check("strftime_now", 1, {});
     if (arguments.positional.empty() || !arguments.positional[0].is(Kind::kString))
-        fail("strftime_now without a format");
+        fail(messages::strftime_without_format);
     budget.spend_bytes(arguments.positional[0].weight() * 5);
     return new_string(time_text(arguments.positional[0].as_string(), now), budget);
 }
@@ -234,12 +234,13 @@ Value Evaluator::binary(const std::string& op, const Value& a, const Value& b) {
         if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget_);
         if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget_);
     }
-    if (op == "%" && a.is(Kind::kString)) fail_unsupported("text formatting with %");
+    if (op == "%" && a.is(Kind::kString)) fail_unsupported(messages::formatting_with_percent);
     for (const Value* side : {&a, &b}) {
         if (side->is(Kind::kUndefined))
-            fail(side->has_name() ? "'" + side->as_string() + "' is undefined" : "an undefined value is used");
+            fail(side->has_name() ? messages::name_undefined(side->as_string())
+                                  : Message(messages::undefined_value_used));
     }
-    fail("'" + op + "' between values of type " + std::string(type_name(a)) + " and " + std::string(type_name(b)));
+    fail(messages::operator_between_types(op, type_name(a), type_name(b)));
 }
 
 Arguments Evaluator::arguments_of(const Expr& e) {
@@ -258,8 +259,8 @@ Value Evaluator::evaluate_call(const Expr& e) {
     const Value function = evaluate(callee);
     if (function.is(Kind::kFunction)) return call(*function.as_function(), arguments_of(e));
     if (callee.kind == ExprKind::kName && function.is(Kind::kUndefined))
-        fail_unsupported("the function '" + callee.name + "'");
-    fail("a value of type " + std::string(type_name(function)) + " is called");
+        fail_unsupported(messages::the_function(callee.name));
+    fail(messages::type_is_called(type_name(function)));
 }
 
 Value Evaluator::call(const Function& function, const Arguments& arguments) {
@@ -268,18 +269,17 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
     if (function.name == "namespace") return make_namespace(arguments);
     if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
     const Value* message = arguments.find(0, "message");
-    throw Failure{ErrorKind::kInvalidInput, message != nullptr ? to_text(*message) : std::string(), true};
+    throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message) : std::string()), true};
 }
 
 Value Evaluator::call_macro(const Function& function, const Arguments& arguments) {
     const Stmt& macro = *function.macro;
-    if (arguments.positional.size() > macro.parameters.size())
-        fail("the macro '" + macro.name + "' takes fewer arguments");
+    if (arguments.positional.size() > macro.parameters.size()) fail(messages::macro_takes_fewer(macro.name));
     for (const auto& [name, value] : arguments.named) {
         bool known = false;
         for (std::size_t i = arguments.positional.size(); i < macro.parameters.size(); ++i)
             known = known || macro.parameters[i].name == name;
-        if (!known) fail("the macro '" + macro.name + "' takes no argument '" + name + "'");
+        if (!known) fail(messages::macro_takes_no_argument(macro.name, name));
     }
     const Level level(*this);
     const NewScope scope(*this, std::min(function.scope, scopes_.size() - 1));

@@ -8,6 +8,8 @@
 #include <new>
 #include <optional>
 
+#include "engine/text/text_messages.h"
+
 namespace offstage::engine::jinja {
 namespace {
 
@@ -25,12 +27,12 @@ constexpr std::array<Function, 4> kFunctions = {Function{"raise_exception"}, Fun
 
 void Budget::spend_steps(std::uint64_t n) {
     steps_ += n;
-    if (steps_ > kMaxSteps) fail("it takes more than " + std::to_string(kMaxSteps) + " steps");
+    if (steps_ > kMaxSteps) fail(messages::template_too_many_steps(kMaxSteps));
 }
 
 void Budget::spend_bytes(std::uint64_t n) {
     bytes_ += n;
-    if (bytes_ > kMaxBytes) fail("it makes more than " + std::to_string(kMaxBytes >> 20) + " MiB of text");
+    if (bytes_ > kMaxBytes) fail(messages::template_too_much_text(kMaxBytes >> 20));
 }
 
 const Value* Arguments::find(std::size_t index, std::string_view name) const {
@@ -41,12 +43,12 @@ const Value* Arguments::find(std::size_t index, std::string_view name) const {
     return nullptr;
 }
 
-void Arguments::check(std::string_view callee, std::size_t max, std::initializer_list<std::string_view> names) const {
-    if (positional.size() > max)
-        fail_unsupported(std::string(callee) + " with " + std::to_string(positional.size()) + " arguments");
+void Arguments::check(const MessageArgument& callee, std::size_t max,
+                      std::initializer_list<std::string_view> names) const {
+    if (positional.size() > max) fail_unsupported(messages::call_with_arguments(callee, positional.size()));
     for (const auto& [key, value] : named) {
         if (std::find(names.begin(), names.end(), key) == names.end()) {
-            fail_unsupported(std::string(callee) + " with an argument '" + key + "'");
+            fail_unsupported(messages::call_with_argument(callee, key));
         }
     }
 }
@@ -59,28 +61,24 @@ Evaluator::Evaluator(const std::string& source, const std::tm& now) : source_(so
 
 std::string Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
     for (auto& [name, value] : variables) scopes_.front().values.insert_or_assign(name, std::move(value));
-    const std::string where = source_ + ", line ";
     try {
         std::string out;
         execute(block, out);
         return out;
     } catch (const Failure& failure) {
         if (failure.from_template) {
-            throw Error(ErrorKind::kInvalidInput, failure.what, where + std::to_string(line_));
+            throw Error(ErrorKind::kInvalidInput, failure.what, source_ + ", line " + std::to_string(line_));
         }
         const bool unsupported = failure.kind == ErrorKind::kUnsupported;
-        throw Error(failure.kind, where + std::to_string(line_) + ": the chat template " +
-                                      (unsupported ? "uses " + failure.what + ", which is not supported."
-                                                   : "failed: " + failure.what + "."));
+        throw Error(failure.kind, unsupported ? messages::template_uses(source_, line_, failure.what)
+                                              : messages::template_failed(source_, line_, failure.what));
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorKind::kOutOfMemory,
-                    where + std::to_string(line_) + ": no memory for the chat template's text.");
+        throw Error(ErrorKind::kOutOfMemory, messages::template_no_memory(source_, line_));
     }
 }
 
 void Evaluator::emit(std::string& out, std::string_view text) {
-    if (text.size() > kMaxOutputBytes - out.size())
-        fail("its text is longer than " + std::to_string(kMaxOutputBytes >> 20) + " MiB");
+    if (text.size() > kMaxOutputBytes - out.size()) fail(messages::template_output_too_long(kMaxOutputBytes >> 20));
     budget_.spend_bytes(text.size());
     out += text;
 }
@@ -183,7 +181,7 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, std::string& out) {
 }
 
 void Evaluator::define_macro(const Stmt& stmt) {
-    if (macros_.size() >= kMaxMacros) fail("it defines more than " + std::to_string(kMaxMacros) + " macros");
+    if (macros_.size() >= kMaxMacros) fail(messages::template_too_many_macros(kMaxMacros));
     macros_.push_back(std::make_unique<Function>(Function{stmt.name, &stmt, scopes_.size() - 1}));
     scopes_.back().values.insert_or_assign(stmt.name, Value::function(macros_.back().get()));
 }
@@ -192,7 +190,7 @@ void Evaluator::assign(const std::vector<Target>& targets, const Value& value) {
     if (targets.size() == 1) return assign(targets[0], value);
     const std::vector<Value> parts = items_of(value, budget_);
     if (parts.size() != targets.size()) {
-        fail(std::to_string(parts.size()) + " values are assigned to " + std::to_string(targets.size()) + " names");
+        fail(messages::values_for_names(parts.size(), targets.size()));
     }
     for (std::size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i]);
 }
@@ -203,8 +201,7 @@ void Evaluator::assign(const Target& target, const Value& value) {
         return;
     }
     const Value object = look_up(target.name);
-    if (!object.is(Kind::kNamespace) || target.name == "loop")
-        fail("'" + target.name + "' is no namespace, so no attribute of it can be set");
+    if (!object.is(Kind::kNamespace) || target.name == "loop") fail(messages::no_namespace_to_set(target.name));
     budget_.spend_steps(1 + object.as_dict().items.size() / 8);
     object.set_attribute(target.attribute, value);
 }
@@ -249,7 +246,7 @@ Value Evaluator::evaluate_node(const Expr& e) {
             return evaluate_dict(e);
         case ExprKind::kAttribute: {
             const Value object = evaluate(*e.parts[0]);
-            if (is_method(object, e.name)) fail_unsupported("the method '" + e.name + "' as a value");
+            if (is_method(object, e.name)) fail_unsupported(messages::method_as_value(e.name));
             if (object.is(Kind::kDict)) budget_.spend_steps(object.as_dict().items.size() / 8);
             return attribute_of(object, e.name);
         }
@@ -297,7 +294,7 @@ Value Evaluator::evaluate_node(const Expr& e) {
         case ExprKind::kNegate:
         case ExprKind::kPlus: {
             const Value value = evaluate(*e.parts[0]);
-            if (!value.is_number()) fail("a sign before a value of type " + std::string(type_name(value)));
+            if (!value.is_number()) fail(messages::sign_before_type(type_name(value)));
             const bool negate = e.kind == ExprKind::kNegate;
             if (!value.is_integer()) return Value::real(negate ? -value.as_double() : value.as_double());
             return binary(negate ? "-" : "+", Value::integer(0), value);
@@ -314,7 +311,7 @@ Value Evaluator::evaluate_dict(const Expr& e) {
     for (std::size_t i = 0; i + 1 < e.parts.size(); i += 2) {
         Value key = evaluate(*e.parts[i]);
         if (!key.is(Kind::kString) && !key.is_number() && !key.is(Kind::kNone)) {
-            fail_unsupported("a dict's key of type " + std::string(type_name(key)));
+            fail_unsupported(messages::dict_key_of_type(type_name(key)));
         }
         Value value = evaluate(*e.parts[i + 1]);
         budget_.spend_steps(items.size() / 8);
@@ -337,17 +334,16 @@ Value Evaluator::evaluate_slice(const Expr& e) {
         if (!e.parts[i + 1]) continue;
         const Value bound = evaluate(*e.parts[i + 1]);
         if (bound.is(Kind::kNone)) continue;
-        if (!bound.is_integer()) fail("a slice's bound of type " + std::string(type_name(bound)));
+        if (!bound.is_integer()) fail(messages::slice_bound_of_type(type_name(bound)));
         bounds[i] = bound.as_int();
     }
-    if (!object.is(Kind::kList) && !object.is(Kind::kString))
-        fail("a slice of a value of type " + std::string(type_name(object)));
+    if (!object.is(Kind::kList) && !object.is(Kind::kString)) fail(messages::slice_of_type(type_name(object)));
     const bool is_text = object.is(Kind::kString);
     if (is_text) budget_.spend_bytes(object.weight());
     const auto n =
         static_cast<std::int64_t>(is_text ? count_characters(object.as_string()) : object.as_list().items.size());
     const std::int64_t step = bounds[2].value_or(1);
-    if (step == 0) fail("a slice with a step of 0");
+    if (step == 0) fail(messages::slice_step_of_zero);
     // Python's rule: a bound from the end, then held inside [low, high].
     const auto place = [&](std::optional<std::int64_t> bound, std::int64_t otherwise) {
         if (!bound) return otherwise;

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/text/template_ast.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 
@@ -28,7 +30,7 @@ struct Arguments {
     // Positional argument `index` or the one named `name`; nullptr when neither is given.
     const Value* find(std::size_t index, std::string_view name) const;
     // Fails for more positional arguments than `max`, or a name that is not in `names`.
-    void check(std::string_view callee, std::size_t max, std::initializer_list<std::string_view> names) const;
+    void check(const MessageArgument& callee, std::size_t max, std::initializer_list<std::string_view> names) const;
 };
 
 // What one rendering may spend.
@@ -79,7 +81,7 @@ class Evaluator {
     class Level {
       public:
         explicit Level(Evaluator& evaluator) : evaluator_(evaluator) {
-            if (evaluator_.depth_ >= kMaxDepth) fail("it is nested too deeply");
+            if (evaluator_.depth_ >= kMaxDepth) fail(messages::template_too_deep);
             ++evaluator_.depth_;
         }
         ~Level() { --evaluator_.depth_; }

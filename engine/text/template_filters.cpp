@@ -10,6 +10,7 @@
 
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_text.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -22,7 +23,7 @@ std::string text_of(const Value& v, Budget& budget) {
 }
 
 Value cased(const Value& v, const Arguments& arguments, Budget& budget, std::string (*change)(std::string_view)) {
-    arguments.check("a letter case filter", 0, {});
+    arguments.check(messages::a_letter_case_filter, 0, {});
     return new_string(change(text_of(v, budget)), budget);
 }
 
@@ -44,14 +45,14 @@ Value filter_length(const Value& v, const Arguments& arguments, Budget& budget) 
             n = count_characters(v.as_string());
             break;
         case Kind::kList:
-            if (v.as_list().is_lazy) fail("the length of a generator");
+            if (v.as_list().is_lazy) fail(messages::length_of_generator);
             n = v.as_list().items.size();
             break;
         case Kind::kDict:
             n = v.as_dict().items.size();
             break;
         default:
-            fail("the length of a value of type " + std::string(type_name(v)));
+            fail(messages::length_of_type(type_name(v)));
     }
     return Value::integer(static_cast<std::int64_t>(n));
 }
@@ -114,7 +115,7 @@ Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) 
     const Value* indent = arguments.find(0, "indent");
     if (indent != nullptr && !indent->is(Kind::kNone)) {
         if (!indent->is_integer() || indent->as_int() < 0 || indent->as_int() > 16)
-            fail_unsupported("tojson with such an indent");
+            fail_unsupported(messages::tojson_indent);
         style.indent = static_cast<int>(indent->as_int());
         style.between_items = ",";
     }
@@ -124,10 +125,11 @@ Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) 
     if (separators != nullptr && !separators->is(Kind::kNone)) {
         const std::vector<Value> two = items_of(*separators, budget);
         if (two.size() != 2 || !two[0].is(Kind::kString) || !two[1].is(Kind::kString))
-            fail("tojson with separators that are not two texts");
+            fail(messages::tojson_separators);
         style.between_items = two[0].as_string();
         style.after_key = two[1].as_string();
-        if (style.between_items.size() + style.after_key.size() > 16) fail_unsupported("tojson with long separators");
+        if (style.between_items.size() + style.after_key.size() > 16)
+            fail_unsupported(messages::tojson_long_separators);
     }
     // A line per value, indented up to 64 levels deep; a byte is six as an escape;
     // separators of up to 16.
@@ -142,10 +144,10 @@ Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget)
     const Value* from = arguments.find(0, "old");
     const Value* to = arguments.find(1, "new");
     const Value* count = arguments.find(2, "count");
-    if (from == nullptr || to == nullptr) fail("replace needs two texts");
+    if (from == nullptr || to == nullptr) fail(messages::replace_needs_texts);
     std::int64_t limit = -1;
     if (count != nullptr && !count->is(Kind::kNone)) {
-        if (!count->is_integer()) fail("replace with a count that is no number");
+        if (!count->is_integer()) fail(messages::replace_count);
         limit = std::max<std::int64_t>(count->as_int(), -1);
     }
     const std::string text = text_of(v, budget);
@@ -160,7 +162,7 @@ Value filter_int(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("int", 1, {"default"});
     const Value* given = arguments.find(0, "default");
     Value otherwise = given != nullptr ? *given : Value::integer(0);
-    if (v.is(Kind::kUndefined)) fail("int of an undefined value");
+    if (v.is(Kind::kUndefined)) fail(messages::int_of_undefined);
     if (v.is_integer()) return Value::integer(v.as_int());
     double number = 0;
     if (v.is(Kind::kFloat)) {
@@ -185,7 +187,7 @@ Value filter_int(const Value& v, const Arguments& arguments, Budget& budget) {
 Value filter_float(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("float", 1, {"default"});
     const Value* given = arguments.find(0, "default");
-    if (v.is(Kind::kUndefined)) fail("float of an undefined value");
+    if (v.is(Kind::kUndefined)) fail(messages::float_of_undefined);
     if (v.is_number()) return Value::real(v.as_double());
     if (v.is(Kind::kString)) {
         budget.spend_bytes(v.weight());
@@ -201,7 +203,7 @@ Value filter_float(const Value& v, const Arguments& arguments, Budget& budget) {
 Value filter_items(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("items", 0, {});
     if (v.is(Kind::kUndefined)) return Value::generator({});
-    if (!v.is(Kind::kDict)) fail("items of a value of type " + std::string(type_name(v)));
+    if (!v.is(Kind::kDict)) fail(messages::items_of_type(type_name(v)));
     return Value::generator(items_of(call_method(v, "items", {}, budget), budget));
 }
 
@@ -217,9 +219,9 @@ Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget)
 
 Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
     arguments.check("abs", 0, {});
-    if (!v.is_number()) fail("abs of a value of type " + std::string(type_name(v)));
+    if (!v.is_number()) fail(messages::abs_of_type(type_name(v)));
     if (!v.is_integer()) return Value::real(std::fabs(v.as_double()));
-    if (v.as_int() == std::numeric_limits<std::int64_t>::min()) fail("a number is too large");
+    if (v.as_int() == std::numeric_limits<std::int64_t>::min()) fail(messages::number_too_large);
     return Value::integer(std::abs(v.as_int()));
 }
 
@@ -250,7 +252,7 @@ bool is_set(const Arguments& arguments, std::size_t index, std::string_view name
 
 Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
-    if (!v.is(Kind::kDict)) fail("dictsort of a value of type " + std::string(type_name(v)));
+    if (!v.is(Kind::kDict)) fail(messages::dictsort_of_type(type_name(v)));
     const Value* by = arguments.find(1, "by");
     const bool by_value = by != nullptr && by->is(Kind::kString) && by->as_string() == "value";
     std::vector<Value> items;
@@ -293,7 +295,7 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
     if (width != nullptr && width->is(Kind::kString)) {
         margin = width->as_string();
     } else if (width != nullptr) {
-        if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail("indent with such a width");
+        if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail(messages::indent_width);
         margin.assign(static_cast<std::size_t>(width->as_int()), ' ');
     }
     const std::string text = text_of(v, budget);
@@ -310,14 +312,14 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
 
 // select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test, arguments...).
 Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, bool by_attribute, bool keep) {
-    if (!arguments.named.empty()) fail_unsupported("a filter of lists with named arguments");
+    if (!arguments.named.empty()) fail_unsupported(messages::list_filter_with_names);
     const auto& given = arguments.positional;
     const std::size_t at_test = by_attribute ? 1 : 0;
-    if (given.size() < at_test) fail("selectattr without an attribute");
+    if (given.size() < at_test) fail(messages::selectattr_without_attribute);
     std::string test;
     Arguments rest;
     if (given.size() > at_test) {
-        if (!given[at_test].is(Kind::kString)) fail("a test's name of type " + std::string(type_name(given[at_test])));
+        if (!given[at_test].is(Kind::kString)) fail(messages::test_name_of_type(type_name(given[at_test])));
         test = given[at_test].as_string();
         rest.positional.assign(given.begin() + static_cast<std::ptrdiff_t>(at_test) + 1, given.end());
     }
@@ -338,17 +340,17 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
         arguments.check("map", 0, {"attribute", "default"});
         const Value* attribute = arguments.find(0, "attribute");
         const Value* otherwise = arguments.find(1, "default");
-        if (attribute == nullptr) fail("map without a filter or an attribute");
+        if (attribute == nullptr) fail(messages::map_without_filter);
         for (const Value& item : items_of(v, budget)) {
             Value found = attribute_path(item, *attribute, budget);
             mapped.push_back(found.is(Kind::kUndefined) && otherwise != nullptr ? *otherwise : std::move(found));
         }
         return Value::generator(std::move(mapped));
     }
-    if (!given[0].is(Kind::kString)) fail("a filter's name of type " + std::string(type_name(given[0])));
+    if (!given[0].is(Kind::kString)) fail(messages::filter_name_of_type(type_name(given[0])));
     // Filters of filters would go around the evaluator's count of depth.
     const std::string& name = given[0].as_string();
-    if (name == "map") fail_unsupported("map of map");
+    if (name == "map") fail_unsupported(messages::map_of_map);
     Arguments rest;
     rest.positional.assign(given.begin() + 1, given.end());
     rest.named = arguments.named;
@@ -399,8 +401,8 @@ const std::map<std::string, Filter, std::less<>>& filters() {
 }
 
 const Value& only_argument(const std::string& test, const Arguments& arguments) {
-    arguments.check("the test '" + test + "'", 1, {});
-    if (arguments.positional.empty()) fail("the test '" + test + "' without a value");
+    arguments.check(messages::the_test(test), 1, {});
+    if (arguments.positional.empty()) fail(messages::test_without_value(test));
     return arguments.positional[0];
 }
 
@@ -427,21 +429,21 @@ std::optional<bool> test_kind(const std::string& name, const Value& v) {
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
     const auto it = filters().find(name);
-    if (it == filters().end()) fail_unsupported("the filter '" + name + "'");
+    if (it == filters().end()) fail_unsupported(messages::the_filter(name));
     return it->second(value, arguments, budget);
 }
 
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
     if (const auto holds = test_kind(name, value)) {
-        arguments.check("the test '" + name + "'", 0, {});
+        arguments.check(messages::the_test(name), 0, {});
         return *holds;
     }
     if (name == "odd" || name == "even" || name == "divisibleby") {
-        if (!value.is_integer()) fail("the test '" + name + "' of a value of type " + std::string(type_name(value)));
+        if (!value.is_integer()) fail(messages::test_of_type(name, type_name(value)));
         std::int64_t divisor = 2;
         if (name == "divisibleby") {
             const Value& by = only_argument(name, arguments);
-            if (!by.is_integer() || by.as_int() == 0) fail("the test 'divisibleby' without a number to divide by");
+            if (!by.is_integer() || by.as_int() == 0) fail(messages::divisibleby_without_number);
             divisor = by.as_int();
         }
         const bool divides = divisor == -1 || value.as_int() % divisor == 0;
@@ -464,7 +466,7 @@ bool apply_test(const std::string& name, const Value& value, const Arguments& ar
     if (is_one_of({"gt", "greaterthan", ">"})) return compare(value, *other) > 0;
     if (is_one_of({"ge", ">="})) return compare(value, *other) >= 0;
     if (is_one_of({"sameas"})) return value.kind() == other->kind() && equal(value, *other);
-    fail_unsupported("the test '" + name + "'");
+    fail_unsupported(messages::the_test(name));
 }
 
 }  // namespace offstage::engine::jinja

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/text/template_value.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -133,7 +134,7 @@ class Lexer {
 
     void skip_comment() {
         const std::size_t end = text_.find("#}", at_);
-        if (end == std::string::npos) refuse_syntax(source_, line_, "a comment that does not end");
+        if (end == std::string::npos) refuse_syntax(source_, line_, messages::comment_without_end);
         const char sign = end > at_ ? text_[end - 1] : '\0';
         move_to(end + 2);
         after_tag(sign == '-' || sign == '+' ? sign : '\0', true);
@@ -142,7 +143,7 @@ class Lexer {
     void read_tag(bool is_block) {
         std::string brackets;
         while (true) {
-            if (at_ >= text_.size()) refuse_syntax(source_, line_, "a tag that does not end");
+            if (at_ >= text_.size()) refuse_syntax(source_, line_, messages::tag_without_end);
             if (brackets.empty()) {
                 const char c = text_[at_];
                 const bool has_sign = c == '-' || (c == '+' && is_block);
@@ -215,9 +216,10 @@ class Lexer {
         const char* last = first + digits.size();
         const auto result =
             is_float ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer);
-        if (result.ec != std::errc() || result.ptr != last) refuse_unsupported(source_, line_, "the number " + digits);
+        if (result.ec != std::errc() || result.ptr != last)
+            refuse_unsupported(source_, line_, messages::the_number(digits));
         if (end < text_.size() && is_name_start(text_[end]))
-            refuse_unsupported(source_, line_, "a number followed by a letter");
+            refuse_unsupported(source_, line_, messages::number_before_a_letter);
         at_ = end;
     }
 
@@ -228,14 +230,14 @@ class Lexer {
         std::string out;
         std::size_t i = at_ + 1;
         while (true) {
-            if (i >= text_.size()) refuse_syntax(source_, line, "a string that does not end");
+            if (i >= text_.size()) refuse_syntax(source_, line, messages::string_without_end);
             const char c = text_[i++];
             if (c == quote) break;
             if (c != '\\') {
                 out += c;
                 continue;
             }
-            if (i >= text_.size()) refuse_syntax(source_, line, "a string that does not end");
+            if (i >= text_.size()) refuse_syntax(source_, line, messages::string_without_end);
             i = read_escape(i, out);
         }
         add(TokenKind::kString, std::move(out));
@@ -258,9 +260,9 @@ class Lexer {
             const char* last = first + std::min(n_digits, text_.size() - i);
             const auto result = std::from_chars(first, last, value, 16);
             if (result.ec != std::errc() || result.ptr != first + n_digits)
-                refuse_syntax(source_, line_, "a broken \\" + std::string(1, c) + " escape");
+                refuse_syntax(source_, line_, messages::broken_escape(std::string(1, c)));
             if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
-                refuse_syntax(source_, line_, "an escape that is no character");
+                refuse_syntax(source_, line_, messages::escape_of_no_character);
             }
             append_utf8(out, value);
             i += n_digits;
@@ -271,7 +273,7 @@ class Lexer {
             }
             append_utf8(out, value);
         } else if (c == 'N') {
-            refuse_unsupported(source_, line_, "a \\N escape");
+            refuse_unsupported(source_, line_, messages::unknown_named_escape);
         } else {
             out += '\\';
             out += c;
@@ -287,14 +289,13 @@ class Lexer {
         const auto it = std::find_if(kOperators.begin(), kOperators.end(),
                                      [&](std::string_view op) { return rest.starts_with(op); });
         if (it == kOperators.end()) {
-            refuse_syntax(source_, line_,
-                          "an unexpected character '" + std::string(rest.substr(0, character_bytes(rest, 0))) + "'");
+            refuse_syntax(source_, line_, messages::unexpected_character(rest.substr(0, character_bytes(rest, 0))));
         }
         const char c = it->front();
         if (c == '(' || c == '[' || c == '{') brackets += c == '(' ? ')' : c == '[' ? ']' : '}';
         if (c == ')' || c == ']' || c == '}') {
             if (brackets.empty() || brackets.back() != c) {
-                refuse_syntax(source_, line_, std::string("an unexpected '") + c + "'");
+                refuse_syntax(source_, line_, messages::unexpected(std::string(1, c)));
             }
             brackets.pop_back();
         }
@@ -312,14 +313,12 @@ class Lexer {
 
 }  // namespace
 
-void refuse_syntax(const std::string& source, int line, const std::string& what) {
-    throw Error(ErrorKind::kInvalidModel,
-                source + ", line " + std::to_string(line) + ": the chat template has " + what + ".");
+void refuse_syntax(const std::string& source, int line, const MessageArgument& what) {
+    throw Error(ErrorKind::kInvalidModel, messages::template_has(source, line, what));
 }
 
-void refuse_unsupported(const std::string& source, int line, const std::string& what) {
-    throw Error(ErrorKind::kUnsupported, source + ", line " + std::to_string(line) + ": the chat template uses " +
-                                             what + ", which is not supported.");
+void refuse_unsupported(const std::string& source, int line, const MessageArgument& what) {
+    throw Error(ErrorKind::kUnsupported, messages::template_uses(source, line, what));
 }
 
 std::vector<Token> tokenize(std::string_view jinja, const std::string& source) {

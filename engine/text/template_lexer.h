@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/message.h"
+
 namespace offstage::engine::jinja {
 
 enum class TokenKind {
@@ -34,7 +36,7 @@ struct Token {
 std::vector<Token> tokenize(std::string_view jinja, const std::string& source);
 
 // Ends parsing: "SOURCE, line N: WHAT."
-[[noreturn]] void refuse_syntax(const std::string& source, int line, const std::string& what);
-[[noreturn]] void refuse_unsupported(const std::string& source, int line, const std::string& what);
+[[noreturn]] void refuse_syntax(const std::string& source, int line, const MessageArgument& what);
+[[noreturn]] void refuse_unsupported(const std::string& source, int line, const MessageArgument& what);
 
 }  // namespace offstage::engine::jinja

@@ -6,6 +6,7 @@
 
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_text.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -25,17 +26,17 @@ bool among(const std::array<std::string_view, N>& names, std::string_view name) 
 }
 
 [[noreturn]] void fail_undefined(const Value& v) {
-    fail(v.has_name() ? "'" + v.as_string() + "' is undefined" : "an undefined value is used");
+    fail(v.has_name() ? messages::name_undefined(v.as_string()) : Message(messages::undefined_value_used));
 }
 
 const std::string& text_argument(const Value& v, const std::string& method) {
-    if (!v.is(Kind::kString)) fail(method + " takes a text, not a value of type " + std::string(type_name(v)));
+    if (!v.is(Kind::kString)) fail(messages::takes_a_text(method, type_name(v)));
     return v.as_string();
 }
 
 std::int64_t int_argument(const Value* v, const std::string& method, std::int64_t otherwise) {
     if (v == nullptr) return otherwise;
-    if (!v->is_integer()) fail(method + " takes a number, not a value of type " + std::string(type_name(*v)));
+    if (!v->is_integer()) fail(messages::takes_a_number(method, type_name(*v)));
     return v->as_int();
 }
 
@@ -58,7 +59,7 @@ Value strip(const std::string& text, const std::string& name, const Arguments& a
 
 Value begins_or_ends(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
     arguments.check(name, 1, {});
-    if (arguments.positional.empty()) fail(name + " without an argument");
+    if (arguments.positional.empty()) fail(messages::call_without_argument(name));
     const Value& what = arguments.positional[0];
     const auto matches = [&](const Value& part) {
         const std::string& affix = text_argument(part, name);
@@ -77,7 +78,7 @@ Value split(const std::string& text, const Arguments& arguments, Budget& budget)
     std::string_view at;
     if (separator != nullptr && !separator->is(Kind::kNone)) {
         at = text_argument(*separator, "split");
-        if (at.empty()) fail("split at an empty text");
+        if (at.empty()) fail(messages::split_at_empty_text);
     }
     budget.spend_bytes(text.size());
     const auto parts = split_text(text, at, limit < 0 ? -1 : limit);
@@ -104,7 +105,7 @@ Value split_lines(const std::string& text, const Arguments& arguments, Budget& b
 
 Value find_text(const std::string& text, const Arguments& arguments, Budget& budget) {
     arguments.check("find", 1, {});
-    if (arguments.positional.empty()) fail("find without an argument");
+    if (arguments.positional.empty()) fail(messages::call_without_argument("find"));
     budget.spend_bytes(text.size());
     const std::size_t at = text.find(text_argument(arguments.positional[0], "find"));
     if (at == std::string::npos) return Value::integer(-1);
@@ -128,19 +129,19 @@ Value string_method(const std::string& text, const std::string& name, const Argu
     }
     if (name == "replace") {
         arguments.check(name, 3, {"count"});
-        if (arguments.positional.size() < 2) fail("replace needs two texts");
+        if (arguments.positional.size() < 2) fail(messages::replace_needs_texts);
         return apply_filter("replace", Value::string(text), arguments, budget);
     }
     if (name == "count") {
         arguments.check(name, 1, {});
-        if (arguments.positional.empty()) fail("count without an argument");
+        if (arguments.positional.empty()) fail(messages::call_without_argument("count"));
         budget.spend_bytes(text.size());
         return Value::integer(
             static_cast<std::int64_t>(count_text(text, text_argument(arguments.positional[0], name))));
     }
     if (name == "join") {
         arguments.check(name, 1, {});
-        if (arguments.positional.empty()) fail("join without an argument");
+        if (arguments.positional.empty()) fail(messages::call_without_argument("join"));
         const std::vector<Value> parts = items_of(arguments.positional[0], budget);
         std::string out;
         for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -153,7 +154,7 @@ Value string_method(const std::string& text, const std::string& name, const Argu
     }
     if (name == "removeprefix" || name == "removesuffix") {
         arguments.check(name, 1, {});
-        if (arguments.positional.empty()) fail(name + " without an argument");
+        if (arguments.positional.empty()) fail(messages::call_without_argument(name));
         const std::string& affix = text_argument(arguments.positional[0], name);
         std::string_view rest = text;
         if (name == "removeprefix" && rest.starts_with(affix)) rest.remove_prefix(affix.size());
@@ -165,13 +166,13 @@ Value string_method(const std::string& text, const std::string& name, const Argu
         budget.spend_bytes(text.size());
         const bool digits = name == "isdigit";
         for (const char c : text) {
-            if (static_cast<unsigned char>(c) >= 0x80) fail_unsupported(name + " of letters beyond ASCII");
+            if (static_cast<unsigned char>(c) >= 0x80) fail_unsupported(messages::letters_beyond_ascii(name));
             const bool fits = digits ? c >= '0' && c <= '9' : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
             if (!fits) return Value::boolean(false);
         }
         return Value::boolean(!text.empty());
     }
-    fail_unsupported("the method '" + name + "' of a text");
+    fail_unsupported(messages::method_of_text(name));
 }
 
 Value dict_method(const Value& dict, const std::string& name, const Arguments& arguments, Budget& budget) {
@@ -179,12 +180,12 @@ Value dict_method(const Value& dict, const std::string& name, const Arguments& a
     budget.spend_steps(1 + entries.size() / 8);
     if (name == "get") {
         arguments.check(name, 2, {});
-        if (arguments.positional.empty()) fail("get without a key");
+        if (arguments.positional.empty()) fail(messages::get_without_key);
         const Value* found = dict.find(arguments.positional[0]);
         if (found != nullptr) return *found;
         return arguments.positional.size() > 1 ? arguments.positional[1] : Value::none();
     }
-    if (name != "items" && name != "keys" && name != "values") fail_unsupported("the method '" + name + "' of a dict");
+    if (name != "items" && name != "keys" && name != "values") fail_unsupported(messages::method_of_dict(name));
     arguments.check(name, 0, {});
     budget.spend_steps(entries.size());
     std::vector<Value> items;
@@ -196,15 +197,15 @@ Value dict_method(const Value& dict, const std::string& name, const Arguments& a
 }
 
 Value list_method(const Value& list, const std::string& name, const Arguments& arguments, Budget& budget) {
-    if (name != "index" && name != "count") fail_unsupported("the method '" + name + "' of a list");
+    if (name != "index" && name != "count") fail_unsupported(messages::method_of_list(name));
     arguments.check(name, 1, {});
-    if (arguments.positional.empty()) fail(name + " without an argument");
+    if (arguments.positional.empty()) fail(messages::call_without_argument(name));
     budget.spend_bytes(list.weight());
     const auto& items = list.as_list().items;
     const auto same = [&](const Value& item) { return equal(item, arguments.positional[0]); };
     if (name == "count") return Value::integer(std::count_if(items.begin(), items.end(), same));
     const auto it = std::find_if(items.begin(), items.end(), same);
-    if (it == items.end()) fail("index of a value that is not in the list");
+    if (it == items.end()) fail(messages::index_of_missing_value);
     return Value::integer(it - items.begin());
 }
 
@@ -224,14 +225,14 @@ Value call_method(const Value& object, const std::string& name, const Arguments&
         case Kind::kDict:
             if (is_method(object, name) || object.find(name) == nullptr)
                 return dict_method(object, name, arguments, budget);
-            fail("'" + name + "' is no function, but it is called");
+            fail(messages::no_function_called(name));
         case Kind::kList:
             return list_method(object, name, arguments, budget);
         case Kind::kNamespace: {
             const Value* index = object.find("index0");
             const std::size_t n = arguments.positional.size();
             if (name != "cycle" || index == nullptr || !index->is_integer()) break;
-            if (n == 0 || index->as_int() < 0) fail("cycle without a value");
+            if (n == 0 || index->as_int() < 0) fail(messages::cycle_without_value);
             return arguments.positional[static_cast<std::size_t>(index->as_int()) % n];
         }
         case Kind::kUndefined:
@@ -239,7 +240,7 @@ Value call_method(const Value& object, const std::string& name, const Arguments&
         default:
             break;
     }
-    fail_unsupported("the method '" + name + "' of a value of type " + std::string(type_name(object)));
+    fail_unsupported(messages::method_of_type(name, type_name(object)));
 }
 
 Value attribute_of(const Value& object, std::string_view name) {
@@ -275,7 +276,7 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
             return Value::string(text.substr(begin, character_bytes(text, begin)));
         }
     } else if (key.is(Kind::kString) && is_method(object, key.as_string())) {
-        fail_unsupported("the method '" + key.as_string() + "' as a value");
+        fail_unsupported(messages::method_as_value(key.as_string()));
     }
     return Value::undefined(to_text(key.is(Kind::kString) || key.is_number() ? key : Value::string("an item")));
 }
@@ -285,8 +286,7 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
         case Kind::kUndefined:
             return false;
         case Kind::kString:
-            if (!item.is(Kind::kString))
-                fail("a value of type " + std::string(type_name(item)) + " is looked for in a text");
+            if (!item.is(Kind::kString)) fail(messages::type_looked_for_in_text(type_name(item)));
             budget.spend_bytes(container.weight());
             return container.as_string().find(item.as_string()) != std::string::npos;
         case Kind::kList: {
@@ -298,7 +298,7 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
             budget.spend_steps(container.as_dict().items.size() / 8);
             return container.find(item) != nullptr;
         default:
-            fail("'in' with a value of type " + std::string(type_name(container)));
+            fail(messages::in_with_type(type_name(container)));
     }
 }
 
@@ -326,7 +326,7 @@ std::vector<Value> items_of(const Value& value, Budget& budget) {
             break;
         }
         default:
-            fail("a value of type " + std::string(type_name(value)) + " has no items");
+            fail(messages::type_without_items(type_name(value)));
     }
     return items;
 }

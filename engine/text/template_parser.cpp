@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "engine/text/expression_parser.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -16,7 +17,7 @@ class TemplateParser : private ExpressionParser {
 
     Block run() {
         Block block = parse_block({});
-        if (peek().kind != TokenKind::kEnd) refuse(found() + " where it does not belong");
+        if (peek().kind != TokenKind::kEnd) refuse(messages::where_it_does_not_belong(found()));
         return block;
     }
 
@@ -46,7 +47,7 @@ class TemplateParser : private ExpressionParser {
                 }
                 block.push_back(parse_tag());
             } else {
-                if (ends.size() > 0) refuse("no {% " + std::string(*(ends.end() - 1)) + " %}");
+                if (ends.size() > 0) refuse(messages::no_such_tag(*(ends.end() - 1)));
                 return block;
             }
         }
@@ -55,7 +56,7 @@ class TemplateParser : private ExpressionParser {
     std::unique_ptr<Stmt> parse_tag() {
         take();  // {%
         const Token name = peek();
-        if (name.kind != TokenKind::kName) refuse(found() + " where a tag's name is expected");
+        if (name.kind != TokenKind::kName) refuse(messages::where_a_tag_expected(found()));
         if (name.text == "if") return parse_if();
         if (name.text == "for") return parse_for();
         if (name.text == "set") return parse_set();
@@ -64,12 +65,12 @@ class TemplateParser : private ExpressionParser {
         if (name.text == "generation") return parse_group();
         for (const std::string_view known : {"raw", "filter", "call", "with", "include", "import", "from", "extends",
                                              "block", "autoescape", "do", "trans", "debug"}) {
-            if (name.text == known) refuse_kind("the tag '" + name.text + "'");
+            if (name.text == known) refuse_kind(messages::the_tag(name.text));
         }
         if (name.text.starts_with("end") || name.text == "else" || name.text == "elif") {
-            refuse("'" + name.text + "' where it does not belong");
+            refuse(messages::where_it_does_not_belong("'" + name.text + "'"));
         }
-        refuse_kind("the tag '" + name.text + "'");
+        refuse_kind(messages::the_tag(name.text));
     }
 
     std::unique_ptr<Stmt> make(StmtKind kind) const {
@@ -106,10 +107,10 @@ class TemplateParser : private ExpressionParser {
         auto stmt = make(StmtKind::kFor);
         take();
         stmt->targets = parse_targets(false);
-        if (!take_name("in")) refuse(found() + " where 'in' is expected");
+        if (!take_name("in")) refuse(messages::where_expected(found(), "'in'"));
         stmt->value = condition_without_if();
         if (take_name("if")) stmt->filter = expression();
-        if (at_name("recursive")) refuse_kind("a recursive loop");
+        if (at_name("recursive")) refuse_kind(messages::a_recursive_loop);
         end_of_tag();
         ++loops_;
         stmt->body = parse_block({"else", "endfor"});
@@ -132,7 +133,7 @@ class TemplateParser : private ExpressionParser {
             target.name = expect_name();
             if (with_attributes && take_operator(".")) target.attribute = expect_name();
             for (const std::string_view reserved : {"true", "false", "none", "True", "False", "None", "loop"}) {
-                if (target.name == reserved) refuse("an assignment to '" + target.name + "'");
+                if (target.name == reserved) refuse(messages::assignment_to(target.name));
             }
             targets.push_back(std::move(target));
         } while (take_operator(","));
@@ -149,8 +150,8 @@ class TemplateParser : private ExpressionParser {
             end_of_tag();
             return stmt;
         }
-        if (at_operator("|")) refuse_kind("a filter on a set block");
-        if (stmt->targets.size() != 1) refuse("a set block with more than one name");
+        if (at_operator("|")) refuse_kind(messages::filter_on_set_block);
+        if (stmt->targets.size() != 1) refuse(messages::set_block_of_names);
         stmt->kind = StmtKind::kSetBlock;
         end_of_tag();
         stmt->body = parse_block({"endset"});
@@ -184,7 +185,7 @@ class TemplateParser : private ExpressionParser {
 
     std::unique_ptr<Stmt> parse_jump() {
         auto stmt = make(at_name("break") ? StmtKind::kBreak : StmtKind::kContinue);
-        if (loops_ == 0) refuse("'" + peek().text + "' outside of a loop");
+        if (loops_ == 0) refuse(messages::outside_of_a_loop(peek().text));
         take();
         end_of_tag();
         return stmt;
@@ -208,9 +209,7 @@ class TemplateParser : private ExpressionParser {
 
 Block parse_template(std::string_view jinja, const std::string& source) {
     if (jinja.size() > kMaxTemplateBytes) {
-        refuse_syntax(
-            source, 1,
-            std::to_string(jinja.size()) + " bytes, more than the " + std::to_string(kMaxTemplateBytes) + " allowed");
+        refuse_syntax(source, 1, messages::template_too_long(jinja.size(), kMaxTemplateBytes));
     }
     return TemplateParser(tokenize(jinja, source), source).run();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/text/template_value.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -134,7 +135,7 @@ void append_json(std::string& out, const Value& v, const JsonStyle& style, int l
             break;
         case Kind::kList: {
             const auto& items = v.as_list().items;
-            if (v.as_list().is_lazy) fail("tojson: a value of type generator");
+            if (v.as_list().is_lazy) fail(messages::tojson_of_generator);
             out += '[';
             for (std::size_t i = 0; i < items.size(); ++i) {
                 if (i > 0) out += style.between_items;
@@ -159,7 +160,7 @@ void append_json(std::string& out, const Value& v, const JsonStyle& style, int l
                     append_json(out, key, {}, 0);
                     out += '"';
                 } else {
-                    fail("tojson: a key of type " + std::string(type_name(key)));
+                    fail(messages::tojson_key_of_type(type_name(key)));
                 }
                 out += style.after_key;
                 append_json(out, items[i].second, style, level + 1);
@@ -169,7 +170,7 @@ void append_json(std::string& out, const Value& v, const JsonStyle& style, int l
             break;
         }
         default:
-            fail("tojson: a value of type " + std::string(type_name(v)));
+            fail(messages::tojson_of_type(type_name(v)));
     }
 }
 
@@ -191,7 +192,7 @@ std::string to_repr(const Value& v) {
             return string_repr(v.as_string());
         case Kind::kList: {
             const List& list = v.as_list();
-            if (list.is_lazy) fail_unsupported("printing a generator");
+            if (list.is_lazy) fail_unsupported(messages::printing_generator);
             std::string out(1, list.is_tuple ? '(' : '[');
             for (std::size_t i = 0; i < list.items.size(); ++i) {
                 if (i > 0) out += ", ";
@@ -210,7 +211,7 @@ std::string to_repr(const Value& v) {
             return out + "}";
         }
         default:
-            fail_unsupported("printing a " + std::string(type_name(v)));
+            fail_unsupported(messages::printing_type(type_name(v)));
     }
 }
 

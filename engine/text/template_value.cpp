@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/text/text_messages.h"
+
 namespace offstage::engine::jinja {
 namespace {
 
@@ -14,16 +16,16 @@ constexpr std::uint64_t kMaxWeight = 16u << 20;
 void include(Extent& outer, const Value& v) {
     // A namespace changes and a function lives with its template: neither may be kept inside other values, or rings of
     // values would never be freed.
-    if (v.is(Kind::kNamespace)) fail_unsupported("a namespace inside another value");
-    if (v.is(Kind::kFunction)) fail_unsupported("a function used as a value");
+    if (v.is(Kind::kNamespace)) fail_unsupported(messages::namespace_inside_value);
+    if (v.is(Kind::kFunction)) fail_unsupported(messages::function_as_value);
     if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);
     if (v.is(Kind::kDict)) outer.depth = std::max(outer.depth, v.as_dict().extent.depth);
     outer.weight += v.weight();
-    if (outer.weight > kMaxWeight) fail("a list or dict is too large");
+    if (outer.weight > kMaxWeight) fail(messages::container_too_large);
 }
 
 Extent around(Extent inside) {
-    if (inside.depth >= kMaxDepth) fail("lists and dicts are nested more than " + std::to_string(kMaxDepth) + " deep");
+    if (inside.depth >= kMaxDepth) fail(messages::containers_too_deep(kMaxDepth));
     ++inside.depth;
     return inside;
 }
@@ -45,10 +47,10 @@ Extent around(const std::vector<std::pair<Value, Value>>& items) {
 
 }  // namespace
 
-void fail(std::string what) {
+void fail(Message what) {
     throw Failure{ErrorKind::kInvalidInput, std::move(what), false};
 }
-void fail_unsupported(std::string what) {
+void fail_unsupported(Message what) {
     throw Failure{ErrorKind::kUnsupported, std::move(what), false};
 }
 
@@ -237,8 +239,7 @@ int compare(const Value& a, const Value& b) {
         }
         return sign(x.size(), y.size());
     }
-    fail("a value of type " + std::string(type_name(a)) + " cannot be ordered with one of type " +
-         std::string(type_name(b)));
+    fail(messages::types_not_ordered(type_name(a), type_name(b)));
 }
 
 std::string_view type_name(const Value& v) {

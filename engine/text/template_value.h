@@ -85,11 +85,11 @@ class Value {
 // A failure inside an expression; the evaluator adds the template's name and the line.
 struct Failure {
     ErrorKind kind = ErrorKind::kInvalidInput;
-    std::string what;
+    Message what;
     bool from_template = false;  // raise_exception: `what` is the template's own
 };
-[[noreturn]] void fail(std::string what);
-[[noreturn]] void fail_unsupported(std::string what);
+[[noreturn]] void fail(Message what);
+[[noreturn]] void fail_unsupported(Message what);
 
 bool equal(const Value& a, const Value& b);  // as Python's ==
 // Below, at or above zero; fails for kinds that have no order.

@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 #include "engine/error.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -18,7 +19,7 @@ constexpr int kMaxNormalizerDepth = 8;
 
 void check_size(const std::string& text) {
     if (text.size() > kMaxNormalizedBytes) {
-        throw Error(ErrorKind::kInvalidInput, "The text is too long for the tokenizer's normalizer; shorten it.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_too_long_to_normalize);
     }
 }
 
@@ -33,7 +34,7 @@ std::string normal_form(std::string text, int options, unsigned char first_chang
                      &found, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | options));
     const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(found, std::free);
     if (n == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
-    if (n < 0) throw Error(ErrorKind::kInvalidInput, "The text cannot be tokenized.", utf8proc_errmsg(n));
+    if (n < 0) throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized, utf8proc_errmsg(n));
     text.assign(reinterpret_cast<const char*>(found), static_cast<std::size_t>(n));
     return text;
 }
@@ -90,11 +91,11 @@ TextNormalizer::TextNormalizer(const JsonPart& part) {
 void TextNormalizer::add(const JsonPart& part, int depth) {
     const std::string type = part.text("type");
     if (type == "Sequence") {
-        if (depth >= kMaxNormalizerDepth) part.bad("nested less deeply");
+        if (depth >= kMaxNormalizerDepth) part.bad(messages::nested_less_deeply);
         for (const JsonPart& step : part.at("normalizers").items()) add(step, depth + 1);
         return;
     }
-    if (steps_.size() >= kMaxNormalizerSteps) part.bad("a list of fewer steps");
+    if (steps_.size() >= kMaxNormalizerSteps) part.bad(messages::a_list_of_fewer_steps);
     if (type == "NFC") {
         steps_.push_back({.kind = Kind::kCompose});
     } else if (type == "NFD") {

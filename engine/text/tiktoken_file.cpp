@@ -6,6 +6,7 @@
 #include "engine/files/text_file.h"
 #include "engine/text/bpe_parts.h"
 #include "engine/text/known_patterns.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -27,8 +28,8 @@ std::string known_pattern(const JsonPart& root) {
 
 // ---------------------------------------------------------------- lines
 
-[[noreturn]] void bad_line(const std::string& source, std::size_t line, const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, source + ", line " + std::to_string(line) + ": must be " + expected + ".");
+[[noreturn]] void bad_line(const std::string& source, std::size_t line, const MessageArgument& expected) {
+    throw Error(ErrorKind::kInvalidModel, messages::line_must_be(source, line, expected));
 }
 
 // Nothing when `text` is no base64.
@@ -111,16 +112,14 @@ BpeParts read_tiktoken(std::string_view bytes, SplitPattern pattern, std::int64_
         if (line.empty() || line == "\r") continue;
         auto token = read_line(line);
         if (!token || token->bytes.empty() || token->bytes.size() > kMaxRankedBytes) {
-            bad_line(source, n_lines, "a token in base64, a blank, and its rank");
+            bad_line(source, n_lines, messages::tiktoken_line);
         }
         if (token->rank < 0 || token->rank >= n_ids) {
-            bad_line(source, n_lines,
-                     "an id from 0 to " + std::to_string(n_ids - 1) + " (the model's vocab_size less one), not " +
-                         std::to_string(token->rank));
+            bad_line(source, n_lines, messages::an_id_not(n_ids - 1, token->rank));
         }
         const auto id = static_cast<std::size_t>(token->rank);
         if (id >= parts.tokens.size()) parts.tokens.resize(id + 1);
-        if (!parts.tokens[id].empty()) bad_line(source, n_lines, "given once; the id is given twice");
+        if (!parts.tokens[id].empty()) bad_line(source, n_lines, messages::id_given_twice);
         parts.tokens[id] = std::move(token->bytes);
     }
     std::unordered_map<std::string_view, TokenId> ids;
@@ -128,16 +127,12 @@ BpeParts read_tiktoken(std::string_view bytes, SplitPattern pattern, std::int64_
     for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
         if (parts.tokens[id].empty()) continue;
         if (!ids.emplace(parts.tokens[id], static_cast<TokenId>(id)).second) {
-            throw Error(ErrorKind::kInvalidModel,
-                        source + ": the token of rank " + std::to_string(id) + " is given twice; each must differ.");
+            throw Error(ErrorKind::kInvalidModel, messages::token_rank_twice(source, id));
         }
     }
     for (int b = 0; b < 256; ++b) {
         if (ids.contains(std::string(1, static_cast<char>(b)))) continue;
-        throw Error(ErrorKind::kInvalidModel,
-                    source + ": the byte " + std::to_string(b) +
-                        " is no token; all 256 must be. The file is not whole: fetch it again from where the model "
-                        "came from.");
+        throw Error(ErrorKind::kInvalidModel, messages::byte_without_token(source, b));
     }
     add_merges(ids, parts);
     return parts;
@@ -150,8 +145,7 @@ SplitPattern read_tiktoken_pattern(const std::filesystem::path& directory) {
     if (root.has("pat_str")) return SplitPattern::regex(root.text("pat_str"), PatternSyntax::kRust, root.at("pat_str"));
     const std::string pattern = known_pattern(root);
     if (pattern.empty()) {
-        root.at("pat_str").bad(
-            "the regular expression that goes with the tiktoken file, or \"encoding_name\" cl100k_base or o200k_base");
+        root.at("pat_str").bad(messages::tiktoken_expression);
     }
     return SplitPattern::regex(pattern, PatternSyntax::kRust, root.at("encoding_name"));
 }

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base_messages.h"
 #include "engine/text/byte_level.h"
+#include "engine/text/text_messages.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -90,20 +92,20 @@ TokenDecoder TokenDecoder::byte_level() {
 void TokenDecoder::add(const JsonPart& part, int depth) {
     const std::string type = part.text("type");
     if (type == "Sequence") {
-        if (depth >= kMaxDecoderDepth) part.bad("nested less deeply");
+        if (depth >= kMaxDecoderDepth) part.bad(messages::nested_less_deeply);
         for (const JsonPart& step : part.at("decoders").items()) add(step, depth + 1);
         return;
     }
-    if (steps_.size() >= kMaxDecoderSteps) part.bad("a list of fewer steps");
+    if (steps_.size() >= kMaxDecoderSteps) part.bad(messages::a_list_of_fewer_steps);
     const auto not_empty = [](const JsonPart& field) {
         std::string text = field.text();
-        if (text.empty()) field.bad("a text of at least one character");
+        if (text.empty()) field.bad(messages::a_text_of_a_character);
         return text;
     };
     const auto count = [&](const char* name) {
         const std::int64_t n = part.number(name, 0);
         if (n < 0 || n > kMaxStripped) {
-            part.at(name).bad("a number from " + std::to_string(0) + " to " + std::to_string(kMaxStripped));
+            part.at(name).bad(messages::a_number_in_range(0, kMaxStripped));
         }
         return static_cast<std::size_t>(n);
     };
@@ -127,7 +129,7 @@ void TokenDecoder::add(const JsonPart& part, int depth) {
         steps_.push_back({.kind = Kind::kMetaspace,
                           .from = part.text("replacement", "\xE2\x96\x81"),
                           .start = scheme == "never" ? std::size_t{0} : std::size_t{1}});
-        if (steps_.back().from.empty()) part.at("replacement").bad("a text of at least one character");
+        if (steps_.back().from.empty()) part.at("replacement").bad(messages::a_text_of_a_character);
     } else {
         part.at("type").unknown("ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace, Sequence");
     }

@@ -8,6 +8,7 @@
 #include "engine/files/text_file.h"
 #include "engine/text/bpe_tokenizer.h"
 #include "engine/text/sentencepiece_tokenizer.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -54,9 +55,7 @@ std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& director
         bytes = read_small_file(path, kMaxModelBytes);
     }
     if (!bytes) {
-        throw Error(ErrorKind::kNotFound, shown_path(directory) +
-                                              " has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a "
-                                              "*.tiktoken file is expected there.");
+        throw Error(ErrorKind::kNotFound, messages::no_tokenizer_in_folder(shown_path(directory)));
     }
     const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
     const std::string source = shown_path(path);
@@ -80,12 +79,11 @@ std::vector<TokenId> Tokenizer::suffix() const {
 
 void Tokenizer::check_text(std::string_view text) {
     if (text.size() > kMaxTextBytes) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The text is longer than " + std::to_string(kMaxTextBytes >> 20) + " MiB.");
+        throw Error(ErrorKind::kInvalidInput, messages::text_too_long(kMaxTextBytes >> 20));
     }
     const std::size_t bad = find_invalid_utf8(text);
     if (bad != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidInput, "The text is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+        throw Error(ErrorKind::kInvalidInput, messages::text_not_utf8(bad));
     }
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/text/json_part.h"
+#include "engine/text/text_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -75,15 +77,14 @@ class TokenizerJsonReader {
     }
 
     bool parse_error(std::size_t, const std::string&, const json::exception& failure) {
-        throw Error(ErrorKind::kInvalidModel, source_ + " is not valid JSON.", failure.what());
+        throw Error(ErrorKind::kInvalidModel, messages::text_file_no_json(source_), failure.what());
     }
 
   private:
     enum class Place { kRest, kVocab, kMerges, kPair };
 
     [[noreturn]] void bad_merge() const {
-        bad_field(source_, "model.merges[" + std::to_string(file_.merges.size()) + "]",
-                  "two tokens, as \"a b\" or [\"a\", \"b\"]");
+        bad_field(source_, "model.merges[" + std::to_string(file_.merges.size()) + "]", messages::two_tokens_merged);
     }
 
     bool at_model_field(const char* name) const { return open_.size() == 2 && open_[1] == model_ && key_ == name; }
@@ -95,9 +96,9 @@ class TokenizerJsonReader {
     }
 
     json& add_value(json value) {
-        if (place_ == Place::kVocab) bad_field(source_, "model.vocab", "an object of tokens with their ids");
+        if (place_ == Place::kVocab) bad_field(source_, "model.vocab", messages::an_object_of_token_ids);
         if (place_ != Place::kRest) bad_merge();
-        if (++n_values_ > kMaxJsonValues) bad_field(source_, key_, "a smaller value: the file holds too many");
+        if (++n_values_ > kMaxJsonValues) bad_field(source_, key_, messages::a_smaller_value);
         if (open_.empty()) return file_.rest = std::move(value);
         if (open_.back()->is_array()) {
             open_.back()->push_back(std::move(value));
@@ -112,7 +113,7 @@ class TokenizerJsonReader {
     // Elements of lists move when the list grows, but none that is open does: nothing is
     // added before it is closed.
     bool open(json value) {
-        if (open_.size() >= kMaxJsonDepth) bad_field(source_, key_, "nested less deeply");
+        if (open_.size() >= kMaxJsonDepth) bad_field(source_, key_, messages::nested_less_deeply);
         json* added = &add_value(std::move(value));
         if (open_.size() == 1 && key_ == "model") model_ = added;
         open_.push_back(added);
@@ -143,7 +144,7 @@ TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& so
     TokenizerJsonReader reader(source);
     json::sax_parse(bytes, &reader);
     TokenizerJson file = reader.take();
-    if (!file.rest.is_object()) throw Error(ErrorKind::kInvalidModel, source + " must hold a JSON object.");
+    if (!file.rest.is_object()) throw Error(ErrorKind::kInvalidModel, messages::text_file_no_json_object(source));
     return file;
 }
 

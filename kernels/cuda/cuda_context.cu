@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda_context.h"
 
@@ -73,6 +74,14 @@ cudaError_t create_stream(Stream& stream, bool goes_first) {
     return cudaStreamCreateWithPriority(stream.out(), cudaStreamNonBlocking, goes_first ? greatest : least);
 }
 
+constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
+
+// Operations tell their failures by sentences for the log.
+CudaFailure failure_of(const Failure& failure) {
+    if (failure.none()) return {};
+    return {CudaFault::kOther, failure.text()};
+}
+
 class QuantizingQueue final : public CudaQuantizer {
   public:
     explicit QuantizingQueue(int ordinal) : ordinal_(ordinal) {}
@@ -82,7 +91,7 @@ class QuantizingQueue final : public CudaQuantizer {
     bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
                void* host_out) override;
     bool finish(int slot) override;
-    const std::string& failure() const override { return worker_.failure.text(); }
+    CudaFailure failure() const override { return failure_of(worker_.failure); }
 
   private:
     bool use_device() {
@@ -150,8 +159,12 @@ class Context final : public CudaContext {
     bool open(CudaOpening& opening);
 
     const CudaFacts& facts() const override { return facts_; }
-    const std::string& failure() const override { return worker_.failure.text(); }
-    void fail(const std::string& sentence) override { worker_.failure.set(sentence); }
+    CudaFailure failure() const override { return own_failure_.none() ? failure_of(worker_.failure) : own_failure_; }
+    void fail(CudaFailure failure) override {
+        if (!worker_.failure.none()) return;
+        worker_.failure.set(failure.text.empty() ? std::string("A GPU failed.") : failure.text);
+        own_failure_ = std::move(failure);
+    }
     bool clear_failure() override;
     std::uint64_t free_bytes() noexcept override;
     void* allocate(std::size_t bytes) noexcept override;
@@ -235,6 +248,9 @@ class Context final : public CudaContext {
     void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments, std::size_t n_segments,
                 const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) override {
         if (!begin_operation()) return;
+        if (shape.key_dim > cuda::kMostKeyDim || shape.value_dim > cuda::kMostValueDim) {
+            return fail({CudaFault::kAttentionTooWide, {}, {}, shape.key_dim, shape.value_dim});
+        }
         cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
     }
     void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments, std::size_t n_segments,
@@ -249,7 +265,11 @@ class Context final : public CudaContext {
     }
     void route(const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
                std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
-        if (begin_operation()) cuda::route(worker_, spec, arrays, x, n, hidden_dim, experts, weights);
+        if (!begin_operation()) return;
+        if (spec.n_experts > kMostRoutedExperts || spec.n_groups > kMostExpertGroups) {
+            return fail({CudaFault::kRouterTooLarge});
+        }
+        cuda::route(worker_, spec, arrays, x, n, hidden_dim, experts, weights);
     }
     void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
                  const std::int32_t* row_token, float* out) override {
@@ -272,7 +292,7 @@ class Context final : public CudaContext {
     bool begin_operation() {
         if (!worker_.failure.none()) return false;
         if (use_device()) return true;
-        worker_.failure.set("The GPU cannot be selected any more.");
+        fail({CudaFault::kCannotBeSelected});
         return false;
     }
     Ring& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
@@ -280,6 +300,7 @@ class Context final : public CudaContext {
 
     CudaFacts facts_;
     Worker worker_;
+    CudaFailure own_failure_;  // the first failure where it is none of the operations' own
     Stream compute_;
     Stream copy_;
     Ring compute_points_;
@@ -297,35 +318,31 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 
 bool Context::open(CudaOpening& opening) {
     const int ordinal = facts_.ordinal;
-    const auto refused = [&](CudaOpenProblem problem, const std::string& reason) {
+    const auto refused = [&](CudaOpenProblem problem, CudaFailure reason) {
         (void)cudaGetLastError();
         opening.problem = problem;
-        opening.reason = reason;
+        opening.reason = std::move(reason);
         return false;
     };
     int n_devices = 0;
     cudaError_t status = cudaGetDeviceCount(&n_devices);
     if (status != cudaSuccess) {
-        return refused(CudaOpenProblem::kUnsupported,
-                       std::string("the NVIDIA driver reports: ") + cudaGetErrorString(status));
+        return refused(CudaOpenProblem::kUnsupported, {CudaFault::kDriverReports, cudaGetErrorString(status)});
     }
     if (ordinal < 0 || ordinal >= n_devices) {
-        return refused(CudaOpenProblem::kUnsupported,
-                       "this machine shows " + std::to_string(n_devices) + " NVIDIA GPU(s), counted from 0");
+        return refused(CudaOpenProblem::kUnsupported, {CudaFault::kNoSuchOrdinal, {}, {}, n_devices});
     }
     cudaDeviceProp properties{};
     status = cudaGetDeviceProperties(&properties, ordinal);
     if (status != cudaSuccess) {
-        return refused(CudaOpenProblem::kUnsupported,
-                       std::string("it is not described: ") + cudaGetErrorString(status));
+        return refused(CudaOpenProblem::kUnsupported, {CudaFault::kGpuNotDescribed, cudaGetErrorString(status)});
     }
     facts_.name = properties.name;
     facts_.compute_major = properties.major;
     facts_.compute_minor = properties.minor;
     if (properties.major * 10 + properties.minor < 75) {
         return refused(CudaOpenProblem::kUnsupported,
-                       facts_.name + " has compute capability " + std::to_string(properties.major) + "." +
-                           std::to_string(properties.minor) + ", and 7.5 is the least that Offstage serves");
+                       {CudaFault::kGpuTooOld, facts_.name, {}, properties.major, properties.minor});
     }
     facts_.n_multiprocessors = properties.multiProcessorCount;
     facts_.clock_khz = attribute(cudaDevAttrClockRate, ordinal);
@@ -352,7 +369,7 @@ bool Context::open(CudaOpening& opening) {
     if (status != cudaSuccess) {
         const auto problem =
             status == cudaErrorMemoryAllocation ? CudaOpenProblem::kOutOfMemory : CudaOpenProblem::kUnsupported;
-        return refused(problem, facts_.name + " does not open: " + cudaGetErrorString(status));
+        return refused(problem, {CudaFault::kGpuDoesNotOpen, facts_.name, cudaGetErrorString(status)});
     }
     facts_.free_bytes = free_bytes;
     facts_.total_bytes = total_bytes;
@@ -388,10 +405,11 @@ bool Context::clear_failure() {
     if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
     if (status != cudaSuccess) {
         (void)cudaGetLastError();
-        worker_.failure.set(std::string("The GPU answers no more: ") + cudaGetErrorString(status) + ".");
+        fail({CudaFault::kAnswersNoMore, cudaGetErrorString(status)});
         return false;
     }
     worker_.failure.clear();
+    own_failure_ = {};
     return true;
 }
 
@@ -521,7 +539,7 @@ std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
 }
 
 void Context::set_scratch(void* data, std::size_t bytes) {
-    if (!use_device()) worker_.failure.set("The GPU cannot be selected any more.");
+    if (!use_device()) fail({CudaFault::kCannotBeSelected});
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);
     std::size_t left = bytes;

@@ -69,16 +69,15 @@ CudaDevices cuda_devices() {
     const cudaError_t status = cudaGetDeviceCount(&n_devices);
     if (status != cudaSuccess) (void)cudaGetLastError();  // not to be met again by the next call on this thread
     if (found.driver_version.empty()) {
-        found.none_because = "no NVIDIA driver is loaded";
+        found.none_because.fault = CudaFault::kNoDriver;
     } else if (status == cudaErrorInsufficientDriver) {
-        found.none_because = "the NVIDIA driver serves CUDA " + found.driver_version +
-                             ", and this Offstage was built with " + found.runtime_version;
+        found.none_because = {CudaFault::kDriverTooOld, found.driver_version, found.runtime_version};
     } else if (status == cudaErrorNoDevice || (status == cudaSuccess && n_devices == 0)) {
-        found.none_because = "the NVIDIA driver shows no GPU";
+        found.none_because.fault = CudaFault::kNoGpu;
     } else if (status != cudaSuccess) {
-        found.none_because = std::string("the NVIDIA driver reports: ") + cudaGetErrorString(status);
+        found.none_because = {CudaFault::kDriverReports, cudaGetErrorString(status)};
     }
-    if (!found.none_because.empty()) return found;
+    if (!found.none_because.none()) return found;
 
     const Nvml nvml;
     for (int ordinal = 0; ordinal < n_devices; ++ordinal) {
@@ -99,7 +98,7 @@ CudaDevices cuda_devices() {
         device.free_bytes = nvml.free_bytes(bus_id);
         found.devices.push_back(std::move(device));
     }
-    if (found.devices.empty()) found.none_because = "the NVIDIA driver does not describe its GPUs";
+    if (found.devices.empty()) found.none_because.fault = CudaFault::kNoGpuDescribed;
     return found;
 }
 

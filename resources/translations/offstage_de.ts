@@ -305,2479 +305,3128 @@
     <name>EngineText</name>
     <message>
         <source>%1: holds more than %2 JSON values; expected fewer</source>
+        <comment>json_too_many_values</comment>
         <translation>%1: enthält mehr als %2 JSON-Werte; erwartet: weniger</translation>
     </message>
     <message>
         <source>%1: JSON nested deeper than %2 levels</source>
+        <comment>json_too_deep</comment>
         <translation>%1: JSON ist tiefer als %2 Ebenen verschachtelt</translation>
     </message>
     <message>
         <source>%1: key %2 appears twice in one object; expected each key once</source>
+        <comment>json_key_twice</comment>
         <translation>%1: Der Schlüssel %2 kommt in einem Objekt zweimal vor; erwartet: jeder Schlüssel einmal</translation>
     </message>
     <message>
         <source>%1: not valid JSON: a NUL byte at byte %2; expected text in UTF-8</source>
+        <comment>json_nul_byte</comment>
         <translation>%1: kein gültiges JSON: ein NUL-Byte an Byte %2; erwartet: Text in UTF-8</translation>
     </message>
     <message>
         <source>%1: not valid JSON at byte %2; expected JSON in UTF-8</source>
+        <comment>json_invalid</comment>
         <translation>%1: kein gültiges JSON an Byte %2; erwartet: JSON in UTF-8</translation>
     </message>
     <message>
         <source>%1: not valid JSON: a number out of range; expected numbers that fit 64 bits</source>
+        <comment>json_number_out_of_range</comment>
         <translation>%1: kein gültiges JSON: eine Zahl außerhalb des Bereichs; erwartet: Zahlen, die in 64 Bit passen</translation>
     </message>
     <message>
         <source>%1: the file is %2; expected a JSON object</source>
+        <comment>json_file_no_object</comment>
         <translation>%1: Die Datei ist %2; erwartet: ein JSON-Objekt</translation>
     </message>
     <message>
         <source>%1: %2 is %3; expected a JSON object</source>
+        <comment>json_no_object</comment>
         <translation>%1: %2 ist %3; erwartet: ein JSON-Objekt</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is missing; expected %3</source>
+        <comment>field_missing</comment>
         <translation>%1: &quot;%2&quot; fehlt; erwartet: %3</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is %3; expected %4</source>
+        <comment>field_rejected</comment>
         <translation>%1: &quot;%2&quot; ist %3; erwartet: %4</translation>
     </message>
     <message>
         <source>a number from %1 to %2</source>
+        <comment>a_number_in_range</comment>
         <translation>eine Zahl von %1 bis %2</translation>
     </message>
     <message>
         <source>an integer from %1 to %2</source>
+        <comment>an_integer_in_range</comment>
         <translation>eine ganze Zahl von %1 bis %2</translation>
     </message>
     <message>
         <source>true or false</source>
+        <comment>true_or_false</comment>
         <translation>true oder false</translation>
     </message>
     <message>
         <source>a text</source>
+        <comment>a_text</comment>
         <translation>ein Text</translation>
     </message>
     <message>
         <source>a list of %1</source>
+        <comment>a_list_of</comment>
         <translation>eine Liste von %1</translation>
     </message>
     <message>
         <source>an object</source>
+        <comment>an_object</comment>
         <translation>ein Objekt</translation>
     </message>
     <message>
         <source>something else</source>
+        <comment>something_else</comment>
         <translation>etwas anderes</translation>
     </message>
     <message>
         <source>%1: cannot be opened: %2</source>
+        <comment>cannot_be_opened</comment>
         <translation>%1: lässt sich nicht öffnen: %2</translation>
     </message>
     <message>
         <source>%1: cannot be read: %2</source>
+        <comment>cannot_be_read</comment>
         <translation>%1: lässt sich nicht lesen: %2</translation>
     </message>
     <message>
         <source>%1: cannot be mapped: %2</source>
+        <comment>cannot_be_mapped</comment>
         <translation>%1: lässt sich nicht in den Speicher abbilden: %2</translation>
     </message>
     <message>
         <source>%1: cannot be examined: %2</source>
+        <comment>cannot_be_examined</comment>
         <translation>%1: lässt sich nicht untersuchen: %2</translation>
     </message>
     <message>
         <source>%1: cannot be listed: %2</source>
+        <comment>cannot_be_listed</comment>
         <translation>%1: lässt sich nicht auflisten: %2</translation>
     </message>
     <message>
         <source>%1: cannot be read.</source>
+        <comment>profile_cannot_be_read</comment>
         <translation>%1: lässt sich nicht lesen.</translation>
     </message>
     <message>
         <source>%1: is a folder; expected a file</source>
+        <comment>is_a_folder</comment>
         <translation>%1: ist ein Ordner; erwartet: eine Datei</translation>
     </message>
     <message>
         <source>%1: is not a regular file; expected a file</source>
+        <comment>no_regular_file</comment>
         <translation>%1: ist keine gewöhnliche Datei; erwartet: eine Datei</translation>
     </message>
     <message>
         <source>%1: has %2 bytes; expected at most %3</source>
+        <comment>file_too_large</comment>
         <translation>%1: hat %2 Bytes; erwartet: höchstens %3</translation>
     </message>
     <message>
         <source>%1: cannot be read: it has %2 bytes now and had %3 when it was opened; put the file back as it was.</source>
+        <comment>file_changed_size</comment>
         <translation>%1: lässt sich nicht lesen: Die Datei hat jetzt %2 Bytes und hatte %3, als sie geöffnet wurde; bitte die Datei wiederherstellen, wie sie war.</translation>
     </message>
     <message>
         <source>%1: cannot be read: %2 at byte %3 or soon after it.</source>
+        <comment>cannot_be_read_at_byte</comment>
         <translation>%1: lässt sich nicht lesen: %2 an Byte %3 oder kurz danach.</translation>
     </message>
     <message>
         <source>%1 cannot be read: %2.</source>
+        <comment>text_file_cannot_be_read</comment>
         <translation>%1 lässt sich nicht lesen: %2.</translation>
     </message>
     <message>
         <source>%1 is not a file.</source>
+        <comment>text_file_is_no_file</comment>
         <translation>%1 ist keine Datei.</translation>
     </message>
     <message>
         <source>%1 cannot be opened.</source>
+        <comment>text_file_cannot_be_opened</comment>
         <translation>%1 lässt sich nicht öffnen.</translation>
     </message>
     <message>
         <source>%1 is larger than %2 bytes, the most that is read of such a file.</source>
+        <comment>text_file_too_large</comment>
         <translation>%1 ist größer als %2 Bytes; mehr wird von einer solchen Datei nicht gelesen.</translation>
     </message>
     <message>
         <source>%1 could not be read to its end.</source>
+        <comment>text_file_cut_short</comment>
         <translation>%1 ließ sich nicht bis zum Ende lesen.</translation>
     </message>
     <message>
         <source>%1 is not valid JSON.</source>
+        <comment>text_file_no_json</comment>
         <translation>%1 ist kein gültiges JSON.</translation>
     </message>
     <message>
         <source>%1 must hold a JSON object.</source>
+        <comment>text_file_no_json_object</comment>
         <translation>%1 muss ein JSON-Objekt enthalten.</translation>
     </message>
     <message>
         <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <comment>no_model_folder</comment>
         <translation>%1: kein solcher Ordner; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
     </message>
     <message>
         <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <comment>model_folder_is_a_file</comment>
         <translation>%1: ist eine Datei; erwartet: der Ordner des Modells, mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
     </message>
     <message>
         <source>a list with one name: %1</source>
+        <comment>a_list_with_one_name</comment>
         <translation>eine Liste mit einem Namen: %1</translation>
     </message>
     <message>
         <source>&quot;%1&quot;, because &quot;architectures&quot; says %2</source>
+        <comment>model_type_of_architecture</comment>
         <translation>&quot;%1&quot;, weil &quot;architectures&quot; %2 nennt</translation>
     </message>
     <message>
         <source>%1: &quot;model_type&quot; %2 is not supported; supported: %3</source>
+        <comment>model_type_unsupported</comment>
         <translation>%1: &quot;model_type&quot; %2 wird nicht unterstützt; unterstützt: %3</translation>
     </message>
     <message>
         <source>%1: architecture %2 is not supported; supported: %3</source>
+        <comment>architecture_unsupported</comment>
         <translation>%1: Die Architektur %2 wird nicht unterstützt; unterstützt: %3</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is %3, which is not supported; expected %4</source>
+        <comment>field_unsupported</comment>
         <translation>%1: &quot;%2&quot; ist %3; das wird nicht unterstützt; erwartet: %4</translation>
     </message>
     <message>
         <source>a quantized checkpoint</source>
+        <comment>a_quantized_checkpoint</comment>
         <translation>ein quantisierter Checkpoint</translation>
     </message>
     <message>
         <source>an embedding for each layer</source>
+        <comment>an_embedding_for_each_layer</comment>
         <translation>eine Einbettung für jede Schicht</translation>
     </message>
     <message>
         <source>keys and values that layers share</source>
+        <comment>shared_keys_and_values</comment>
         <translation>Schlüssel und Werte, die Schichten sich teilen</translation>
     </message>
     <message>
         <source>null or &quot;vision&quot;</source>
+        <comment>null_or_vision</comment>
         <translation>null oder &quot;vision&quot;</translation>
     </message>
     <message>
         <source>an object with &quot;rope_type&quot; and &quot;rope_theta&quot;</source>
+        <comment>an_object_with_rope_type</comment>
         <translation>ein Objekt mit &quot;rope_type&quot; und &quot;rope_theta&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <comment>rope_type_unsupported</comment>
         <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
     </message>
     <message>
         <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <comment>scaled_attention_unsupported</comment>
         <translation>%1: %2 ist vorhanden; das wird nicht unterstützt; erwartet: Attention, die an jeder Position gleich skaliert wird</translation>
     </message>
     <message>
         <source>a number above &quot;low_freq_factor&quot;</source>
+        <comment>a_number_above_low_freq_factor</comment>
         <translation>eine Zahl über &quot;low_freq_factor&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
+        <comment>rope_differs_between_layers</comment>
         <translation>%1: &quot;%2.%3 ist ein Objekt: Rotationspositionen, die sich je Schicht unterscheiden, werden nicht unterstützt; erwartet: ein Satz für alle Schichten</translation>
     </message>
     <message>
         <source>a token id from 0 to %1, a list of such ids, or null</source>
+        <comment>a_token_id_or_list</comment>
         <translation>eine Token-ID von 0 bis %1, eine Liste solcher IDs, oder null</translation>
     </message>
     <message>
         <source>a token id from 0 to %1, a list of such ids, or null, but the list holds %2</source>
+        <comment>a_token_id_or_list_but</comment>
         <translation>eine Token-ID von 0 bis %1, eine Liste solcher IDs, oder null; die Liste enthält aber %2</translation>
     </message>
     <message>
         <source>one token id, or null</source>
+        <comment>one_token_id_or_null</comment>
         <translation>eine Token-ID, oder null</translation>
     </message>
     <message>
         <source>a divisor of %1 (%2); without the key it is %3</source>
+        <comment>a_divisor_without_key</comment>
         <translation>ein Teiler von %1 (%2); ohne den Schlüssel gilt %3</translation>
     </message>
     <message>
         <source>an even number, for rotary positions</source>
+        <comment>an_even_number_for_rope</comment>
         <translation>eine gerade Zahl, für Rotationspositionen</translation>
     </message>
     <message>
         <source>an even multiple of %1 (%2), or a &quot;head_dim&quot; beside it</source>
+        <comment>an_even_multiple</comment>
         <translation>ein gerades Vielfaches von %1 (%2), oder ein &quot;head_dim&quot; daneben</translation>
     </message>
     <message>
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <comment>model_too_large_to_count</comment>
         <translation>%1: Schichten, Experten, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
+        <comment>synthetic_option_out_of_range</comment>
         <translation>Beim synthetischen Modell ist %1 &quot;%2&quot;; erwartet: eine ganze Zahl von %3 bis %4.</translation>
     </message>
     <message>
         <source>There is no synthetic model &quot;%1&quot;; expected one of %2.</source>
+        <comment>no_such_synthetic_model</comment>
         <translation>Es gibt kein synthetisches Modell &quot;%1&quot;; erwartet: eines von %2.</translation>
     </message>
     <message>
         <source>a divisor of the number of experts (%1)</source>
+        <comment>a_divisor_of_experts</comment>
         <translation>ein Teiler der Zahl der Experten (%1)</translation>
     </message>
     <message>
         <source>a share of the %1 values of a head that is an even number</source>
+        <comment>an_even_share_of_head</comment>
         <translation>ein Anteil der %1 Werte eines Kopfes, der eine gerade Zahl ergibt</translation>
     </message>
     <message>
         <source>a list of %1 numbers from 1e-6 to 1e6</source>
+        <comment>a_list_of_rope_factors</comment>
         <translation>eine Liste von %1 Zahlen von 1e-6 bis 1e6</translation>
     </message>
     <message>
         <source>a list of %1 numbers from 1e-6 to 1e6, but the list holds %2</source>
+        <comment>a_list_of_rope_factors_but</comment>
         <translation>eine Liste von %1 Zahlen von 1e-6 bis 1e6, aber die Liste enthält %2</translation>
     </message>
     <message>
         <source>2: SparseMixer chooses two</source>
+        <comment>two_for_sparsemixer</comment>
         <translation>2: SparseMixer wählt zwei</translation>
     </message>
     <message>
         <source>a list of %1 times %2 or %3</source>
+        <comment>a_list_of_layer_types</comment>
         <translation>eine Liste aus %1-mal %2 oder %3</translation>
     </message>
     <message>
         <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <comment>a_list_of_layer_types_but</comment>
         <translation>eine Liste aus %1-mal %2 oder %3, aber die Liste enthält %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
+        <comment>a_multiple_of_key_heads</comment>
         <translation>ein Vielfaches von &quot;linear_num_key_heads&quot; (%1)</translation>
     </message>
     <message>
         <source>a model with at least one layer of &quot;full_attention&quot;</source>
+        <comment>a_model_with_full_attention</comment>
         <translation>ein Modell mit mindestens einer Schicht &quot;full_attention&quot;</translation>
     </message>
     <message>
         <source>1 or null</source>
+        <comment>one_or_null</comment>
         <translation>1 oder null</translation>
     </message>
     <message>
         <source>The positions of this model change beyond %1 tokens, so a context of %2 cannot be had while it is loaded; load it again with that context.</source>
+        <comment>positions_change_beyond</comment>
         <translation>Die Positionen dieses Modells ändern sich ab %1 Tokens; ein Kontext von %2 ist deshalb nicht möglich, solange es geladen ist. Laden Sie es mit diesem Kontext neu.</translation>
     </message>
     <message>
         <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>
+        <comment>as_many_groups_as_hold</comment>
         <translation>so viele Gruppen, dass sie &quot;num_experts_per_tok&quot; (%1) Experten enthalten</translation>
     </message>
     <message>
         <source>a number above 1 for rope type &quot;yarn&quot;</source>
+        <comment>a_number_above_one_for_yarn</comment>
         <translation>eine Zahl über 1 für den Rope-Typ &quot;yarn&quot;</translation>
     </message>
     <message>
         <source>a list of layers from 0 to %1</source>
+        <comment>a_list_of_layers</comment>
         <translation>eine Liste von Schichten von 0 bis %1</translation>
     </message>
     <message>
         <source>a list of layers from 0 to %1, but the list holds %2</source>
+        <comment>a_list_of_layers_but</comment>
         <translation>eine Liste von Schichten von 0 bis %1, die Liste enthält aber %2</translation>
     </message>
     <message>
         <source>%1: no layer has experts; expected a Mixture-of-Experts model</source>
+        <comment>no_layer_has_experts</comment>
         <translation>%1: keine Schicht hat Experten; erwartet: ein Mixture-of-Experts-Modell</translation>
     </message>
     <message>
         <source>one of %1</source>
+        <comment>one_of</comment>
         <translation>eines von %1</translation>
     </message>
     <message>
         <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <comment>no_such_synthetic_option</comment>
         <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W oder seed=S.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>
+        <comment>no_window_with_latent_attention</comment>
         <translation>Latente Aufmerksamkeit hat kein Fenster; erwartet: ein synthetisches Modell ohne sie, nicht %1.</translation>
     </message>
     <message>
         <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <comment>no_weights</comment>
         <translation>%1: enthält keine Gewichte; erwartet: model.safetensors, oder model.safetensors.index.json mit seinen Teildateien, oder eine einzige *.safetensors-Datei</translation>
     </message>
     <message>
         <source>%1: holds %2 *.safetensors files (%3 ...) and no model.safetensors.index.json; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <comment>many_safetensors_no_index</comment>
         <translation>%1: enthält %2 *.safetensors-Dateien (%3 ...) und kein model.safetensors.index.json; erwartet: model.safetensors, oder model.safetensors.index.json mit seinen Teildateien, oder eine einzige *.safetensors-Datei</translation>
     </message>
     <message>
         <source>%1: no such file or folder; expected a model&apos;s folder or a *.safetensors file</source>
+        <comment>no_such_checkpoint</comment>
         <translation>%1: keine solche Datei, kein solcher Ordner; erwartet: der Ordner eines Modells oder eine *.safetensors-Datei</translation>
     </message>
     <message>
         <source>%1: not enough memory for the list of its tensors</source>
+        <comment>no_memory_for_tensor_list</comment>
         <translation>%1: nicht genug Speicher für die Liste seiner Tensoren</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it with shape %3</source>
+        <comment>tensor_missing</comment>
         <translation>%1: Der Tensor %2 fehlt; erwartet mit der Form %3</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3; expected %4</source>
+        <comment>tensor_shape_differs</comment>
         <translation>%1: Der Tensor %2 hat die Form %3; erwartet: %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
+        <comment>tensor_not_aligned</comment>
         <translation>%1: Der Tensor %2 beginnt nicht an einem Vielfachen von %3 Bytes; erwartet: eine ausgerichtete Datei, wie heutige Programme sie schreiben</translation>
     </message>
     <message>
         <source>%1: became shorter while it was opened; expected a file that nobody writes to</source>
+        <comment>file_became_shorter</comment>
         <translation>%1: wurde kürzer, während sie geöffnet wurde; erwartet: eine Datei, in die niemand schreibt</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it here, because %3 says so</source>
+        <comment>tensor_missing_by_index</comment>
         <translation>%1: Der Tensor %2 fehlt; erwartet hier, weil %3 es so angibt</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it here, because %3 says so (and %4 more)</source>
+        <comment>tensors_missing_by_index</comment>
         <translation>%1: Der Tensor %2 fehlt; erwartet hier, weil %3 es so angibt (und %4 weitere)</translation>
     </message>
     <message>
         <source>%1: is missing; expected it, because %2 names it for tensor %3 (%4 in all)</source>
+        <comment>shard_missing</comment>
         <translation>%1: fehlt; erwartet, weil %2 die Datei für den Tensor %3 nennt (%4 insgesamt)</translation>
     </message>
     <message>
         <source>an object that gives the file of each tensor</source>
+        <comment>an_object_of_tensor_files</comment>
         <translation>ein Objekt, das die Datei jedes Tensors angibt</translation>
     </message>
     <message>
         <source>%1: &quot;weight_map&quot;: the file of tensor %2 is %3; expected the name of a file in the same folder</source>
+        <comment>shard_name_invalid</comment>
         <translation>%1: &quot;weight_map&quot;: Die Datei des Tensors %2 ist %3; erwartet: der Name einer Datei im selben Ordner</translation>
     </message>
     <message>
         <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
+        <comment>safetensors_too_short</comment>
         <translation>%1: hat %2 Bytes; erwartet: eine safetensors-Datei, die mit 8 Bytes für die Länge des Kopfes beginnt</translation>
     </message>
     <message>
         <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
+        <comment>safetensors_header_too_long</comment>
         <translation>%1: gibt für den Kopf %2 Bytes an; erwartet: ein safetensors-Kopf von höchstens %3</translation>
     </message>
     <message>
         <source>%1 (it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;)</source>
+        <comment>looks_like_lfs_pointer</comment>
         <translation>%1 (es sieht nach einem Git-LFS-Verweis aus: die Datei selbst holen, &quot;git lfs pull&quot;)</translation>
     </message>
     <message>
         <source>%1 (it looks like a GGUF file)</source>
+        <comment>looks_like_gguf</comment>
         <translation>%1 (es sieht nach einer GGUF-Datei aus)</translation>
     </message>
     <message>
         <source>%1 (it looks like a PyTorch or zip file)</source>
+        <comment>looks_like_pytorch</comment>
         <translation>%1 (es sieht nach einer PyTorch- oder zip-Datei aus)</translation>
     </message>
     <message>
         <source>%1 (it looks like a web page)</source>
+        <comment>looks_like_web_page</comment>
         <translation>%1 (es sieht nach einer Webseite aus)</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
+        <comment>safetensors_header_cut</comment>
         <translation>%1: ist abgeschnitten: Der Kopf kündigt nach den ersten 8 Bytes %2 an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
+        <comment>safetensors_data_cut</comment>
         <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
+        <comment>safetensors_data_cut_in_tensor</comment>
         <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei (der letzte Tensor ist %4)</translation>
     </message>
     <message>
         <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <comment>safetensors_data_left_over</comment>
         <translation>%1: hat nach dem Kopf %2 Bytes; erwartet: die %3 Bytes, die die Tensoren belegen</translation>
     </message>
     <message>
         <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
+        <comment>safetensors_header_begins</comment>
         <translation>%1: Der safetensors-Kopf beginnt mit %2; erwartet: &quot;{&quot;</translation>
     </message>
     <message>
         <source>%1: the safetensors header is not valid JSON: a NUL byte at byte %2 of the header; expected JSON in UTF-8</source>
+        <comment>safetensors_header_nul_byte</comment>
         <translation>%1: Der safetensors-Kopf ist kein gültiges JSON: ein NUL-Byte an Byte %2 des Kopfes; erwartet: JSON in UTF-8</translation>
     </message>
     <message>
         <source>%1: the safetensors header is not valid JSON at byte %2 of the header; expected JSON in UTF-8</source>
+        <comment>safetensors_header_invalid</comment>
         <translation>%1: Der safetensors-Kopf ist kein gültiges JSON an Byte %2 des Kopfes; erwartet: JSON in UTF-8</translation>
     </message>
     <message>
         <source>%1: the safetensors header is %2; expected a JSON object of tensors</source>
+        <comment>safetensors_header_no_object</comment>
         <translation>%1: Der safetensors-Kopf ist %2; erwartet: ein JSON-Objekt aus Tensoren</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; appears twice; expected once</source>
+        <comment>metadata_twice</comment>
         <translation>%1: &quot;__metadata__&quot; kommt zweimal vor; erwartet: einmal</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; has the key %2 twice; expected once</source>
+        <comment>metadata_key_twice</comment>
         <translation>%1: &quot;__metadata__&quot; enthält den Schlüssel %2 zweimal; erwartet: einmal</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; is %2; expected an object of texts</source>
+        <comment>metadata_no_object</comment>
         <translation>%1: &quot;__metadata__&quot; ist %2; erwartet: ein Objekt aus Texten</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot;: key %2 is %3; expected a text</source>
+        <comment>metadata_value_no_text</comment>
         <translation>%1: &quot;__metadata__&quot;: Der Schlüssel %2 ist %3; erwartet: ein Text</translation>
     </message>
     <message>
         <source>%1: tensor %2 appears twice; expected each name once</source>
+        <comment>tensor_twice</comment>
         <translation>%1: Der Tensor %2 kommt zweimal vor; erwartet: jeder Name einmal</translation>
     </message>
     <message>
         <source>%1: tensor %2 has %3 twice; expected once</source>
+        <comment>tensor_field_twice</comment>
         <translation>%1: Der Tensor %2 hat %3 zweimal; erwartet: einmal</translation>
     </message>
     <message>
         <source>%1: tensor %2: dtype %3 is not known; expected one of the safetensors format, such as &quot;BF16&quot;, &quot;F16&quot; or &quot;F32&quot;</source>
+        <comment>tensor_type_unknown</comment>
         <translation>%1: Tensor %2: Der Datentyp %3 ist nicht bekannt; erwartet: einer des safetensors-Formats, etwa &quot;BF16&quot;, &quot;F16&quot; oder &quot;F32&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has a field %3; expected only &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <comment>tensor_field_unknown</comment>
         <translation>%1: Der Tensor %2 hat ein Feld %3; erwartet: nur &quot;dtype&quot;, &quot;shape&quot; und &quot;data_offsets&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;dtype&quot;; expected one, such as &quot;BF16&quot;</source>
+        <comment>tensor_without_dtype</comment>
         <translation>%1: Der Tensor %2 hat kein &quot;dtype&quot;; erwartet: eines, etwa &quot;BF16&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;shape&quot;; expected a list of integers</source>
+        <comment>tensor_without_shape</comment>
         <translation>%1: Der Tensor %2 hat keine &quot;shape&quot;; erwartet: eine Liste ganzer Zahlen</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;data_offsets&quot;; expected [begin, end]</source>
+        <comment>tensor_without_offsets</comment>
         <translation>%1: Der Tensor %2 hat keine &quot;data_offsets&quot;; erwartet: [Anfang, Ende]</translation>
     </message>
     <message>
         <source>%1: tensor %2 is %3; expected an object with &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <comment>tensor_no_object</comment>
         <translation>%1: Der Tensor %2 ist %3; erwartet: ein Objekt mit &quot;dtype&quot;, &quot;shape&quot; und &quot;data_offsets&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;dtype&quot; is %3; expected a text such as &quot;BF16&quot;</source>
+        <comment>tensor_dtype_no_text</comment>
         <translation>%1: Tensor %2: &quot;dtype&quot; ist %3; erwartet: ein Text wie &quot;BF16&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;shape&quot; is %3; expected a list of integers</source>
+        <comment>tensor_shape_no_list</comment>
         <translation>%1: Tensor %2: &quot;shape&quot; ist %3; erwartet: eine Liste ganzer Zahlen</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;shape&quot; holds %3; expected integers from 0 to 2^63-1</source>
+        <comment>tensor_shape_value</comment>
         <translation>%1: Tensor %2: &quot;shape&quot; enthält %3; erwartet: ganze Zahlen von 0 bis 2^63-1</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;data_offsets&quot; is or holds %3; expected a list of 2 integers from 0 to 2^64-1</source>
+        <comment>tensor_offsets_invalid</comment>
         <translation>%1: Tensor %2: &quot;data_offsets&quot; ist oder enthält %3; erwartet: eine Liste von 2 ganzen Zahlen von 0 bis 2^64-1</translation>
     </message>
     <message>
         <source>%1: tensor %2 has more than %3 dimensions; expected fewer</source>
+        <comment>tensor_too_many_dims</comment>
         <translation>%1: Der Tensor %2 hat mehr als %3 Dimensionen; erwartet: weniger</translation>
     </message>
     <message>
         <source>%1: tensor %2 has &quot;data_offsets&quot; [%3, %4]; expected an end that is not before the begin</source>
+        <comment>tensor_offsets_reversed</comment>
         <translation>%1: Der Tensor %2 hat &quot;data_offsets&quot; [%3, %4]; erwartet: ein Ende, das nicht vor dem Anfang liegt</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3; expected one whose bytes fit 64 bits</source>
+        <comment>tensor_too_many_bytes</comment>
         <translation>%1: Der Tensor %2 hat die Form %3; erwartet: eine, deren Bytes in 64 Bit passen</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3 and dtype %4; expected a whole number of bytes</source>
+        <comment>tensor_no_whole_bytes</comment>
         <translation>%1: Der Tensor %2 hat die Form %3 und den Datentyp %4; erwartet: eine ganze Zahl von Bytes</translation>
     </message>
     <message>
         <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <comment>tensor_bytes_differ</comment>
         <translation>%1: Der Tensor %2 hat nach seinen &quot;data_offsets&quot; %3 Bytes; erwartet: %4 nach seiner Form %5 und dem Datentyp %6</translation>
     </message>
     <message>
         <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
+        <comment>tensor_overlaps</comment>
         <translation>%1: Der Tensor %2 überlappt den vorigen: Seine Daten beginnen an %3; erwartet: %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 leaves a hole: its data begins at %3; expected %4</source>
+        <comment>tensor_leaves_hole</comment>
         <translation>%1: Der Tensor %2 lässt eine Lücke: Seine Daten beginnen an %3; erwartet: %4</translation>
     </message>
     <message>
         <source>binary data</source>
+        <comment>binary_data</comment>
         <translation>Binärdaten</translation>
     </message>
     <message>
         <source>a list</source>
+        <comment>a_list</comment>
         <translation>eine Liste</translation>
     </message>
     <message>
         <source>a list of more than 2</source>
+        <comment>a_list_of_more_than_two</comment>
         <translation>eine Liste von mehr als 2</translation>
     </message>
     <message>
-        <source>%1 bytes</source>
-        <translation>%1 Bytes</translation>
-    </message>
-    <message>
-        <source>%1 bytes (%2)</source>
-        <translation>%1 Bytes (%2)</translation>
-    </message>
-    <message>
         <source>%1 has no room for %2: %3 were asked for, %4 are left of the budget of %5.</source>
+        <comment>no_room</comment>
         <translation>%1 hat keinen Platz für: %2. Angefordert: %3; vom Budget von %5 sind noch %4 übrig.</translation>
     </message>
     <message>
         <source>%1 has no room for %2: %3 were asked for and not given, although %4 of the budget of %5 are left: other programs or a limit (ulimit, container) hold the rest. Close programs, raise the limit or lower the budget.</source>
+        <comment>no_room_given</comment>
         <translation>%1 hat keinen Platz für: %2. Angefordert und nicht bekommen: %3, obwohl vom Budget von %5 noch %4 übrig sind; den Rest halten andere Programme oder eine Grenze (ulimit, Container). Bitte Programme schließen, die Grenze anheben oder das Budget verringern.</translation>
     </message>
     <message>
         <source>%1 has no room for copies on demand: %2</source>
+        <comment>no_room_for_copies</comment>
         <translation>%1 hat keinen Platz für Kopien bei Bedarf: %2</translation>
     </message>
     <message>
         <source>A budget of %1 is too small for %2: %3 are in use.</source>
+        <comment>budget_below_use</comment>
         <translation>Ein Budget von %1 ist zu klein für %2: %3 sind belegt.</translation>
     </message>
     <message>
         <source>There is no memory for %1: %2 were asked for. Close other programs or choose a smaller model.</source>
+        <comment>no_memory_for</comment>
         <translation>Es fehlt Speicher für: %1. Angefordert: %2. Bitte andere Programme schließen oder ein kleineres Modell wählen.</translation>
     </message>
     <message>
         <source>an expert</source>
+        <comment>an_expert</comment>
         <translation>ein Experte</translation>
     </message>
     <message>
         <source>experts on their way</source>
+        <comment>experts_on_their_way</comment>
         <translation>Experten auf dem Weg</translation>
     </message>
     <message>
         <source>experts read from disk</source>
+        <comment>experts_read_from_disk</comment>
         <translation>vom Datenträger gelesene Experten</translation>
     </message>
     <message>
         <source>packing experts</source>
+        <comment>packing_experts</comment>
         <translation>das Packen von Experten</translation>
     </message>
     <message>
         <source>the dense weights</source>
+        <comment>the_dense_weights</comment>
         <translation>die dichten Gewichte</translation>
     </message>
     <message>
         <source>routing</source>
+        <comment>routing</comment>
         <translation>Routing</translation>
     </message>
     <message>
         <source>guesses</source>
+        <comment>guesses</comment>
         <translation>Prognosen</translation>
     </message>
     <message>
         <source>activations</source>
+        <comment>activations</comment>
         <translation>Aktivierungen</translation>
     </message>
     <message>
         <source>dense weights</source>
+        <comment>dense_weights</comment>
         <translation>dichte Gewichte</translation>
     </message>
     <message>
         <source>dense weights in fewer bits</source>
+        <comment>dense_weights_in_fewer_bits</comment>
         <translation>dichte Gewichte in weniger Bits</translation>
     </message>
     <message>
         <source>a layer&apos;s intermediate results</source>
+        <comment>intermediate_results</comment>
         <translation>Zwischenergebnisse einer Schicht</translation>
     </message>
     <message>
         <source>rows of a dense network</source>
+        <comment>rows_of_a_dense_network</comment>
         <translation>Zeilen eines dichten Netzes</translation>
     </message>
     <message>
         <source>&quot;softmax&quot; or &quot;sigmoid&quot;</source>
+        <comment>softmax_or_sigmoid</comment>
         <translation>&quot;softmax&quot; oder &quot;sigmoid&quot;</translation>
     </message>
     <message>
         <source>&quot;greedy&quot;, &quot;group_limited_greedy&quot; or &quot;noaux_tc&quot;</source>
+        <comment>topk_methods</comment>
         <translation>&quot;greedy&quot;, &quot;group_limited_greedy&quot; oder &quot;noaux_tc&quot;</translation>
     </message>
     <message>
         <source>the experts&apos; inputs</source>
+        <comment>expert_inputs</comment>
         <translation>die Eingaben der Experten</translation>
     </message>
     <message>
         <source>the experts&apos; outputs</source>
+        <comment>expert_outputs</comment>
         <translation>die Ausgaben der Experten</translation>
     </message>
     <message>
         <source>a step&apos;s inputs</source>
+        <comment>step_inputs</comment>
         <translation>die Eingaben eines Schritts</translation>
     </message>
     <message>
         <source>the scratch memory of a step</source>
+        <comment>step_scratch_memory</comment>
         <translation>der Arbeitsspeicher eines Schritts</translation>
     </message>
     <message>
         <source>the KV cache (%1 there in all)</source>
+        <comment>kv_cache_of_all</comment>
         <translation>der KV-Cache (dort insgesamt %1)</translation>
     </message>
     <message>
         <source>calibration</source>
+        <comment>calibration</comment>
         <translation>Kalibrierung</translation>
     </message>
     <message>
         <source>measuring</source>
+        <comment>measuring</comment>
         <translation>das Messen</translation>
     </message>
     <message>
         <source>Measuring the memory&apos;s bandwidth</source>
+        <comment>measuring_memory_bandwidth</comment>
         <translation>Das Messen der Speicherbandbreite</translation>
     </message>
     <message>
         <source>Quantizing an expert</source>
+        <comment>quantizing_an_expert</comment>
         <translation>Das Quantisieren eines Experten</translation>
     </message>
     <message>
         <source>buffers on the way to the GPU&apos;s quantizer</source>
+        <comment>gpu_quantizer_buffers</comment>
         <translation>Puffer auf dem Weg zum Quantisierer der GPU</translation>
     </message>
     <message>
         <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
+        <comment>no_such_device</comment>
         <translation>Es gibt kein Gerät %1; erwartet: cpu, cuda, cuda:N oder emulated:PROFILE.</translation>
     </message>
     <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
+        <comment>device_memory_too_small</comment>
         <translation>%1 hat insgesamt %2, weniger als die verlangten %3.</translation>
     </message>
     <message>
         <source>%1 has %2 free, less than the %3 asked for.</source>
+        <comment>device_memory_not_free</comment>
         <translation>Auf %1 sind %2 frei, weniger als die verlangten %3.</translation>
     </message>
     <message>
         <source>The device %1 cannot be opened: %2.</source>
+        <comment>device_cannot_be_opened</comment>
         <translation>Das Gerät %1 lässt sich nicht öffnen: %2.</translation>
     </message>
     <message>
         <source>this Offstage was built without CUDA</source>
+        <comment>built_without_cuda</comment>
         <translation>dieses Offstage wurde ohne CUDA gebaut</translation>
     </message>
     <message>
         <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
+        <comment>machine_has_gpus</comment>
         <translation>dieser Computer zeigt %1 NVIDIA-GPU(s), gezählt ab 0</translation>
     </message>
     <message>
         <source>it is not described: %1</source>
+        <comment>gpu_not_described</comment>
         <translation>es wird nicht beschrieben: %1</translation>
     </message>
     <message>
         <source>%1 has compute capability %2.%3, and 7.5 is the least that Offstage serves</source>
+        <comment>gpu_too_old</comment>
         <translation>%1 hat die Compute Capability %2.%3, und Offstage braucht mindestens 7.5</translation>
     </message>
     <message>
         <source>%1 does not open: %2</source>
+        <comment>gpu_does_not_open</comment>
         <translation>%1 lässt sich nicht öffnen: %2</translation>
     </message>
     <message>
         <source>no NVIDIA driver is loaded</source>
+        <comment>no_nvidia_driver</comment>
         <translation>kein NVIDIA-Treiber ist geladen</translation>
     </message>
     <message>
         <source>the NVIDIA driver serves CUDA %1, and this Offstage was built with %2</source>
+        <comment>nvidia_driver_too_old</comment>
         <translation>der NVIDIA-Treiber unterstützt CUDA %1, und dieses Offstage wurde mit %2 gebaut</translation>
     </message>
     <message>
         <source>the NVIDIA driver shows no GPU</source>
+        <comment>nvidia_driver_shows_no_gpu</comment>
         <translation>der NVIDIA-Treiber zeigt keine GPU</translation>
     </message>
     <message>
         <source>the NVIDIA driver reports: %1</source>
+        <comment>nvidia_driver_reports</comment>
         <translation>der NVIDIA-Treiber meldet: %1</translation>
     </message>
     <message>
         <source>the NVIDIA driver does not describe its GPUs</source>
+        <comment>nvidia_driver_describes_nothing</comment>
         <translation>der NVIDIA-Treiber beschreibt seine GPUs nicht</translation>
     </message>
     <message>
         <source>The GPU cannot be selected any more.</source>
+        <comment>gpu_cannot_be_selected</comment>
         <translation>Die GPU lässt sich nicht mehr auswählen.</translation>
     </message>
     <message>
         <source>The GPU answers no more: %1.</source>
+        <comment>gpu_answers_no_more</comment>
         <translation>Die GPU antwortet nicht mehr: %1.</translation>
     </message>
     <message>
         <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>
+        <comment>attention_too_wide_for_gpu</comment>
         <translation>Die Attention-Kernel unterstützen Schlüssel bis 576 Zahlen und Werte bis 512; dieses Modell hat %1 und %2.</translation>
     </message>
     <message>
         <source>The router&apos;s kernel serves up to 4096 experts, all different, in up to 64 groups.</source>
+        <comment>router_too_large_for_gpu</comment>
         <translation>Der Router-Kernel unterstützt bis zu 4096 Experten, alle verschieden, in bis zu 64 Gruppen.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 The next answer may succeed.</source>
+        <comment>device_failed_once</comment>
         <translation>%1 ist beim Rechnen gescheitert: %2 Die nächste Antwort kann gelingen.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 Load the model again, or choose another device.</source>
+        <comment>device_failed_for_good</comment>
         <translation>%1 ist beim Rechnen gescheitert: %2 Bitte das Modell neu laden oder ein anderes Gerät wählen.</translation>
     </message>
     <message>
         <source>Copying the dense weights to %1 failed: %2</source>
+        <comment>copying_dense_weights_failed</comment>
         <translation>Die dichten Gewichte ließen sich nicht auf %1 kopieren: %2</translation>
     </message>
     <message>
         <source>Copying the experts to %1 failed: %2</source>
+        <comment>copying_experts_failed</comment>
         <translation>Die Experten ließen sich nicht auf %1 kopieren: %2</translation>
     </message>
     <message>
         <source>There is no hardware profile %1.</source>
+        <comment>no_such_profile</comment>
         <translation>Es gibt kein Hardwareprofil %1.</translation>
     </message>
     <message>
         <source>There is no hardware profile %1; none was found in %2.</source>
+        <comment>no_such_profile_none_in</comment>
         <translation>Es gibt kein Hardwareprofil %1; in %2 wurde keines gefunden.</translation>
     </message>
     <message>
         <source>There is no hardware profile %1; there are %2, or name a .json file.</source>
+        <comment>no_such_profile_there_are</comment>
         <translation>Es gibt kein Hardwareprofil %1; es gibt %2; auch eine .json-Datei lässt sich nennen.</translation>
     </message>
     <message>
         <source>There is no hardware profile to make forecasts with; expected one in %1.</source>
+        <comment>no_profile_for_forecasts</comment>
         <translation>Es gibt kein Hardwareprofil, mit dem sich Prognosen machen lassen; erwartet: eines in %1.</translation>
     </message>
     <message>
         <source>%1: %2 is no key of a hardware profile; expected one of %3</source>
+        <comment>profile_key_unknown</comment>
         <translation>%1: %2 ist kein Schlüssel eines Hardwareprofils; erwartet: einer von %3</translation>
     </message>
     <message>
         <source>%1: larger than 1 MiB; expected a hardware profile</source>
+        <comment>profile_too_large</comment>
         <translation>%1: größer als 1 MiB; erwartet: ein Hardwareprofil</translation>
     </message>
     <message>
         <source>a text that is not empty</source>
+        <comment>a_text_not_empty</comment>
         <translation>ein Text, der nicht leer ist</translation>
     </message>
     <message>
         <source>at least what the CPU reads alone (read_gbps)</source>
+        <comment>at_least_the_cpus_rate</comment>
         <translation>mindestens, was die CPU allein liest (read_gbps)</translation>
     </message>
     <message>
         <source>Drawing weights</source>
+        <comment>drawing_weights</comment>
         <translation>Gewichte werden erzeugt</translation>
     </message>
     <message>
         <source>Packing weights</source>
+        <comment>packing_weights</comment>
         <translation>Gewichte werden gepackt</translation>
     </message>
     <message>
         <source>Measuring this machine</source>
+        <comment>measuring_this_machine</comment>
         <translation>Dieser Computer wird gemessen</translation>
     </message>
     <message>
         <source>Measuring what fewer bits cost</source>
+        <comment>measuring_what_fewer_bits_cost</comment>
         <translation>Was weniger Bits kosten, wird gemessen</translation>
     </message>
     <message>
         <source>Loading was cancelled.</source>
+        <comment>loading_cancelled</comment>
         <translation>Das Laden wurde abgebrochen.</translation>
     </message>
     <message>
         <source>Packing an expert was cancelled.</source>
+        <comment>packing_cancelled</comment>
         <translation>Das Packen eines Experten wurde abgebrochen.</translation>
     </message>
     <message>
         <source>Quantizing was cancelled.</source>
+        <comment>quantizing_cancelled</comment>
         <translation>Das Quantisieren wurde abgebrochen.</translation>
     </message>
     <message>
         <source>Measuring the disk was cancelled.</source>
+        <comment>measuring_disk_cancelled</comment>
         <translation>Das Messen des Datenträgers wurde abgebrochen.</translation>
     </message>
     <message>
         <source>Measuring the quantization was cancelled.</source>
+        <comment>measuring_quantization_cancelled</comment>
         <translation>Das Messen der Quantisierung wurde abgebrochen.</translation>
     </message>
     <message>
         <source>The calibration was cancelled.</source>
+        <comment>calibration_cancelled</comment>
         <translation>Die Kalibrierung wurde abgebrochen.</translation>
     </message>
     <message>
         <source>%1 failed while it was being calibrated: %2</source>
+        <comment>device_failed_in_calibration</comment>
         <translation>%1 ist bei der Kalibrierung gescheitert: %2</translation>
     </message>
     <message>
         <source>%1 refused to copy an expert while it was being calibrated.</source>
+        <comment>device_refused_copy_in_calibration</comment>
         <translation>%1 hat bei der Kalibrierung die Kopie eines Experten verweigert.</translation>
     </message>
     <message>
         <source>There is no memory for the calibration&apos;s activations.</source>
+        <comment>no_memory_for_calibration</comment>
         <translation>Es fehlt Speicher für die Aktivierungen der Kalibrierung.</translation>
     </message>
     <message>
         <source>%1 needs %2 of memory, but only %3 are free: %4 too little. Close other programs or choose a smaller model.</source>
+        <comment>memory_not_free</comment>
         <translation>%1: Dafür sind %2 Speicher nötig, frei sind aber nur %3: %4 zu wenig. Bitte andere Programme schließen oder ein kleineres Modell wählen.</translation>
     </message>
     <message>
         <source>A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.</source>
+        <comment>vram_budget_without_gpu</comment>
         <translation>Es wurde ein VRAM-Budget angegeben, das Gerät ist aber die CPU; bitte eine GPU als Gerät nennen oder das RAM begrenzen.</translation>
     </message>
     <message>
         <source>A VRAM budget was given, but the device is the CPU; name RAM.</source>
+        <comment>vram_budget_without_gpu_now</comment>
         <translation>Es wurde ein VRAM-Budget angegeben, das Gerät ist aber die CPU; bitte ein RAM-Budget nennen.</translation>
     </message>
     <message>
         <source>The RAM budget is %1, but only %2 are free; lower it.</source>
+        <comment>ram_budget_not_free</comment>
         <translation>Das RAM-Budget ist %1, frei sind aber nur %2; bitte verringern.</translation>
     </message>
     <message>
         <source>The RAM budget is %1, but only %2 are there; lower it.</source>
+        <comment>ram_budget_not_there</comment>
         <translation>Das RAM-Budget ist %1, vorhanden sind aber nur %2; bitte verringern.</translation>
     </message>
     <message>
         <source>The model takes %1 of RAM and %2 are free: little is left for anything else.</source>
+        <comment>little_ram_left</comment>
         <translation>Das Modell belegt %1 RAM, und %2 sind frei: Für anderes bleibt wenig übrig.</translation>
     </message>
     <message>
         <source>Free memory: %1.</source>
+        <comment>free_memory</comment>
         <translation>Freier Speicher: %1.</translation>
     </message>
     <message>
         <source>The VRAM budget is %1, but the %2 has only %3 to give; lower it.</source>
+        <comment>vram_budget_too_large_for_the</comment>
         <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
     </message>
     <message>
         <source>The VRAM budget is %1, but %2 has only %3 to give; lower it.</source>
+        <comment>vram_budget_too_large</comment>
         <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
     </message>
     <message>
         <source>The context is %1 tokens; expected 1 to %2, or 0 for the model&apos;s own.</source>
+        <comment>context_out_of_range</comment>
         <translation>Der Kontext ist %1 Tokens; erwartet: 1 bis %2, oder 0 für den des Modells.</translation>
     </message>
     <message>
         <source>One format for all experts was asked for and a floor of quality as well; choose one of them.</source>
+        <comment>format_and_quality_asked</comment>
         <translation>Es wurden ein Format für alle Experten und zugleich eine Mindestqualität verlangt; bitte eines davon wählen.</translation>
     </message>
     <message>
         <source>A re-plan names one format for all experts and a floor of quality as well; choose one of them.</source>
+        <comment>format_and_quality_in_replan</comment>
         <translation>Eine Neuplanung nennt ein Format für alle Experten und zugleich eine Mindestqualität; bitte eines davon wählen.</translation>
     </message>
     <message>
         <source>Experts can have one format for all or a floor of quality, not both; expected one of them.</source>
+        <comment>format_and_quality_in_plan</comment>
         <translation>Experten können ein gemeinsames Format oder eine Mindestqualität haben, nicht beides; erwartet: eines davon.</translation>
     </message>
     <message>
         <source>The experts of this model cannot be kept in %1; expected one of %2.</source>
+        <comment>expert_format_impossible</comment>
         <translation>Die Experten dieses Modells lassen sich nicht in %1 halten; erwartet: eines von %2.</translation>
     </message>
     <message>
         <source>The experts of this model cannot be kept in %1: that needs a hidden_size that is a multiple of 64, and it is %2; expected one of %3.</source>
+        <comment>expert_format_needs_hidden_size</comment>
         <translation>Die Experten dieses Modells können nicht in %1 gehalten werden: dafür muss hidden_size ein Vielfaches von 64 sein, es ist aber %2; erwartet wird eines von %3.</translation>
     </message>
     <message>
         <source>Attention&apos;s %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4.</source>
+        <comment>attention_matrices_stay</comment>
         <translation>In der Attention bleiben diese in %2: %1. %3 braucht Zeilen aus einem Vielfachen von 64 Gewichten, sie haben aber %4.</translation>
     </message>
     <message>
         <source>matrices</source>
+        <comment>matrices</comment>
         <translation>die Matrizen</translation>
     </message>
     <message>
         <source>query, key and value matrices</source>
+        <comment>qkv_matrices</comment>
         <translation>die Query-, Key- und Value-Matrizen</translation>
     </message>
     <message>
         <source>output matrices</source>
+        <comment>output_matrices</comment>
         <translation>die Ausgabematrizen</translation>
     </message>
     <message>
         <source>and dense networks&apos; matrices</source>
+        <comment>and_dense_matrices</comment>
         <translation>die Matrizen und die der dichten Netze</translation>
     </message>
     <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
+        <comment>no_format_of_so_many_bits</comment>
         <translation>Kein Format dieses Modells hat %1 Bit je Gewicht; erwartet: eine Untergrenze von höchstens %2.</translation>
     </message>
     <message>
         <source>This model&apos;s experts cannot be %1: that needs rows of a multiple of 64 weights, and theirs have %2.</source>
+        <comment>expert_rows_do_not_fit_format</comment>
         <translation>Die Experten dieses Modells können nicht %1 sein: Dazu müssen Zeilen ein Vielfaches von 64 Gewichten haben, ihre haben %2.</translation>
     </message>
     <message>
         <source>Dense weights cannot be %1; expected %2.</source>
+        <comment>dense_format_unknown</comment>
         <translation>Dichte Gewichte können nicht %1 sein; erwartet: %2.</translation>
     </message>
     <message>
         <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
+        <comment>rows_cannot_be_packed</comment>
         <translation>Zeilen aus %1 Gewichten in %2 können nicht %3 werden; gepackte Zeilen entstehen aus einfachen Gewichten, je Zeile ein Vielfaches von 64.</translation>
     </message>
     <message>
         <source>A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.</source>
+        <comment>weight_not_finite</comment>
         <translation>Ein Gewicht ist unendlich, keine Zahl oder größer als 1e15; ein solcher Tensor lässt sich nicht quantisieren.</translation>
     </message>
     <message>
         <source>There is no memory for an expert in the checkpoint&apos;s format while it is quantized.</source>
+        <comment>no_memory_to_quantize_expert</comment>
         <translation>Es fehlt Speicher für einen Experten im Format des Checkpoints, während er quantisiert wird.</translation>
     </message>
     <message>
         <source>There is no memory for an expert while its quantization is measured.</source>
+        <comment>no_memory_to_measure_expert</comment>
         <translation>Es fehlt Speicher für einen Experten, während seine Quantisierung gemessen wird.</translation>
     </message>
     <message>
         <source>Quantized experts could not be kept in %1 (%2), so they will be quantized anew when they are wanted again.</source>
+        <comment>quantized_experts_not_kept</comment>
         <translation>Quantisierte Experten ließen sich nicht in %1 aufbewahren (%2); sie werden neu quantisiert, wenn sie wieder gebraucht werden.</translation>
     </message>
     <message>
         <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
+        <comment>measurement_not_kept</comment>
         <translation>Was gemessen wurde, ließ sich nicht in %1 aufbewahren (%2); es wird neu gemessen, wenn es wieder gebraucht wird.</translation>
     </message>
     <message>
         <source>one is larger than all that may be kept</source>
+        <comment>larger_than_all_kept</comment>
         <translation>einer ist größer als alles, was aufbewahrt werden darf</translation>
     </message>
     <message>
         <source>Quantized experts are not kept in %1: %2 are free there, and %3 must stay free for other files.</source>
+        <comment>quantized_experts_disk_full</comment>
         <translation>Quantisierte Experten werden nicht in %1 aufbewahrt: Dort sind %2 frei, und %3 müssen für andere Dateien frei bleiben.</translation>
     </message>
     <message>
         <source>%1 of quantized experts were removed from %2: %3 were free there, and %4 must stay free for other files.</source>
+        <comment>quantized_experts_removed</comment>
         <translation>%1 an quantisierten Experten wurden aus %2 entfernt: Dort waren %3 frei, und %4 müssen für andere Dateien frei bleiben.</translation>
     </message>
     <message>
         <source>%1: there is no such popularity profile</source>
+        <comment>no_such_popularity</comment>
         <translation>%1: Ein solches Popularitätsprofil gibt es nicht</translation>
     </message>
     <message>
         <source>%1: the file is %2 bytes long; expected at most 16 MiB</source>
+        <comment>popularity_too_large</comment>
         <translation>%1: Die Datei ist %2 Bytes lang; erwartet: höchstens 16 MiB</translation>
     </message>
     <message>
         <source>%1: &quot;counts&quot;[%2] is %3; expected %4</source>
+        <comment>popularity_row_rejected</comment>
         <translation>%1: &quot;counts&quot;[%2] ist %3; erwartet: %4</translation>
     </message>
     <message>
         <source>%1: &quot;counts&quot;[%2][%3] is %4; expected %5</source>
+        <comment>popularity_count_rejected</comment>
         <translation>%1: &quot;counts&quot;[%2][%3] ist %4; erwartet: %5</translation>
     </message>
     <message>
         <source>a list of %1 lists</source>
+        <comment>a_list_of_lists_counted</comment>
         <translation>eine Liste von %1 Listen</translation>
     </message>
     <message>
         <source>a list of %1 numbers</source>
+        <comment>a_list_of_numbers_counted</comment>
         <translation>eine Liste von %1 Zahlen</translation>
     </message>
     <message>
         <source>a number from 0 to 1e15</source>
+        <comment>a_count_to_1e15</comment>
         <translation>eine Zahl von 0 bis 1e15</translation>
     </message>
     <message>
         <source>a list whose largest number is more than 1 / n_active of its sum</source>
+        <comment>too_uneven_counts</comment>
         <translation>eine Liste, deren größte Zahl mehr als 1 / n_active ihrer Summe ist</translation>
     </message>
     <message>
         <source>counts of tokens that choose n_active different experts each</source>
+        <comment>counts_of_different_experts</comment>
         <translation>Zählungen von Tokens, die je n_active verschiedene Experten wählen</translation>
     </message>
     <message>
         <source>%1 counts %2 layers of %3 experts, but %4 has %5 of %6; make a profile of this model (offstage-cli profile).</source>
+        <comment>popularity_of_other_model</comment>
         <translation>%1 zählt %2 Schichten mit je %3 Experten, %4 hat aber %5 mit je %6; bitte ein Profil dieses Modells anlegen (offstage-cli profile).</translation>
     </message>
     <message>
         <source>The popularity profile is of %1 layers of %2 experts, the model has %3 of %4; expected a profile of this model.</source>
+        <comment>popularity_differs</comment>
         <translation>Das Popularitätsprofil hat %1 Schichten mit je %2 Experten, das Modell %3 mit je %4; erwartet: ein Profil dieses Modells.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s number of experts is out of range.</source>
+        <comment>plan_experts_out_of_range</comment>
         <translation>Es lässt sich kein Plan machen: Die Zahl der Experten des Modells liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s number of active experts is out of range.</source>
+        <comment>plan_active_out_of_range</comment>
         <translation>Es lässt sich kein Plan machen: Die Zahl der aktiven Experten des Modells liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s experts have no size.</source>
+        <comment>plan_experts_without_size</comment>
         <translation>Es lässt sich kein Plan machen: Die Experten des Modells haben keine Größe.</translation>
     </message>
     <message>
         <source>No plan can be made: a format&apos;s experts have no size.</source>
+        <comment>plan_format_without_size</comment>
         <translation>Es lässt sich kein Plan machen: Die Experten eines Formats haben keine Größe.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s formats are too many.</source>
+        <comment>plan_too_many_formats</comment>
         <translation>Es lässt sich kein Plan machen: Das Modell hat zu viele Formate.</translation>
     </message>
     <message>
         <source>No plan can be made: the context is out of range.</source>
+        <comment>plan_context_out_of_range</comment>
         <translation>Es lässt sich kein Plan machen: Der Kontext liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
         <source>Memory is short: prompts are read in steps of %1 tokens.</source>
+        <comment>short_memory_small_steps</comment>
         <translation>Der Speicher ist knapp: Prompts werden in Schritten von %1 Tokens gelesen.</translation>
     </message>
     <message>
         <source>The context is %1 tokens instead of %2, so that more experts fit in %3; a named context is kept.</source>
+        <comment>context_shortened</comment>
         <translation>Der Kontext ist %1 statt %2 Tokens, damit mehr Experten in %3 passen; ein ausdrücklich genannter Kontext wird eingehalten.</translation>
     </message>
     <message>
         <source>VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM.</source>
+        <comment>vram_short_kv_in_ram</comment>
         <translation>VRAM ist knapp: Vom Kontext von %1 Tokens haben dort %2 ihre Keys und Values; %3 davon liegen im RAM.</translation>
     </message>
     <message>
         <source>RAM is short: %1 experts are read from disk whenever they are needed.</source>
+        <comment>ram_short_disk</comment>
         <translation>RAM ist knapp: %1 Experten werden bei jedem Bedarf vom Datenträger gelesen.</translation>
     </message>
     <message>
         <source>RAM is short: %1 experts are read from disk whenever they are needed, past the system&apos;s cache.</source>
+        <comment>ram_short_disk_direct</comment>
         <translation>RAM ist knapp: %1 Experten werden bei jedem Bedarf vom Datenträger gelesen, am Cache des Systems vorbei.</translation>
     </message>
     <message>
         <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
+        <comment>no_room_to_copy_experts</comment>
         <translation>Es bleibt kein Platz, um Experten bei Bedarf zu kopieren: Die nicht auf dem Gerät liegen, laufen auf der CPU.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 Bytes mehr.</translation>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <comment>vram_too_small</comment>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 mehr.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 Bytes mehr.</translation>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <comment>vram_too_small_with_disk</comment>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 mehr.</translation>
     </message>
     <message>
         <source>A context of %1 tokens would fit.</source>
+        <comment>context_would_fit</comment>
         <translation>Ein Kontext von %1 Tokens würde passen.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 bytes more.</source>
-        <translation>Das Modell passt nicht in %1 RAM: Selbst mit den Experten auf dem Datenträger sind %2 nötig, das sind %3 Bytes mehr.</translation>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 more.</source>
+        <comment>ram_too_small</comment>
+        <translation>Das Modell passt nicht in %1 RAM: Selbst mit den Experten auf dem Datenträger sind %2 nötig, das sind %3 mehr.</translation>
     </message>
     <message>
-        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 bytes too little.</source>
-        <translation>Die dichten Gewichte gehen beim Laden durch das RAM: Sie belegen %1, und das RAM-Budget ist %2, das sind %3 Bytes zu wenig.</translation>
+        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 too little.</source>
+        <comment>dense_weights_pass_ram</comment>
+        <translation>Die dichten Gewichte gehen beim Laden durch das RAM: Sie belegen %1, und das RAM-Budget ist %2, das sind %3 zu wenig.</translation>
     </message>
     <message>
         <source>Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower.</source>
+        <comment>partly_page_locked</comment>
         <translation>Nur %1 von %2 an Experten im RAM sind seitenfest; die übrigen werden langsamer auf die GPU kopiert.</translation>
     </message>
     <message>
         <source>NVIDIA&apos;s library cuBLAS was not found, so slower products of Offstage&apos;s own read prompts on %1; the CUDA toolkit has it.</source>
+        <comment>cublas_missing</comment>
         <translation>NVIDIAs Bibliothek cuBLAS wurde nicht gefunden, deshalb lesen langsamere eigene Produkte von Offstage die Prompts auf %1; das CUDA-Toolkit enthält sie.</translation>
     </message>
     <message>
         <source>%1 took %2 experts; %3 more were planned and found no room.</source>
+        <comment>experts_left_over</comment>
         <translation>%1 hat %2 Experten aufgenommen; %3 weitere waren geplant und fanden keinen Platz.</translation>
     </message>
     <message>
         <source>%1 has less memory free than planned, and RAM has no room for the experts left over; close other programs or lower the VRAM budget.</source>
+        <comment>device_memory_less_than_planned</comment>
         <translation>%1 hat weniger freien Speicher als geplant, und im RAM ist kein Platz für die übrigen Experten; bitte andere Programme schließen oder das VRAM-Budget verringern.</translation>
     </message>
     <message>
         <source>RAM has no room for an expert that is on disk; raise the RAM budget.</source>
+        <comment>ram_full_for_disk_expert</comment>
         <translation>Im RAM ist kein Platz für einen Experten, der auf dem Datenträger liegt; bitte das RAM-Budget erhöhen.</translation>
     </message>
     <message>
         <source>No model is loaded; open one first.</source>
+        <comment>no_model_loaded</comment>
         <translation>Es ist kein Modell geladen; bitte zuerst eines öffnen.</translation>
     </message>
     <message>
         <source>The %1 message is not UTF-8 text: byte %2 starts no character.</source>
+        <comment>message_not_utf8</comment>
         <translation>Die Nachricht der Rolle %1 ist kein UTF-8-Text: Byte %2 beginnt kein Zeichen.</translation>
     </message>
     <message>
         <source>The model %1 has no tokenizer, so it cannot read or write text.</source>
+        <comment>model_without_tokenizer</comment>
         <translation>Das Modell %1 hat keinen Tokenizer und kann daher keinen Text lesen oder schreiben.</translation>
     </message>
     <message>
         <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <comment>model_without_template</comment>
         <translation>Das Modell %1 hat keine Chat-Vorlage (tokenizer_config.json, &quot;chat_template&quot;); es kann nur einen rohen Prompt fortsetzen.</translation>
     </message>
     <message>
         <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
+        <comment>no_answer_to_go_on_with</comment>
         <translation>Es gibt keine Antwort zum Fortsetzen: Die letzte Nachricht ist nicht vom Assistenten.</translation>
     </message>
     <message>
         <source>The prompt is empty; expected at least one token.</source>
+        <comment>prompt_empty</comment>
         <translation>Der Prompt ist leer; erwartet: mindestens ein Token.</translation>
     </message>
     <message>
         <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
+        <comment>prompt_longer_than_context</comment>
         <translation>Der Prompt hat %1 Tokens, der Kontext von %2 fasst aber %3, und auch die Antwort braucht Platz; bitte kürzen oder eine neue Unterhaltung beginnen.</translation>
     </message>
     <message>
         <source>The model %1 computed no usable probabilities (all are not a number); its weights seem to be damaged.</source>
+        <comment>no_usable_probabilities</comment>
         <translation>Das Modell %1 hat keine brauchbaren Wahrscheinlichkeiten berechnet (alle sind keine Zahl); seine Gewichte scheinen beschädigt zu sein.</translation>
     </message>
     <message>
         <source>n_answers is %1; expected 1 to %2.</source>
+        <comment>answers_out_of_range</comment>
         <translation>n_answers ist %1; erwartet: 1 bis %2.</translation>
     </message>
     <message>
         <source>Beam search and several drawn answers exclude each other; set one of them to 1.</source>
+        <comment>beams_and_answers</comment>
         <translation>Beam-Search und mehrere gezogene Antworten schließen einander aus; bitte eines davon auf 1 setzen.</translation>
     </message>
     <message>
         <source>The beam width is %1; expected 1 to %2.</source>
+        <comment>beam_width_out_of_range</comment>
         <translation>Die Beam-Breite ist %1; erwartet: 1 bis %2.</translation>
     </message>
     <message>
         <source>The length penalty is %1; expected -100 to 100.</source>
+        <comment>length_penalty_out_of_range</comment>
         <translation>Die Längenstrafe ist %1; erwartet: -100 bis 100.</translation>
     </message>
     <message>
         <source>The sampler&apos;s %1 must be %2, but it is %3.</source>
+        <comment>sampler_value_out_of_range</comment>
         <translation>Beim Sampler muss %1 %2 sein, ist aber %3.</translation>
     </message>
     <message>
         <source>between %1 and %2</source>
+        <comment>between</comment>
         <translation>zwischen %1 und %2</translation>
     </message>
     <message>
         <source>0 (off) or more</source>
+        <comment>off_or_more</comment>
         <translation>0 (aus) oder mehr</translation>
     </message>
     <message>
         <source>0 (all tokens) or more</source>
+        <comment>all_tokens_or_more</comment>
         <translation>0 (alle Tokens) oder mehr</translation>
     </message>
     <message>
         <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>
+        <comment>kv_cache_below_use</comment>
         <translation>Ein KV-Cache für %1 Tokens ist zu klein: %2 sind belegt, in Blöcken von %3.</translation>
     </message>
     <message>
         <source>The KV cache keeps its size: %1</source>
+        <comment>kv_cache_keeps_size</comment>
         <translation>Der KV-Cache behält seine Größe: %1</translation>
     </message>
     <message>
         <source>The KV cache keeps its format: %1</source>
+        <comment>kv_cache_keeps_format</comment>
         <translation>Der KV-Cache behält sein Format: %1</translation>
     </message>
     <message>
         <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
+        <comment>no_more_page_locked_ram</comment>
         <translation>Das System macht kein weiteres RAM seitenfest; das Gerät kann Folgendes nicht lesen: %1.</translation>
     </message>
     <message>
         <source>A context of %1 tokens is too small: the conversation holds %2 already.</source>
+        <comment>context_below_use</comment>
         <translation>Ein Kontext von %1 Tokens ist zu klein: Die Unterhaltung hat schon %2.</translation>
     </message>
     <message>
         <source>A context of %1 tokens is not possible: the conversation holds %2, and the most is %3.</source>
+        <comment>context_impossible</comment>
         <translation>Ein Kontext von %1 Tokens ist nicht möglich: Die Unterhaltung hat %2, und höchstens sind %3 möglich.</translation>
     </message>
     <message>
         <source>The conversation has outgrown a context of %1 tokens: it holds %2.</source>
+        <comment>conversation_outgrew_context</comment>
         <translation>Die Unterhaltung ist über einen Kontext von %1 Tokens hinausgewachsen: Sie hat %2.</translation>
     </message>
     <message>
         <source>There is no expert %1 in layer %2 of the loaded model; it has %3 layers of %4.</source>
+        <comment>no_such_expert</comment>
         <translation>In Schicht %2 des geladenen Modells gibt es keinen Experten %1; es hat %3 Schichten mit je %4.</translation>
     </message>
     <message>
         <source>%1 keeps its budget: %2 are needed with everything in its place, but only %3 were allowed.</source>
+        <comment>budget_kept</comment>
         <translation>%1 behält das bisherige Budget: Mit allem an seinem Platz sind %2 nötig, erlaubt wären aber nur %3.</translation>
     </message>
     <message>
         <source>%1 refused a copy of an expert.</source>
+        <comment>copy_of_expert_refused</comment>
         <translation>%1 hat die Kopie eines Experten verweigert.</translation>
     </message>
     <message>
         <source>Going back failed as well: %1</source>
+        <comment>going_back_failed</comment>
         <translation>Auch die Rückkehr ist gescheitert: %1</translation>
     </message>
     <message>
         <source>This session&apos;s budgets do not move.</source>
+        <comment>budgets_do_not_move</comment>
         <translation>Die Budgets dieser Sitzung lassen sich nicht ändern.</translation>
     </message>
     <message>
         <source>%1 is kept: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <comment>choice_kept</comment>
         <translation>„%1“ bleibt: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
     </message>
     <message>
         <source>%1 is used, as %2 is not clearly faster: %3 ms per token against %4 (%5 tokens each)</source>
+        <comment>choice_not_clearly_better</comment>
         <translation>„%1“ wird benutzt, denn „%2“ ist nicht deutlich schneller: %3 ms je Token gegenüber %4 ms (je %5 Tokens)</translation>
     </message>
     <message>
         <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <comment>choice_changed</comment>
         <translation>Von nun an „%1“: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
     </message>
     <message>
         <source>speculative loading</source>
+        <comment>speculative_loading</comment>
         <translation>spekulatives Laden</translation>
     </message>
     <message>
         <source>no speculative loading</source>
+        <comment>no_speculative_loading</comment>
         <translation>kein spekulatives Laden</translation>
     </message>
     <message>
         <source>%1 has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a *.tiktoken file is expected there.</source>
+        <comment>no_tokenizer_in_folder</comment>
         <translation>%1 hat keinen Tokenizer: Dort wird tokenizer.model (sentencepiece), tokenizer.json oder eine Datei *.tiktoken erwartet.</translation>
     </message>
     <message>
         <source>%1: the field %2 is &quot;%3&quot;, which is not supported; known are %4. The folder needs a tokenizer of another kind, such as sentencepiece&apos;s tokenizer.model.</source>
+        <comment>tokenizer_field_unsupported</comment>
         <translation>%1: Das Feld %2 ist &quot;%3&quot;, was nicht unterstützt wird; bekannt sind %4. Der Ordner braucht einen Tokenizer anderer Art, etwa tokenizer.model von sentencepiece.</translation>
     </message>
     <message>
         <source>%1: the field %2 holds a pattern that PCRE2 refuses: %3. Write it in PCRE2&apos;s syntax, or use the tokenizer of another release of the model.</source>
+        <comment>tokenizer_pattern_refused</comment>
         <translation>%1: Das Feld %2 enthält ein Muster, das PCRE2 ablehnt: %3. Schreiben Sie es in der Syntax von PCRE2, oder nehmen Sie den Tokenizer einer anderen Ausgabe des Modells.</translation>
     </message>
     <message>
         <source>The tokenizer&apos;s pattern takes too many steps at byte %1 of the text. Shorten the text there, or use the tokenizer of another release of the model.</source>
+        <comment>tokenizer_pattern_too_slow</comment>
         <translation>Das Muster des Tokenizers braucht bei Byte %1 des Textes zu viele Schritte. Kürzen Sie den Text dort, oder nehmen Sie den Tokenizer einer anderen Ausgabe des Modells.</translation>
     </message>
     <message>
         <source>The text is too long for the tokenizer&apos;s normalizer; shorten it.</source>
+        <comment>text_too_long_to_normalize</comment>
         <translation>Der Text ist zu lang für die Normalisierung des Tokenizers; kürzen Sie ihn.</translation>
     </message>
     <message>
         <source>%1, line %2: must be %3.</source>
+        <comment>line_must_be</comment>
         <translation>%1, Zeile %2: muss %3 sein.</translation>
     </message>
     <message>
         <source>%1: the token of rank %2 is given twice; each must differ.</source>
+        <comment>token_rank_twice</comment>
         <translation>%1: Das Token vom Rang %2 kommt zweimal vor; jedes muss anders sein.</translation>
     </message>
     <message>
         <source>%1: the byte %2 is no token; all 256 must be. The file is not whole: fetch it again from where the model came from.</source>
+        <comment>byte_without_token</comment>
         <translation>%1: Das Byte %2 ist kein Token; alle 256 müssen es sein. Die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam.</translation>
     </message>
     <message>
         <source>a number</source>
+        <comment>a_number</comment>
         <translation>eine Zahl</translation>
     </message>
     <message>
         <source>a text of at most %1 bytes</source>
+        <comment>a_text_of_at_most</comment>
         <translation>ein Text von höchstens %1 Bytes</translation>
     </message>
     <message>
         <source>a text of at least one character</source>
+        <comment>a_text_of_a_character</comment>
         <translation>ein Text von mindestens einem Zeichen</translation>
     </message>
     <message>
         <source>a regular expression</source>
+        <comment>a_regular_expression</comment>
         <translation>ein regulärer Ausdruck</translation>
     </message>
     <message>
         <source>an object with &quot;Regex&quot; or &quot;String&quot;</source>
+        <comment>an_object_with_regex</comment>
         <translation>ein Objekt mit &quot;Regex&quot; oder &quot;String&quot;</translation>
     </message>
     <message>
         <source>nested less deeply</source>
+        <comment>nested_less_deeply</comment>
         <translation>weniger tief verschachtelt</translation>
     </message>
     <message>
         <source>a list of fewer steps</source>
+        <comment>a_list_of_fewer_steps</comment>
         <translation>eine Liste mit weniger Schritten</translation>
     </message>
     <message>
         <source>before ByteLevel, which must be the last step</source>
+        <comment>before_byte_level</comment>
         <translation>vor ByteLevel, das der letzte Schritt sein muss</translation>
     </message>
     <message>
         <source>an object of tokens with their ids</source>
+        <comment>an_object_of_token_ids</comment>
         <translation>ein Objekt aus Token mit ihren Nummern</translation>
     </message>
     <message>
         <source>an object of tokens with their ids; the file is not whole: fetch it again from where the model came from</source>
+        <comment>an_object_of_token_ids_cut</comment>
         <translation>ein Objekt aus Token mit ihren Nummern; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
     </message>
     <message>
         <source>an object; the file is not whole: fetch it again from where the model came from</source>
+        <comment>an_object_cut</comment>
         <translation>ein Objekt; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
     </message>
     <message>
         <source>a list of merges, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]; the file is not whole: fetch it again from where the model came from</source>
+        <comment>a_list_of_merges_cut</comment>
         <translation>eine Liste von Verschmelzungen, als &quot;a b&quot; oder [&quot;a&quot;, &quot;b&quot;]; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
     </message>
     <message>
         <source>two tokens, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]</source>
+        <comment>two_tokens_merged</comment>
         <translation>zwei Token, als &quot;a b&quot; oder [&quot;a&quot;, &quot;b&quot;]</translation>
     </message>
     <message>
         <source>a smaller value: the file holds too many</source>
+        <comment>a_smaller_value</comment>
         <translation>ein kleinerer Wert: Die Datei enthält zu viele</translation>
     </message>
     <message>
         <source>two tokens of model.vocab that together are one, too, not &quot;%1&quot; and &quot;%2&quot;</source>
+        <comment>two_tokens_of_vocab</comment>
         <translation>zwei Token aus model.vocab, die zusammen auch eines sind, nicht &quot;%1&quot; und &quot;%2&quot;</translation>
     </message>
     <message>
         <source>null or 0: with dropout the same text has other tokens each time</source>
+        <comment>null_or_zero_dropout</comment>
         <translation>null oder 0: Mit dropout hat derselbe Text jedes Mal andere Token</translation>
     </message>
     <message>
         <source>empty or null: marks inside of words are not supported</source>
+        <comment>empty_or_null_affix</comment>
         <translation>leer oder null: Zeichen innerhalb von Wörtern werden nicht unterstützt</translation>
     </message>
     <message>
         <source>a token of model.vocab, not &quot;%1&quot;</source>
+        <comment>a_token_of_vocab</comment>
         <translation>ein Token aus model.vocab, nicht &quot;%1&quot;</translation>
     </message>
     <message>
         <source>the id of &quot;%1&quot; in model.vocab, %2</source>
+        <comment>the_id_in_vocab</comment>
         <translation>die Nummer von &quot;%1&quot; in model.vocab, %2</translation>
     </message>
     <message>
         <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
+        <comment>tokens_with_own_ids</comment>
         <translation>Token mit eigenen Nummern; %1 ist die von &quot;%2&quot;</translation>
     </message>
     <message>
         <source>the regular expression that goes with the tiktoken file, or &quot;encoding_name&quot; cl100k_base or o200k_base</source>
+        <comment>tiktoken_expression</comment>
         <translation>der reguläre Ausdruck, der zur tiktoken-Datei gehört, oder &quot;encoding_name&quot; cl100k_base oder o200k_base</translation>
     </message>
     <message>
         <source>a token in base64, a blank, and its rank</source>
+        <comment>tiktoken_line</comment>
         <translation>ein Token in Base64, ein Leerzeichen und sein Rang</translation>
     </message>
     <message>
         <source>%1 has no tokenizer: %2 is expected in its metadata.</source>
+        <comment>no_tokenizer_in_metadata</comment>
         <translation>%1 hat keinen Tokenizer: %2 wird in den Metadaten der Datei erwartet.</translation>
     </message>
     <message>
         <source>%1: %2[%3] is %4; expected %5</source>
+        <comment>item_rejected</comment>
         <translation>%1: %2[%3] ist %4; erwartet: %5</translation>
     </message>
     <message>
         <source>%1: %2 is %3; expected one of %4</source>
+        <comment>metadata_one_of</comment>
         <translation>%1: %2 ist %3; erwartet: eines von %4</translation>
     </message>
     <message>
         <source>a list of merges, as &quot;a b&quot;</source>
+        <comment>a_list_of_gguf_merges</comment>
         <translation>eine Liste von Verschmelzungen, als &quot;a b&quot;</translation>
     </message>
     <message>
         <source>two tokens with a blank between them that together are a token, too</source>
+        <comment>two_tokens_with_a_blank</comment>
         <translation>zwei Token mit einem Leerzeichen dazwischen, die zusammen auch ein Token sind</translation>
     </message>
     <message>
         <source>a list of %1 numbers, one for each token</source>
+        <comment>a_number_for_each_token</comment>
         <translation>eine Liste von %1 Zahlen, eine je Token</translation>
     </message>
     <message>
         <source>a list of %1, one for each token</source>
+        <comment>a_list_for_each_token</comment>
         <translation>eine Liste von %1, eins je Token</translation>
     </message>
     <message>
         <source>a list of 1 to %1 texts (the model&apos;s vocab_size)</source>
+        <comment>a_list_of_token_texts</comment>
         <translation>eine Liste von 1 bis %1 Texten (vocab_size des Modells)</translation>
     </message>
     <message>
         <source>text in UTF-8</source>
+        <comment>text_in_utf8</comment>
         <translation>Text in UTF-8</translation>
     </message>
     <message>
         <source>each text once; token %1 has it, too</source>
+        <comment>each_text_once</comment>
         <translation>jeder Text einmal; Token %1 hat ihn auch</translation>
     </message>
     <message>
         <source>a type from 1 to 6</source>
+        <comment>a_token_type</comment>
         <translation>ein Typ von 1 bis 6</translation>
     </message>
     <message>
         <source>none or 256 tokens of type 6, a byte, not %1</source>
+        <comment>all_or_no_byte_tokens</comment>
         <translation>kein Token oder 256 vom Typ 6, einem Byte, nicht %1</translation>
     </message>
     <message>
         <source>the id of a token</source>
+        <comment>the_id_of_a_token</comment>
         <translation>die ID eines Tokens</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model.</source>
+        <comment>sentencepiece_invalid</comment>
         <translation>%1 ist kein gültiges sentencepiece-Modell.</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model: %2.</source>
+        <comment>sentencepiece_damaged</comment>
         <translation>%1 ist kein gültiges sentencepiece-Modell: %2.</translation>
     </message>
     <message>
         <source>a bad field number</source>
+        <comment>bad_field_number</comment>
         <translation>eine falsche Feldnummer</translation>
     </message>
     <message>
         <source>it ends in the middle of a record</source>
+        <comment>ends_in_a_record</comment>
         <translation>es endet mitten in einem Datensatz</translation>
     </message>
     <message>
         <source>a record of an unknown kind</source>
+        <comment>record_of_unknown_kind</comment>
         <translation>ein Datensatz unbekannter Art</translation>
     </message>
     <message>
         <source>it ends in the middle of a number</source>
+        <comment>ends_in_a_number</comment>
         <translation>es endet mitten in einer Zahl</translation>
     </message>
     <message>
         <source>a number of more than ten bytes</source>
+        <comment>number_too_long</comment>
         <translation>eine Zahl von mehr als zehn Bytes</translation>
     </message>
     <message>
         <source>the field %1 is of the wrong kind</source>
+        <comment>wire_field_of_wrong_kind</comment>
         <translation>das Feld %1 ist von der falschen Art</translation>
     </message>
     <message>
         <source>the field %1 is given twice</source>
+        <comment>wire_field_twice</comment>
         <translation>das Feld %1 kommt zweimal vor</translation>
     </message>
     <message>
         <source>the field %1 is too long</source>
+        <comment>wire_field_too_long</comment>
         <translation>das Feld %1 ist zu lang</translation>
     </message>
     <message>
         <source>the field %1 is no UTF-8 text</source>
+        <comment>wire_field_no_utf8</comment>
         <translation>das Feld %1 ist kein UTF-8-Text</translation>
     </message>
     <message>
         <source>trainer_spec&apos;s token names</source>
+        <comment>trainer_token_names</comment>
         <translation>Token-Namen von trainer_spec</translation>
     </message>
     <message>
         <source>its normaliser map is cut short</source>
+        <comment>normaliser_cut_short</comment>
         <translation>seine Normalisierungstabelle ist abgeschnitten</translation>
     </message>
     <message>
         <source>its normaliser map has an impossible size</source>
+        <comment>normaliser_size_impossible</comment>
         <translation>seine Normalisierungstabelle hat eine unmögliche Größe</translation>
     </message>
     <message>
         <source>its normaliser map is too large</source>
+        <comment>normaliser_too_large</comment>
         <translation>seine Normalisierungstabelle ist zu groß</translation>
     </message>
     <message>
         <source>its normaliser map nests too many rules</source>
+        <comment>normaliser_too_many_rules</comment>
         <translation>seine Normalisierungstabelle verschachtelt zu viele Regeln</translation>
     </message>
     <message>
         <source>its normaliser map runs in a circle</source>
+        <comment>normaliser_in_a_circle</comment>
         <translation>seine Normalisierungstabelle läuft im Kreis</translation>
     </message>
     <message>
         <source>its normaliser map points outside of itself</source>
+        <comment>normaliser_points_outside</comment>
         <translation>seine Normalisierungstabelle zeigt über sich hinaus</translation>
     </message>
     <message>
         <source>its normaliser map holds text that is no UTF-8</source>
+        <comment>normaliser_no_utf8</comment>
         <translation>seine Normalisierungstabelle enthält Text, der kein UTF-8 ist</translation>
     </message>
     <message>
         <source>its normaliser map holds too long a replacement</source>
+        <comment>normaliser_replacement_too_long</comment>
         <translation>seine Normalisierungstabelle enthält eine zu lange Ersetzung</translation>
     </message>
     <message>
         <source>piece %1 has a score that is no number</source>
+        <comment>piece_score_no_number</comment>
         <translation>Teilstück %1 hat eine Bewertung, die keine Zahl ist</translation>
     </message>
     <message>
         <source>piece %1 is of an unknown type</source>
+        <comment>piece_type_unknown</comment>
         <translation>Teilstück %1 ist von unbekanntem Typ</translation>
     </message>
     <message>
         <source>piece %1 is empty</source>
+        <comment>piece_empty</comment>
         <translation>Teilstück %1 ist leer</translation>
     </message>
     <message>
         <source>piece %1</source>
+        <comment>a_piece</comment>
         <translation>Teilstück %1</translation>
     </message>
     <message>
         <source>more than %1 user-defined pieces begin with one another</source>
+        <comment>too_many_pieces_alike</comment>
         <translation>mehr als %1 selbst definierte Teilstücke beginnen miteinander</translation>
     </message>
     <message>
         <source>it holds no pieces</source>
+        <comment>no_pieces</comment>
         <translation>es enthält keine Teilstücke</translation>
     </message>
     <message>
         <source>%1 has the model_type %2; 1 (unigram), 2 (BPE), 3 (word) and 4 (char) are known.</source>
+        <comment>sentencepiece_type_unknown</comment>
         <translation>%1 hat den model_type %2; bekannt sind 1 (unigram), 2 (BPE), 3 (word) und 4 (char).</translation>
     </message>
     <message>
         <source>%1 holds more pieces than the model&apos;s vocab_size of %2.</source>
+        <comment>more_pieces_than_vocab</comment>
         <translation>%1 enthält mehr Teilstücke als die vocab_size des Modells von %2.</translation>
     </message>
     <message>
         <source>%1 rewrites its output (denormalizer_spec), which is not supported.</source>
+        <comment>rewrites_output</comment>
         <translation>%1 schreibt seine Ausgabe um (denormalizer_spec); das wird nicht unterstützt.</translation>
     </message>
     <message>
         <source>%1: an added token&apos;s id is larger than any vocabulary.</source>
+        <comment>added_token_id_too_large</comment>
         <translation>%1: Die ID eines hinzugefügten Tokens ist größer als jedes Vokabular.</translation>
     </message>
     <message>
         <source>The tokenizer&apos;s %1 &quot;%2&quot; is neither a piece of %3 nor an added token.</source>
+        <comment>special_token_unknown</comment>
         <translation>%1 &quot;%2&quot; des Tokenizers ist weder ein Teilstück von %3 noch ein hinzugefügtes Token.</translation>
     </message>
     <message>
         <source>%1: the field %2 must be %3.</source>
+        <comment>token_field_must_be</comment>
         <translation>%1: Feld %2; erwartet: %3.</translation>
     </message>
     <message>
         <source>a string, an object with &quot;content&quot;, or null</source>
+        <comment>a_string_or_content</comment>
         <translation>ein Text, ein Objekt mit &quot;content&quot;, oder null</translation>
     </message>
     <message>
         <source>an id from 0 to %1 (the model&apos;s vocab_size less one), not %2</source>
+        <comment>an_id_not</comment>
         <translation>eine ID von 0 bis %1 (vocab_size des Modells minus eins), nicht %2</translation>
     </message>
     <message>
         <source>a text of 1 to %1 bytes</source>
+        <comment>a_text_of_bytes</comment>
         <translation>ein Text von 1 bis %1 Bytes</translation>
     </message>
     <message>
         <source>given once; &quot;%1&quot; is given twice</source>
+        <comment>given_twice</comment>
         <translation>einmalige Angabe; &quot;%1&quot; kommt zweimal vor</translation>
     </message>
     <message>
         <source>given once; the id is given twice</source>
+        <comment>id_given_twice</comment>
         <translation>einmalige Angabe; die ID kommt zweimal vor</translation>
     </message>
     <message>
         <source>named by a token id</source>
+        <comment>named_by_a_token_id</comment>
         <translation>eine Token-ID als Name</translation>
     </message>
     <message>
         <source>an object with a string &quot;content&quot;</source>
+        <comment>an_object_with_content</comment>
         <translation>ein Objekt mit einem Text &quot;content&quot;</translation>
     </message>
     <message>
         <source>a token id</source>
+        <comment>a_token_id</comment>
         <translation>eine Token-ID</translation>
     </message>
     <message>
         <source>The text is longer than %1 MiB.</source>
+        <comment>text_too_long</comment>
         <translation>Der Text ist länger als %1 MiB.</translation>
     </message>
     <message>
         <source>The text is not valid UTF-8 at byte %1.</source>
+        <comment>text_not_utf8</comment>
         <translation>Der Text ist an Byte %1 kein gültiges UTF-8.</translation>
     </message>
     <message>
         <source>The text cannot be tokenized.</source>
+        <comment>text_not_tokenized</comment>
         <translation>Der Text lässt sich nicht in Tokens zerlegen.</translation>
     </message>
     <message>
         <source>A message is not valid UTF-8 at byte %1.</source>
+        <comment>chat_message_not_utf8</comment>
         <translation>Eine Nachricht ist an Byte %1 kein gültiges UTF-8.</translation>
     </message>
     <message>
         <source>The bos token is not valid UTF-8 at byte %1.</source>
+        <comment>bos_not_utf8</comment>
         <translation>Das bos-Token ist an Byte %1 kein gültiges UTF-8.</translation>
     </message>
     <message>
         <source>The eos token is not valid UTF-8 at byte %1.</source>
+        <comment>eos_not_utf8</comment>
         <translation>Das eos-Token ist an Byte %1 kein gültiges UTF-8.</translation>
     </message>
     <message>
         <source>The conversation is longer than 16 MiB.</source>
+        <comment>conversation_too_long</comment>
         <translation>Die Unterhaltung ist länger als 16 MiB.</translation>
     </message>
     <message>
         <source>%1: the field chat_template must be a string, or a list with an entry named &quot;default&quot;.</source>
+        <comment>template_field_no_string</comment>
         <translation>%1: Das Feld chat_template muss ein Text sein, oder eine Liste mit einem Eintrag namens &quot;default&quot;.</translation>
     </message>
     <message>
         <source>%1: the chat template is not valid UTF-8 at byte %2.</source>
+        <comment>template_not_utf8</comment>
         <translation>%1: Die Chat-Vorlage ist an Byte %2 kein gültiges UTF-8.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template has %3.</source>
+        <comment>template_has</comment>
         <translation>%1, Zeile %2: Fehler in der Chat-Vorlage: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template uses %3, which is not supported.</source>
+        <comment>template_uses</comment>
         <translation>%1, Zeile %2: Die Chat-Vorlage verwendet etwas, das nicht unterstützt wird: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template failed: %3.</source>
+        <comment>template_failed</comment>
         <translation>%1, Zeile %2: Die Chat-Vorlage ist gescheitert: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: no memory for the chat template&apos;s text.</source>
+        <comment>template_no_memory</comment>
         <translation>%1, Zeile %2: Es fehlt Speicher für den Text der Chat-Vorlage.</translation>
     </message>
     <message>
         <source>a comment that does not end</source>
+        <comment>comment_without_end</comment>
         <translation>ein Kommentar, der nicht endet</translation>
     </message>
     <message>
         <source>a tag that does not end</source>
+        <comment>tag_without_end</comment>
         <translation>ein Tag, das nicht endet</translation>
     </message>
     <message>
         <source>a string that does not end</source>
+        <comment>string_without_end</comment>
         <translation>eine Zeichenkette, die nicht endet</translation>
     </message>
     <message>
         <source>a broken \%1 escape</source>
+        <comment>broken_escape</comment>
         <translation>eine fehlerhafte \%1-Sequenz</translation>
     </message>
     <message>
         <source>an escape that is no character</source>
+        <comment>escape_of_no_character</comment>
         <translation>eine Sequenz, die kein Zeichen ist</translation>
     </message>
     <message>
         <source>a \N escape</source>
+        <comment>unknown_named_escape</comment>
         <translation>eine \N-Sequenz</translation>
     </message>
     <message>
         <source>the number %1</source>
+        <comment>the_number</comment>
         <translation>die Zahl %1</translation>
     </message>
     <message>
         <source>a number followed by a letter</source>
+        <comment>number_before_a_letter</comment>
         <translation>eine Zahl, auf die ein Buchstabe folgt</translation>
     </message>
     <message>
         <source>an unexpected character &apos;%1&apos;</source>
+        <comment>unexpected_character</comment>
         <translation>ein unerwartetes Zeichen &apos;%1&apos;</translation>
     </message>
     <message>
         <source>an unexpected &apos;%1&apos;</source>
+        <comment>unexpected</comment>
         <translation>ein unerwartetes &apos;%1&apos;</translation>
     </message>
     <message>
         <source>%1 bytes, more than the %2 allowed</source>
+        <comment>template_too_long</comment>
         <translation>%1 Bytes, mehr als die erlaubten %2</translation>
     </message>
     <message>
         <source>the end of the template</source>
+        <comment>end_of_template</comment>
         <translation>das Ende der Vorlage</translation>
     </message>
     <message>
         <source>a string</source>
+        <comment>a_string</comment>
         <translation>eine Zeichenkette</translation>
     </message>
     <message>
         <source>the end of the tag</source>
+        <comment>end_of_tag</comment>
         <translation>das Ende des Tags</translation>
     </message>
     <message>
         <source>a tag</source>
+        <comment>a_tag</comment>
         <translation>ein Tag</translation>
     </message>
     <message>
         <source>%1 where %2 is expected</source>
+        <comment>where_expected</comment>
         <translation>%1, wo %2 erwartet wird</translation>
     </message>
     <message>
         <source>%1 where a name is expected</source>
+        <comment>where_a_name_expected</comment>
         <translation>%1, wo ein Name erwartet wird</translation>
     </message>
     <message>
         <source>%1 where a value is expected</source>
+        <comment>where_a_value_expected</comment>
         <translation>%1, wo ein Wert erwartet wird</translation>
     </message>
     <message>
         <source>%1 where a tag&apos;s name is expected</source>
+        <comment>where_a_tag_expected</comment>
         <translation>%1, wo der Name eines Tags erwartet wird</translation>
     </message>
     <message>
         <source>%1 where it does not belong</source>
+        <comment>where_it_does_not_belong</comment>
         <translation>%1 an falscher Stelle</translation>
     </message>
     <message>
         <source>no {% %1 %}</source>
+        <comment>no_such_tag</comment>
         <translation>kein {% %1 %}</translation>
     </message>
     <message>
         <source>the tag &apos;%1&apos;</source>
+        <comment>the_tag</comment>
         <translation>das Tag &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a recursive loop</source>
+        <comment>a_recursive_loop</comment>
         <translation>eine rekursive Schleife</translation>
     </message>
     <message>
         <source>an assignment to &apos;%1&apos;</source>
+        <comment>assignment_to</comment>
         <translation>eine Zuweisung an &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a filter on a set block</source>
+        <comment>filter_on_set_block</comment>
         <translation>ein Filter an einem set-Block</translation>
     </message>
     <message>
         <source>a set block with more than one name</source>
+        <comment>set_block_of_names</comment>
         <translation>ein set-Block mit mehr als einem Namen</translation>
     </message>
     <message>
         <source>&apos;%1&apos; outside of a loop</source>
+        <comment>outside_of_a_loop</comment>
         <translation>&apos;%1&apos; außerhalb einer Schleife</translation>
     </message>
     <message>
         <source>an expression of more than %1 steps inside one another</source>
+        <comment>expression_too_deep</comment>
         <translation>ein Ausdruck aus mehr als %1 ineinander liegenden Schritten</translation>
     </message>
     <message>
         <source>more than %1 levels of nesting</source>
+        <comment>nesting_too_deep</comment>
         <translation>mehr als %1 Ebenen der Verschachtelung</translation>
     </message>
     <message>
         <source>a subscript of more than one part</source>
+        <comment>subscript_of_parts</comment>
         <translation>ein Index aus mehr als einem Teil</translation>
     </message>
     <message>
         <source>unpacked arguments</source>
+        <comment>unpacked_arguments</comment>
         <translation>entpackte Argumente</translation>
     </message>
     <message>
         <source>an argument behind a named one</source>
+        <comment>argument_behind_named</comment>
         <translation>ein Argument hinter einem benannten</translation>
     </message>
     <message>
         <source>a call of a filter&apos;s result</source>
+        <comment>call_of_filter_result</comment>
         <translation>ein Aufruf des Ergebnisses eines Filters</translation>
     </message>
     <message>
         <source>it is nested too deeply</source>
+        <comment>template_too_deep</comment>
         <translation>sie ist zu tief verschachtelt</translation>
     </message>
     <message>
         <source>it takes more than %1 steps</source>
+        <comment>template_too_many_steps</comment>
         <translation>sie braucht mehr als %1 Schritte</translation>
     </message>
     <message>
         <source>it makes more than %1 MiB of text</source>
+        <comment>template_too_much_text</comment>
         <translation>sie erzeugt mehr als %1 MiB Text</translation>
     </message>
     <message>
         <source>its text is longer than %1 MiB</source>
+        <comment>template_output_too_long</comment>
         <translation>ihr Text ist länger als %1 MiB</translation>
     </message>
     <message>
         <source>it defines more than %1 macros</source>
+        <comment>template_too_many_macros</comment>
         <translation>sie definiert mehr als %1 Makros</translation>
     </message>
     <message>
         <source>%1 with %2 arguments</source>
+        <comment>call_with_arguments</comment>
         <translation>%1 mit %2 Argumenten</translation>
     </message>
     <message>
         <source>%1 with an argument &apos;%2&apos;</source>
+        <comment>call_with_argument</comment>
         <translation>%1 mit einem Argument &apos;%2&apos;</translation>
     </message>
     <message>
         <source>%1 values are assigned to %2 names</source>
+        <comment>values_for_names</comment>
         <translation>%1 Werte werden %2 Namen zugewiesen</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is no namespace, so no attribute of it can be set</source>
+        <comment>no_namespace_to_set</comment>
         <translation>&apos;%1&apos; ist kein Namensraum, daher lässt sich kein Attribut davon setzen</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; as a value</source>
+        <comment>method_as_value</comment>
         <translation>die Methode &apos;%1&apos; als Wert</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a text</source>
+        <comment>method_of_text</comment>
         <translation>die Methode &apos;%1&apos; eines Textes</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a dict</source>
+        <comment>method_of_dict</comment>
         <translation>die Methode &apos;%1&apos; eines dict</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a list</source>
+        <comment>method_of_list</comment>
         <translation>die Methode &apos;%1&apos; einer Liste</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a value of type %2</source>
+        <comment>method_of_type</comment>
         <translation>die Methode &apos;%1&apos; eines Wertes vom Typ %2</translation>
     </message>
     <message>
         <source>a sign before a value of type %1</source>
+        <comment>sign_before_type</comment>
         <translation>ein Vorzeichen vor einem Wert vom Typ %1</translation>
     </message>
     <message>
         <source>a dict&apos;s key of type %1</source>
+        <comment>dict_key_of_type</comment>
         <translation>ein dict-Schlüssel vom Typ %1</translation>
     </message>
     <message>
         <source>a slice&apos;s bound of type %1</source>
+        <comment>slice_bound_of_type</comment>
         <translation>eine Ausschnittsgrenze vom Typ %1</translation>
     </message>
     <message>
         <source>a slice of a value of type %1</source>
+        <comment>slice_of_type</comment>
         <translation>ein Ausschnitt eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>a slice with a step of 0</source>
+        <comment>slice_step_of_zero</comment>
         <translation>ein Ausschnitt mit der Schrittweite 0</translation>
     </message>
     <message>
         <source>a number is too large</source>
+        <comment>number_too_large</comment>
         <translation>eine Zahl ist zu groß</translation>
     </message>
     <message>
         <source>a division by zero</source>
+        <comment>division_by_zero</comment>
         <translation>eine Division durch null</translation>
     </message>
     <message>
         <source>a repetition is too long</source>
+        <comment>repetition_too_long</comment>
         <translation>eine Wiederholung ist zu lang</translation>
     </message>
     <message>
         <source>%1 without an argument</source>
+        <comment>call_without_argument</comment>
         <translation>%1 ohne Argument</translation>
     </message>
     <message>
         <source>range of a value of type %1</source>
+        <comment>range_of_type</comment>
         <translation>range eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>range with a step of 0</source>
+        <comment>range_step_of_zero</comment>
         <translation>range mit der Schrittweite 0</translation>
     </message>
     <message>
         <source>range of more than %1 numbers</source>
+        <comment>range_too_long</comment>
         <translation>range von mehr als %1 Zahlen</translation>
     </message>
     <message>
         <source>namespace with more than one value</source>
+        <comment>namespace_of_values</comment>
         <translation>namespace mit mehr als einem Wert</translation>
     </message>
     <message>
         <source>namespace of a value of type %1</source>
+        <comment>namespace_of_type</comment>
         <translation>namespace eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>a namespace&apos;s name of another type than str</source>
+        <comment>namespace_name_of_type</comment>
         <translation>ein Name im Namensraum, der nicht vom Typ str ist</translation>
     </message>
     <message>
         <source>text formatting with %</source>
+        <comment>formatting_with_percent</comment>
         <translation>Textformatierung mit %</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is undefined</source>
+        <comment>name_undefined</comment>
         <translation>&apos;%1&apos; ist nicht definiert</translation>
     </message>
     <message>
         <source>an undefined value is used</source>
+        <comment>undefined_value_used</comment>
         <translation>ein nicht definierter Wert wird verwendet</translation>
     </message>
     <message>
         <source>&apos;%1&apos; between values of type %2 and %3</source>
+        <comment>operator_between_types</comment>
         <translation>&apos;%1&apos; zwischen Werten vom Typ %2 und %3</translation>
     </message>
     <message>
         <source>the function &apos;%1&apos;</source>
+        <comment>the_function</comment>
         <translation>die Funktion &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a value of type %1 is called</source>
+        <comment>type_is_called</comment>
         <translation>ein Wert vom Typ %1 wird aufgerufen</translation>
     </message>
     <message>
         <source>the macro &apos;%1&apos; takes fewer arguments</source>
+        <comment>macro_takes_fewer</comment>
         <translation>das Makro &apos;%1&apos; nimmt weniger Argumente</translation>
     </message>
     <message>
         <source>the macro &apos;%1&apos; takes no argument &apos;%2&apos;</source>
+        <comment>macro_takes_no_argument</comment>
         <translation>das Makro &apos;%1&apos; nimmt kein Argument &apos;%2&apos;</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is no function, but it is called</source>
+        <comment>no_function_called</comment>
         <translation>&apos;%1&apos; ist keine Funktion, wird aber aufgerufen</translation>
     </message>
     <message>
         <source>%1 takes a text, not a value of type %2</source>
+        <comment>takes_a_text</comment>
         <translation>%1 nimmt einen Text, keinen Wert vom Typ %2</translation>
     </message>
     <message>
         <source>%1 takes a number, not a value of type %2</source>
+        <comment>takes_a_number</comment>
         <translation>%1 nimmt eine Zahl, keinen Wert vom Typ %2</translation>
     </message>
     <message>
         <source>split at an empty text</source>
+        <comment>split_at_empty_text</comment>
         <translation>split an einem leeren Text</translation>
     </message>
     <message>
         <source>%1 of letters beyond ASCII</source>
+        <comment>letters_beyond_ascii</comment>
         <translation>%1 von Buchstaben außerhalb von ASCII</translation>
     </message>
     <message>
         <source>get without a key</source>
+        <comment>get_without_key</comment>
         <translation>get ohne Schlüssel</translation>
     </message>
     <message>
         <source>index of a value that is not in the list</source>
+        <comment>index_of_missing_value</comment>
         <translation>index eines Wertes, der nicht in der Liste ist</translation>
     </message>
     <message>
         <source>cycle without a value</source>
+        <comment>cycle_without_value</comment>
         <translation>cycle ohne Wert</translation>
     </message>
     <message>
         <source>a value of type %1 is looked for in a text</source>
+        <comment>type_looked_for_in_text</comment>
         <translation>ein Wert vom Typ %1 wird in einem Text gesucht</translation>
     </message>
     <message>
         <source>&apos;in&apos; with a value of type %1</source>
+        <comment>in_with_type</comment>
         <translation>&apos;in&apos; mit einem Wert vom Typ %1</translation>
     </message>
     <message>
         <source>a value of type %1 has no items</source>
+        <comment>type_without_items</comment>
         <translation>ein Wert vom Typ %1 hat keine Elemente</translation>
     </message>
     <message>
         <source>a value of type %1 cannot be ordered with one of type %2</source>
+        <comment>types_not_ordered</comment>
         <translation>ein Wert vom Typ %1 lässt sich nicht mit einem vom Typ %2 ordnen</translation>
     </message>
     <message>
         <source>a namespace inside another value</source>
+        <comment>namespace_inside_value</comment>
         <translation>ein Namensraum in einem anderen Wert</translation>
     </message>
     <message>
         <source>a function used as a value</source>
+        <comment>function_as_value</comment>
         <translation>eine Funktion als Wert</translation>
     </message>
     <message>
         <source>a list or dict is too large</source>
+        <comment>container_too_large</comment>
         <translation>eine Liste oder ein dict ist zu groß</translation>
     </message>
     <message>
         <source>lists and dicts are nested more than %1 deep</source>
+        <comment>containers_too_deep</comment>
         <translation>Listen und dicts sind mehr als %1 Ebenen tief verschachtelt</translation>
     </message>
     <message>
         <source>a letter case filter</source>
+        <comment>a_letter_case_filter</comment>
         <translation>ein Filter für Groß- und Kleinschreibung</translation>
     </message>
     <message>
         <source>the length of a generator</source>
+        <comment>length_of_generator</comment>
         <translation>die Länge eines Generators</translation>
     </message>
     <message>
         <source>the length of a value of type %1</source>
+        <comment>length_of_type</comment>
         <translation>die Länge eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>tojson with separators that are not two texts</source>
+        <comment>tojson_separators</comment>
         <translation>tojson mit Trennern, die nicht zwei Texte sind</translation>
     </message>
     <message>
         <source>tojson with long separators</source>
+        <comment>tojson_long_separators</comment>
         <translation>tojson mit langen Trennern</translation>
     </message>
     <message>
         <source>dictsort of a value of type %1</source>
+        <comment>dictsort_of_type</comment>
         <translation>dictsort eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>indent with such a width</source>
+        <comment>indent_width</comment>
         <translation>indent mit einer solchen Breite</translation>
     </message>
     <message>
         <source>strftime_now without a format</source>
+        <comment>strftime_without_format</comment>
         <translation>strftime_now ohne Format</translation>
     </message>
     <message>
         <source>strftime_now with the directive &apos;%1&apos;</source>
+        <comment>strftime_directive</comment>
         <translation>strftime_now mit der Angabe &apos;%1&apos;</translation>
     </message>
     <message>
         <source>tojson with such an indent</source>
+        <comment>tojson_indent</comment>
         <translation>tojson mit einer solchen Einrückung</translation>
     </message>
     <message>
         <source>tojson: a value of type generator</source>
+        <comment>tojson_of_generator</comment>
         <translation>tojson: ein Wert vom Typ generator</translation>
     </message>
     <message>
         <source>tojson: a key of type %1</source>
+        <comment>tojson_key_of_type</comment>
         <translation>tojson: ein Schlüssel vom Typ %1</translation>
     </message>
     <message>
         <source>tojson: a value of type %1</source>
+        <comment>tojson_of_type</comment>
         <translation>tojson: ein Wert vom Typ %1</translation>
     </message>
     <message>
         <source>replace needs two texts</source>
+        <comment>replace_needs_texts</comment>
         <translation>replace braucht zwei Texte</translation>
     </message>
     <message>
         <source>replace with a count that is no number</source>
+        <comment>replace_count</comment>
         <translation>replace mit einer Anzahl, die keine Zahl ist</translation>
     </message>
     <message>
         <source>int of an undefined value</source>
+        <comment>int_of_undefined</comment>
         <translation>int eines nicht definierten Wertes</translation>
     </message>
     <message>
         <source>float of an undefined value</source>
+        <comment>float_of_undefined</comment>
         <translation>float eines nicht definierten Wertes</translation>
     </message>
     <message>
         <source>items of a value of type %1</source>
+        <comment>items_of_type</comment>
         <translation>items eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>abs of a value of type %1</source>
+        <comment>abs_of_type</comment>
         <translation>abs eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>a filter of lists with named arguments</source>
+        <comment>list_filter_with_names</comment>
         <translation>ein Listenfilter mit benannten Argumenten</translation>
     </message>
     <message>
         <source>selectattr without an attribute</source>
+        <comment>selectattr_without_attribute</comment>
         <translation>selectattr ohne Attribut</translation>
     </message>
     <message>
         <source>a test&apos;s name of type %1</source>
+        <comment>test_name_of_type</comment>
         <translation>der Name eines Tests vom Typ %1</translation>
     </message>
     <message>
         <source>map without a filter or an attribute</source>
+        <comment>map_without_filter</comment>
         <translation>map ohne Filter oder Attribut</translation>
     </message>
     <message>
         <source>a filter&apos;s name of type %1</source>
+        <comment>filter_name_of_type</comment>
         <translation>der Name eines Filters vom Typ %1</translation>
     </message>
     <message>
         <source>map of map</source>
+        <comment>map_of_map</comment>
         <translation>map von map</translation>
     </message>
     <message>
         <source>the filter &apos;%1&apos;</source>
+        <comment>the_filter</comment>
         <translation>der Filter &apos;%1&apos;</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos;</source>
+        <comment>the_test</comment>
         <translation>der Test &apos;%1&apos;</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos; without a value</source>
+        <comment>test_without_value</comment>
         <translation>der Test &apos;%1&apos; ohne Wert</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos; of a value of type %2</source>
+        <comment>test_of_type</comment>
         <translation>der Test &apos;%1&apos; eines Wertes vom Typ %2</translation>
     </message>
     <message>
         <source>the test &apos;divisibleby&apos; without a number to divide by</source>
+        <comment>divisibleby_without_number</comment>
         <translation>der Test &apos;divisibleby&apos; ohne eine Zahl als Teiler</translation>
     </message>
     <message>
         <source>printing a generator</source>
+        <comment>printing_generator</comment>
         <translation>die Ausgabe eines Generators</translation>
     </message>
     <message>
         <source>printing a %1</source>
+        <comment>printing_type</comment>
         <translation>die Ausgabe eines Wertes vom Typ %1</translation>
     </message>
     <message>
         <source>%1 (emulated)</source>
+        <comment>emulated_device</comment>
         <translation>%1 (emuliert)</translation>
     </message>
     <message>
         <source>The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of them; expected 1 to %3 machines.</source>
+        <comment>too_many_machines</comment>
         <translation>Die Experten lassen sich nicht auf %1 Computer verteilen: Eine Schicht hat %2, und jeder Computer braucht einen davon; erwartet: 1 bis %3 Computer.</translation>
     </message>
     <message>
         <source>There is no network &quot;%1&quot;; there are %2.</source>
+        <comment>no_such_network</comment>
         <translation>Es gibt kein Netz &quot;%1&quot;; es gibt %2.</translation>
     </message>
     <message>
         <source>1 Gbit Ethernet</source>
+        <comment>ethernet_1g</comment>
         <translation>1-Gbit-Ethernet</translation>
     </message>
     <message>
         <source>10 Gbit Ethernet</source>
+        <comment>ethernet_10g</comment>
         <translation>10-Gbit-Ethernet</translation>
     </message>
     <message>
         <source>RoCEv2, 25 Gbit</source>
+        <comment>rocev2_25g</comment>
         <translation>RoCEv2, 25 Gbit</translation>
     </message>
     <message>
         <source>InfiniBand, 200 Gbit</source>
+        <comment>infiniband_200g</comment>
         <translation>InfiniBand, 200 Gbit</translation>
     </message>
     <message>
         <source>line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet</source>
+        <comment>network_figures_tcp_10g</comment>
         <translation>Leitungsrate; 1 ms je Nachricht über TCP, wie auf 10-Gbit-Ethernet gemessen</translation>
     </message>
     <message>
         <source>line rate; 1 ms a message over TCP, measured on a cluster of four</source>
+        <comment>network_figures_tcp_cluster</comment>
         <translation>Leitungsrate; 1 ms je Nachricht über TCP, gemessen auf einem Cluster aus vieren</translation>
     </message>
     <message>
         <source>line rate and latency as the network card&apos;s maker gives them</source>
+        <comment>network_figures_of_maker</comment>
         <translation>Leitungsrate und Latenz nach Angabe des Herstellers der Netzwerkkarte</translation>
     </message>
     <message>
         <source>There is no model at %1; expected a GGUF file, or a folder with config.json.</source>
+        <comment>no_model_at</comment>
         <translation>Unter %1 ist kein Modell; erwartet: eine GGUF-Datei oder ein Ordner mit config.json.</translation>
     </message>
     <message>
         <source>%1 is no model file; expected a GGUF file, or a folder with config.json, or its config.json or *.safetensors.</source>
+        <comment>no_model_file</comment>
         <translation>%1 ist keine Modelldatei; erwartet: eine GGUF-Datei, ein Ordner mit config.json, oder dessen config.json oder *.safetensors.</translation>
     </message>
     <message>
         <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file</source>
+        <comment>config_missing</comment>
         <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teilen, oder eine GGUF-Datei</translation>
     </message>
     <message>
         <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file (%2 is there, a format that Offstage does not read)</source>
+        <comment>config_missing_foreign_files</comment>
         <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teilen, oder eine GGUF-Datei (%2 ist da, ein Format, das Offstage nicht liest)</translation>
     </message>
     <message>
         <source>%1: holds %2 GGUF models (%3 ...); expected the path of one of them</source>
+        <comment>many_gguf_models</comment>
         <translation>%1: enthält %2 GGUF-Modelle (%3 ...); erwartet: der Pfad von einem davon</translation>
     </message>
     <message>
         <source>%1: is missing; expected all %2 parts of this model in one folder</source>
+        <comment>part_missing</comment>
         <translation>%1: fehlt; erwartet: alle %2 Teile dieses Modells in einem Ordner</translation>
     </message>
     <message>
         <source>%1: byte %2: %3; expected %4</source>
+        <comment>byte_rejected</comment>
         <translation>%1: Byte %2: %3; erwartet: %4</translation>
     </message>
     <message>
         <source>the file begins with %1</source>
+        <comment>file_begins_with</comment>
         <translation>die Datei beginnt mit %1</translation>
     </message>
     <message>
         <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
+        <comment>gguf_big_endian</comment>
         <translation>%1: ist eine Big-Endian-GGUF-Datei; erwartet: eine in Little-Endian</translation>
     </message>
     <message>
         <source>the number of tensors</source>
+        <comment>number_of_tensors</comment>
         <translation>die Anzahl der Tensoren</translation>
     </message>
     <message>
         <source>the number of metadata pairs</source>
+        <comment>number_of_metadata_pairs</comment>
         <translation>die Anzahl der Metadaten</translation>
     </message>
     <message>
         <source>the magic number</source>
+        <comment>magic_number</comment>
         <translation>die Kennung</translation>
     </message>
     <message>
         <source>the version</source>
+        <comment>the_version</comment>
         <translation>die Version</translation>
     </message>
     <message>
         <source>a metadata key</source>
+        <comment>a_metadata_key</comment>
         <translation>ein Schlüssel der Metadaten</translation>
     </message>
     <message>
         <source>the metadata %1</source>
+        <comment>the_metadata</comment>
         <translation>die Metadaten %1</translation>
     </message>
     <message>
         <source>the metadata %1, its type,</source>
+        <comment>metadata_type</comment>
         <translation>die Metadaten %1, ihr Typ,</translation>
     </message>
     <message>
         <source>%1, the type of its items,</source>
+        <comment>type_of_items</comment>
         <translation>%1, der Typ der Einträge,</translation>
     </message>
     <message>
         <source>the length of %1</source>
+        <comment>length_of</comment>
         <translation>die Länge von %1</translation>
     </message>
     <message>
         <source>a tensor&apos;s name</source>
+        <comment>a_tensor_name</comment>
         <translation>der Name eines Tensors</translation>
     </message>
     <message>
         <source>a type from 0 to 12</source>
+        <comment>a_type_to_12</comment>
         <translation>ein Typ von 0 bis 12</translation>
     </message>
     <message>
         <source>%1 is a list of lists of lists</source>
+        <comment>list_of_lists_of_lists</comment>
         <translation>%1 ist eine Liste von Listen von Listen</translation>
     </message>
     <message>
         <source>fewer levels</source>
+        <comment>fewer_levels</comment>
         <translation>weniger Ebenen</translation>
     </message>
     <message>
         <source>%1 is there twice</source>
+        <comment>is_there_twice</comment>
         <translation>%1 ist zweimal da</translation>
     </message>
     <message>
         <source>each once</source>
+        <comment>each_once</comment>
         <translation>jedes einmal</translation>
     </message>
     <message>
         <source>a power of two; the file is damaged: fetch it again</source>
+        <comment>a_power_of_two</comment>
         <translation>eine Zweierpotenz; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>tensor %1</source>
+        <comment>a_tensor</comment>
         <translation>Tensor %1</translation>
     </message>
     <message>
         <source>%1 has %2 dimensions</source>
+        <comment>has_dimensions</comment>
         <translation>%1 hat %2 Dimensionen</translation>
     </message>
     <message>
         <source>at most 4</source>
+        <comment>at_most_4</comment>
         <translation>höchstens 4</translation>
     </message>
     <message>
         <source>%1 has a dimension of %2</source>
+        <comment>has_a_dimension_of</comment>
         <translation>%1 hat eine Dimension von %2</translation>
     </message>
     <message>
         <source>fewer than 2^59 weights</source>
+        <comment>fewer_weights</comment>
         <translation>weniger als 2^59 Gewichte</translation>
     </message>
     <message>
         <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4; the file is damaged: fetch it again</source>
+        <comment>tensor_alignment</comment>
         <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: ein Vielfaches der Ausrichtung, %4; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>a list of lists</source>
+        <comment>a_list_of_lists</comment>
         <translation>eine Liste von Listen</translation>
     </message>
     <message>
         <source>a list of texts</source>
+        <comment>a_list_of_texts</comment>
         <translation>eine Liste von Texten</translation>
     </message>
     <message>
         <source>a list of integers</source>
+        <comment>a_list_of_integers</comment>
         <translation>eine Liste ganzer Zahlen</translation>
     </message>
     <message>
         <source>a list of numbers</source>
+        <comment>a_list_of_numbers</comment>
         <translation>eine Liste von Zahlen</translation>
     </message>
     <message>
         <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
+        <comment>a_part_name</comment>
         <translation>der Name, den dieser Teil hatte, mit -00001-of-%1.gguf am Ende, und die anderen daneben</translation>
     </message>
     <message>
         <source>%1, as its name says</source>
+        <comment>as_its_name_says</comment>
         <translation>%1, wie ihr Name sagt</translation>
     </message>
     <message>
         <source>%1: tensor %2 is in another part of the model too; expected it once</source>
+        <comment>tensor_in_two_parts</comment>
         <translation>%1: Tensor %2 ist auch in einem anderen Teil des Modells; erwartet: einmal</translation>
     </message>
     <message>
         <source>%1: &quot;general.architecture&quot; %2 is not supported; supported: %3</source>
+        <comment>gguf_architecture_unsupported</comment>
         <translation>%1: &quot;general.architecture&quot; %2 wird nicht unterstützt; unterstützt: %3</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing or no list of F32; expected the factors of rotary positions</source>
+        <comment>rope_factors_missing</comment>
         <translation>%1: Tensor %2 fehlt oder ist keine Liste von F32; erwartet: die Faktoren der rotierenden Positionen</translation>
     </message>
     <message>
         <source>%1: tensor &quot;rope_freqs.weight&quot; has factors of its own for the pairs that turn, which is not supported; expected 1, and then at least 1e20</source>
+        <comment>rope_factors_unsupported</comment>
         <translation>%1: Tensor &quot;rope_freqs.weight&quot; hat eigene Faktoren für die Paare, die sich drehen; das wird nicht unterstützt; erwartet: 1, danach mindestens 1e20</translation>
     </message>
     <message>
         <source>a list of %1 booleans</source>
+        <comment>a_list_of_booleans</comment>
         <translation>eine Liste aus %1 Wahrheitswerten</translation>
     </message>
     <message>
         <source>a number for each of %1 layers</source>
+        <comment>a_number_for_each_layer</comment>
         <translation>eine Zahl für jede der %1 Schichten</translation>
     </message>
     <message>
         <source>The file&apos;s layers that predict further tokens are not used (%1, tensors: %2).</source>
+        <comment>unused_prediction_layers</comment>
         <translation>Die Schichten der Datei, die weitere Tokens vorhersagen, werden nicht benutzt (%1, Tensoren: %2).</translation>
     </message>
     <message>
         <source>The file&apos;s vision tower is not used (%1, tensors: %2): text alone is read.</source>
+        <comment>unused_vision_tower</comment>
         <translation>Der Bildteil der Datei wird nicht benutzt (%1, Tensoren: %2): Gelesen wird nur Text.</translation>
     </message>
     <message>
         <source>The file&apos;s audio tower is not used (%1, tensors: %2): text alone is read.</source>
+        <comment>unused_audio_tower</comment>
         <translation>Der Audioteil der Datei wird nicht benutzt (%1, Tensoren: %2): Gelesen wird nur Text.</translation>
     </message>
     <message>
         <source>Tensors of the file that nothing here knows are not used (%1, tensors: %2); the first is %3.</source>
+        <comment>unused_tensors</comment>
         <translation>Tensoren der Datei, die hier niemand kennt, werden nicht benutzt (%1, Tensoren: %2); der erste ist %3.</translation>
     </message>
     <message>
         <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>
+        <comment>embedding_missing</comment>
         <translation>%1: Tensor &quot;token_embd.weight&quot; fehlt oder ist keine Matrix; erwartet: die Einbettung der Tokens</translation>
     </message>
     <message>
         <source>%1: tensor %2 has dtype %3; expected %4</source>
+        <comment>tensor_dtype_differs</comment>
         <translation>%1: Tensor %2 hat den dtype %3; erwartet: %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
+        <comment>tensor_blocks_split</comment>
         <translation>%1: Tensor %2 hat Blöcke von %3 Gewichten, die keine Teile von Zeilen von %4 sind; erwartet: ganze Blöcke in jeder Zeile von Eingaben</translation>
     </message>
     <message>
         <source>%1: the experts of layer %2 are in several formats, %3 and %4 among them; expected one for all experts of a layer</source>
+        <comment>expert_formats_differ</comment>
         <translation>%1: die Experten der Schicht %2 sind in mehreren Formaten, %3 und %4 darunter; erwartet: eines für alle Experten einer Schicht</translation>
     </message>
     <message>
         <source>%1: its layers have experts in more than %2 combinations of formats; expected no more</source>
+        <comment>too_many_format_mixes</comment>
         <translation>%1: seine Schichten haben Experten in mehr als %2 Kombinationen von Formaten; erwartet: nicht mehr</translation>
     </message>
     <message>
         <source>%1: &quot;tokenizer.ggml.model&quot; is %2; expected one of llama, gpt2, gemma4</source>
+        <comment>tokenizer_model_unsupported</comment>
         <translation>%1: &quot;tokenizer.ggml.model&quot; ist %2; erwartet: llama, gpt2 oder gemma4</translation>
     </message>
     <message>
         <source>%1 of the model&apos;s dense matrices are in few bits already and stay as they are.</source>
+        <comment>dense_matrices_stay</comment>
         <translation>%1 der dichten Matrizen des Modells haben schon wenige Bits und bleiben, wie sie sind.</translation>
     </message>
     <message>
         <source>sha256: and hexadecimal digits</source>
+        <comment>sha256_digits</comment>
         <translation>sha256: und hexadezimale Ziffern</translation>
     </message>
     <message>
         <source>Quantized a second time: %1 experts go from the file&apos;s %2 to %3, with a relative squared error of %4 against the file.</source>
+        <comment>quantized_twice</comment>
         <translation>Ein zweites Mal quantisiert: %1 Experten kommen von %2 der Datei nach %3, mit einem relativen quadratischen Fehler von %4 gegenüber der Datei.</translation>
     </message>
     <message>
         <source>%1 (as in the file)</source>
+        <comment>as_in_the_file</comment>
         <translation>%1 (wie in der Datei)</translation>
     </message>
     <message>
         <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
+        <comment>file_ends_too_early</comment>
         <translation>%1 braucht %2 Bytes, aber die Datei endet nach %3, um %4 zu früh</translation>
     </message>
     <message>
         <source>a whole file; this one was cut short or is damaged: fetch it again</source>
+        <comment>a_whole_file</comment>
         <translation>eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
+        <comment>gguf_not_lfs_pointer</comment>
         <translation>&quot;GGUF&quot;; sie sieht nach einem Verweis von Git LFS aus: bitte die Datei selbst holen, &quot;git lfs pull&quot;</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it looks like a web page: fetch the file itself</source>
+        <comment>gguf_not_web_page</comment>
         <translation>&quot;GGUF&quot;; sie sieht nach einer Webseite aus: bitte die Datei selbst holen</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it is of the time before GGUF: fetch a newer file of the model</source>
+        <comment>gguf_not_older</comment>
         <translation>&quot;GGUF&quot;; sie stammt aus der Zeit vor GGUF: bitte eine neuere Datei des Modells holen</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it is another file or damaged: fetch it again</source>
+        <comment>gguf_not_other_file</comment>
         <translation>&quot;GGUF&quot;; es ist eine andere Datei oder sie ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
+        <comment>tensor_begins_outside</comment>
         <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: nicht mehr, als eine Datei von %4 Bytes fassen kann; die Datei ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
+        <comment>tensor_ends_outside</comment>
         <translation>%1: Tensor %2 endet bei Byte %3, die Datei aber bei Byte %4, so dass %5 Bytes fehlen; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
-        <source>unknown type %1</source>
-        <translation>unbekannter Typ %1</translation>
-    </message>
-    <message>
         <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
+        <comment>a_readable_type</comment>
         <translation>eines von %1; bitte eine Datei dieses Modells in einem davon nehmen, etwa Q4_K_M</translation>
     </message>
     <message>
         <source>%1 has rows of %2 weights in %3</source>
+        <comment>has_rows_of</comment>
         <translation>%1 hat Zeilen von %2 Gewichten in %3</translation>
     </message>
     <message>
         <source>a multiple of %1</source>
+        <comment>a_multiple_of</comment>
         <translation>ein Vielfaches von %1</translation>
     </message>
     <message>
         <source>%1: is GGUF version %2; expected version 2 or 3: fetch a newer file of the model</source>
+        <comment>gguf_version</comment>
         <translation>%1: ist GGUF-Version %2; erwartet: Version 2 oder 3: bitte eine neuere Datei des Modells holen</translation>
     </message>
     <message>
         <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
+        <comment>no_more_than_file_holds</comment>
         <translation>nicht mehr, als eine Datei von %1 Bytes fassen kann, und höchstens %2: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>%1: is a link to %2, which is missing; expected a file there: fetch it again</source>
+        <comment>link_to_nothing</comment>
         <translation>%1: ist eine Verknüpfung mit %2, und das fehlt; erwartet: eine Datei an dieser Stelle: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>%1: is missing; expected it, because Ollama&apos;s %2 is kept in it: fetch it again, &quot;ollama pull %3&quot;</source>
+        <comment>ollama_blob_missing</comment>
         <translation>%1: fehlt; erwartet, weil Ollamas %2 darin liegt: bitte noch einmal laden, &quot;ollama pull %3&quot;</translation>
     </message>
     <message>
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
+        <comment>readable_weights</comment>
         <translation>BF16, F16 oder F32: bitte das Modell in einem davon nehmen, oder eine GGUF-Datei davon</translation>
     </message>
     <message>
         <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
+        <comment>template_without_thinking</comment>
         <translation>Die Chatvorlage von %1 lässt beim Denken keine Wahl, deshalb kann „%2“ nicht gewählt werden; bitte ohne fragen.</translation>
     </message>
     <message>
         <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
+        <comment>no_such_thinking</comment>
         <translation>Das Modell %1 hat keine Art zu denken „%2“; seine Chatvorlage bietet %3.</translation>
     </message>
     <message>
         <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <comment>prompt_token_out_of_range</comment>
         <translation>Token %1 des Prompts ist %2; erwartet 0 bis %3, das Vokabular von %4.</translation>
     </message>
     <message>
         <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <comment>reply_token_out_of_range</comment>
         <translation>Token %1 vom Anfang der Antwort ist %2; erwartet 0 bis %3, das Vokabular von %4.</translation>
     </message>
     <message>
         <source>n_alternatives is %1; expected -1 to %2.</source>
+        <comment>alternatives_out_of_range</comment>
         <translation>n_alternatives ist %1; erwartet -1 bis %2.</translation>
     </message>
     <message>
         <source>This session has no tokenizer.</source>
+        <comment>session_without_tokenizer</comment>
         <translation>Diese Sitzung hat keinen Tokenizer.</translation>
     </message>
     <message>
         <source>Offstage cannot listen on %1: %2</source>
+        <comment>cannot_listen</comment>
         <translation>Offstage kann an %1 nicht lauschen: %2</translation>
     </message>
     <message>
         <source>another program listens there; stop it, or choose another port.</source>
+        <comment>address_in_use</comment>
         <translation>Dort lauscht schon ein anderes Programm; dieses beenden oder einen anderen Port wählen.</translation>
     </message>
     <message>
         <source>this computer has no such address; choose one that it has.</source>
+        <comment>address_not_here</comment>
         <translation>Dieser Computer hat keine solche Adresse; eine wählen, die er hat.</translation>
     </message>
     <message>
         <source>ports below 1024 are the administrator&apos;s; choose a larger one.</source>
+        <comment>port_not_allowed</comment>
         <translation>Ports unter 1024 gehören dem Administrator; einen größeren wählen.</translation>
     </message>
     <message>
         <source>choose another address.</source>
+        <comment>choose_another_address</comment>
         <translation>Eine andere Adresse wählen.</translation>
     </message>
     <message>
         <source>&quot;%1&quot; is no address to listen on; expected a numeric ADDRESS:PORT like 127.0.0.1:8080 or [::1]:8080, or a port alone.</source>
+        <comment>no_address</comment>
         <translation>&quot;%1&quot; ist keine Adresse zum Lauschen; erwartet: ADRESSE:PORT in Zahlen wie 127.0.0.1:8080 oder [::1]:8080, oder ein Port allein.</translation>
     </message>
     <message>
         <source>%1 is no web page&apos;s origin; expected scheme://host or scheme://host:port, like http://localhost:3000.</source>
+        <comment>no_origin</comment>
         <translation>%1 ist keine Herkunft einer Webseite; erwartet: schema://host oder schema://host:port, wie http://localhost:3000.</translation>
     </message>
     <message>
         <source>The token file %1 cannot be made: %2.</source>
+        <comment>token_file_not_made</comment>
         <translation>Die Token-Datei %1 kann nicht angelegt werden: %2.</translation>
     </message>
     <message>
         <source>The token file %1 cannot be read: %2.</source>
+        <comment>token_file_not_read</comment>
         <translation>Die Token-Datei %1 kann nicht gelesen werden: %2.</translation>
     </message>
     <message>
         <source>Others than its owner may use the token file %1; make it private: chmod 600 %2</source>
+        <comment>token_file_not_private</comment>
         <translation>Nicht nur der Besitzer darf die Token-Datei %1 benutzen; sie schützen mit: chmod 600 %2</translation>
     </message>
     <message>
         <source>The token file %1 holds no token; expected %2 to %3 printable characters without blanks, or no such file yet.</source>
+        <comment>token_file_without_token</comment>
         <translation>Die Token-Datei %1 enthält kein Token; erwartet: %2 bis %3 druckbare Zeichen ohne Leerzeichen, oder noch keine solche Datei.</translation>
+    </message>
+    <message>
+        <source>%1 is %2</source>
+        <comment>is_value</comment>
+        <translation>%1 ist %2</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32</source>
+        <comment>plain_types</comment>
+        <translation>BF16, F16 oder F32</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <comment>vram_too_small_with_kept</comment>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und der Arbeitspuffer (%7) brauchen %8, das sind %9 mehr.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <comment>vram_too_small_with_disk_and_kept</comment>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und der Arbeitspuffer (%7) brauchen %8, das sind %9 mehr.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, room for other conversations (%3), %4 more.</source>
+        <comment>ram_too_small_with_kept</comment>
+        <translation>Das Modell passt nicht in %1 RAM: Selbst mit den Experten auf dem Datenträger sind %2 nötig, darin Platz für andere Unterhaltungen (%3), das sind %4 mehr.</translation>
+    </message>
+    <message>
+        <source>The token file %1 is no file; expected one that holds the token.</source>
+        <comment>token_file_is_no_file</comment>
+        <translation>Die Token-Datei %1 ist keine Datei; erwartet: eine, die das Token enthält.</translation>
+    </message>
+    <message>
+        <source>text</source>
+        <comment>text_of_template</comment>
+        <translation>Text</translation>
+    </message>
+    <message>
+        <source>A thought is not valid UTF-8 at byte %1.</source>
+        <comment>thought_not_utf8</comment>
+        <translation>Ein Gedanke ist an Byte %1 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be written: %2.</source>
+        <comment>token_file_not_written</comment>
+        <translation>Die Token-Datei %1 kann nicht geschrieben werden: %2.</translation>
     </message>
 </context>
 <context>
@@ -5317,10 +5966,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>Something unexpected happened inside the engine.</source>
         <translation>In der Engine ist etwas Unerwartetes geschehen.</translation>
     </message>
-    <message>
-        <source>Loading was cancelled.</source>
-        <translation>Das Laden wurde abgebrochen.</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::EventLog</name>
@@ -6627,10 +7272,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
-    </message>
-    <message>
-        <source>The token file %1 cannot be written: %2.</source>
-        <translation>Die Token-Datei %1 kann nicht geschrieben werden: %2.</translation>
     </message>
 </context>
 <context>

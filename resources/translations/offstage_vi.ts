@@ -305,2479 +305,3128 @@
     <name>EngineText</name>
     <message>
         <source>%1: holds more than %2 JSON values; expected fewer</source>
+        <comment>json_too_many_values</comment>
         <translation>%1: chứa hơn %2 giá trị JSON; cần ít hơn</translation>
     </message>
     <message>
         <source>%1: JSON nested deeper than %2 levels</source>
+        <comment>json_too_deep</comment>
         <translation>%1: JSON lồng nhau sâu hơn %2 cấp</translation>
     </message>
     <message>
         <source>%1: key %2 appears twice in one object; expected each key once</source>
+        <comment>json_key_twice</comment>
         <translation>%1: khóa %2 xuất hiện hai lần trong một đối tượng; mỗi khóa chỉ được có một lần</translation>
     </message>
     <message>
         <source>%1: not valid JSON: a NUL byte at byte %2; expected text in UTF-8</source>
+        <comment>json_nul_byte</comment>
         <translation>%1: không phải JSON hợp lệ: có byte NUL tại byte %2; cần văn bản UTF-8</translation>
     </message>
     <message>
         <source>%1: not valid JSON at byte %2; expected JSON in UTF-8</source>
+        <comment>json_invalid</comment>
         <translation>%1: không phải JSON hợp lệ tại byte %2; cần JSON ở dạng UTF-8</translation>
     </message>
     <message>
         <source>%1: not valid JSON: a number out of range; expected numbers that fit 64 bits</source>
+        <comment>json_number_out_of_range</comment>
         <translation>%1: không phải JSON hợp lệ: có số vượt phạm vi; cần các số vừa 64 bit</translation>
     </message>
     <message>
         <source>%1: the file is %2; expected a JSON object</source>
+        <comment>json_file_no_object</comment>
         <translation>%1: tệp là %2; cần một đối tượng JSON</translation>
     </message>
     <message>
         <source>%1: %2 is %3; expected a JSON object</source>
+        <comment>json_no_object</comment>
         <translation>%1: %2 là %3; cần một đối tượng JSON</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is missing; expected %3</source>
+        <comment>field_missing</comment>
         <translation>%1: thiếu &quot;%2&quot;; cần %3</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is %3; expected %4</source>
+        <comment>field_rejected</comment>
         <translation>%1: &quot;%2&quot; là %3; cần %4</translation>
     </message>
     <message>
         <source>a number from %1 to %2</source>
+        <comment>a_number_in_range</comment>
         <translation>một số từ %1 đến %2</translation>
     </message>
     <message>
         <source>an integer from %1 to %2</source>
+        <comment>an_integer_in_range</comment>
         <translation>một số nguyên từ %1 đến %2</translation>
     </message>
     <message>
         <source>true or false</source>
+        <comment>true_or_false</comment>
         <translation>true hoặc false</translation>
     </message>
     <message>
         <source>a text</source>
+        <comment>a_text</comment>
         <translation>một đoạn văn bản</translation>
     </message>
     <message>
         <source>a list of %1</source>
+        <comment>a_list_of</comment>
         <translation>một danh sách gồm %1</translation>
     </message>
     <message>
         <source>an object</source>
+        <comment>an_object</comment>
         <translation>một đối tượng</translation>
     </message>
     <message>
         <source>something else</source>
+        <comment>something_else</comment>
         <translation>một thứ khác</translation>
     </message>
     <message>
         <source>%1: cannot be opened: %2</source>
+        <comment>cannot_be_opened</comment>
         <translation>%1: không mở được: %2</translation>
     </message>
     <message>
         <source>%1: cannot be read: %2</source>
+        <comment>cannot_be_read</comment>
         <translation>%1: không đọc được: %2</translation>
     </message>
     <message>
         <source>%1: cannot be mapped: %2</source>
+        <comment>cannot_be_mapped</comment>
         <translation>%1: không ánh xạ được vào bộ nhớ: %2</translation>
     </message>
     <message>
         <source>%1: cannot be examined: %2</source>
+        <comment>cannot_be_examined</comment>
         <translation>%1: không kiểm tra được: %2</translation>
     </message>
     <message>
         <source>%1: cannot be listed: %2</source>
+        <comment>cannot_be_listed</comment>
         <translation>%1: không liệt kê được: %2</translation>
     </message>
     <message>
         <source>%1: cannot be read.</source>
+        <comment>profile_cannot_be_read</comment>
         <translation>%1: không đọc được.</translation>
     </message>
     <message>
         <source>%1: is a folder; expected a file</source>
+        <comment>is_a_folder</comment>
         <translation>%1: là một thư mục; cần một tệp</translation>
     </message>
     <message>
         <source>%1: is not a regular file; expected a file</source>
+        <comment>no_regular_file</comment>
         <translation>%1: không phải tệp thông thường; cần một tệp</translation>
     </message>
     <message>
         <source>%1: has %2 bytes; expected at most %3</source>
+        <comment>file_too_large</comment>
         <translation>%1: có %2 byte; chỉ được tối đa %3</translation>
     </message>
     <message>
         <source>%1: cannot be read: it has %2 bytes now and had %3 when it was opened; put the file back as it was.</source>
+        <comment>file_changed_size</comment>
         <translation>%1: không đọc được: tệp hiện có %2 byte, còn khi mở có %3 byte; hãy khôi phục tệp như cũ.</translation>
     </message>
     <message>
         <source>%1: cannot be read: %2 at byte %3 or soon after it.</source>
+        <comment>cannot_be_read_at_byte</comment>
         <translation>%1: không đọc được: %2 tại byte %3 hoặc ngay sau đó.</translation>
     </message>
     <message>
         <source>%1 cannot be read: %2.</source>
+        <comment>text_file_cannot_be_read</comment>
         <translation>Không đọc được %1: %2.</translation>
     </message>
     <message>
         <source>%1 is not a file.</source>
+        <comment>text_file_is_no_file</comment>
         <translation>%1 không phải là tệp.</translation>
     </message>
     <message>
         <source>%1 cannot be opened.</source>
+        <comment>text_file_cannot_be_opened</comment>
         <translation>Không mở được %1.</translation>
     </message>
     <message>
         <source>%1 is larger than %2 bytes, the most that is read of such a file.</source>
+        <comment>text_file_too_large</comment>
         <translation>%1 lớn hơn %2 byte, mức tối đa được đọc của loại tệp này.</translation>
     </message>
     <message>
         <source>%1 could not be read to its end.</source>
+        <comment>text_file_cut_short</comment>
         <translation>Không đọc được %1 đến hết.</translation>
     </message>
     <message>
         <source>%1 is not valid JSON.</source>
+        <comment>text_file_no_json</comment>
         <translation>%1 không phải JSON hợp lệ.</translation>
     </message>
     <message>
         <source>%1 must hold a JSON object.</source>
+        <comment>text_file_no_json_object</comment>
         <translation>%1 phải chứa một đối tượng JSON.</translation>
     </message>
     <message>
         <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <comment>no_model_folder</comment>
         <translation>%1: không có thư mục này; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
     </message>
     <message>
         <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <comment>model_folder_is_a_file</comment>
         <translation>%1: là một tệp; cần thư mục của mô hình, với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
     </message>
     <message>
         <source>a list with one name: %1</source>
+        <comment>a_list_with_one_name</comment>
         <translation>một danh sách có một tên: %1</translation>
     </message>
     <message>
         <source>&quot;%1&quot;, because &quot;architectures&quot; says %2</source>
+        <comment>model_type_of_architecture</comment>
         <translation>&quot;%1&quot;, vì &quot;architectures&quot; ghi %2</translation>
     </message>
     <message>
         <source>%1: &quot;model_type&quot; %2 is not supported; supported: %3</source>
+        <comment>model_type_unsupported</comment>
         <translation>%1: &quot;model_type&quot; %2 không được hỗ trợ; được hỗ trợ: %3</translation>
     </message>
     <message>
         <source>%1: architecture %2 is not supported; supported: %3</source>
+        <comment>architecture_unsupported</comment>
         <translation>%1: kiến trúc %2 không được hỗ trợ; được hỗ trợ: %3</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; is %3, which is not supported; expected %4</source>
+        <comment>field_unsupported</comment>
         <translation>%1: &quot;%2&quot; là %3, không được hỗ trợ; cần %4</translation>
     </message>
     <message>
         <source>a quantized checkpoint</source>
+        <comment>a_quantized_checkpoint</comment>
         <translation>checkpoint đã lượng tử hóa</translation>
     </message>
     <message>
         <source>an embedding for each layer</source>
+        <comment>an_embedding_for_each_layer</comment>
         <translation>một phép nhúng cho mỗi lớp</translation>
     </message>
     <message>
         <source>keys and values that layers share</source>
+        <comment>shared_keys_and_values</comment>
         <translation>khóa và giá trị dùng chung giữa các lớp</translation>
     </message>
     <message>
         <source>null or &quot;vision&quot;</source>
+        <comment>null_or_vision</comment>
         <translation>null hoặc &quot;vision&quot;</translation>
     </message>
     <message>
         <source>an object with &quot;rope_type&quot; and &quot;rope_theta&quot;</source>
+        <comment>an_object_with_rope_type</comment>
         <translation>một đối tượng có &quot;rope_type&quot; và &quot;rope_theta&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <comment>rope_type_unsupported</comment>
         <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
     </message>
     <message>
         <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
+        <comment>scaled_attention_unsupported</comment>
         <translation>%1: có %2, không được hỗ trợ; cần attention có cùng tỉ lệ ở mọi vị trí</translation>
     </message>
     <message>
         <source>a number above &quot;low_freq_factor&quot;</source>
+        <comment>a_number_above_low_freq_factor</comment>
         <translation>một số lớn hơn &quot;low_freq_factor&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
+        <comment>rope_differs_between_layers</comment>
         <translation>%1: &quot;%2.%3 là một đối tượng: vị trí xoay khác nhau giữa các lớp không được hỗ trợ; cần một bộ chung cho mọi lớp</translation>
     </message>
     <message>
         <source>a token id from 0 to %1, a list of such ids, or null</source>
+        <comment>a_token_id_or_list</comment>
         <translation>một mã token từ 0 đến %1, một danh sách các mã đó, hoặc null</translation>
     </message>
     <message>
         <source>a token id from 0 to %1, a list of such ids, or null, but the list holds %2</source>
+        <comment>a_token_id_or_list_but</comment>
         <translation>một mã token từ 0 đến %1, một danh sách các mã đó, hoặc null, nhưng danh sách chứa %2</translation>
     </message>
     <message>
         <source>one token id, or null</source>
+        <comment>one_token_id_or_null</comment>
         <translation>một mã token, hoặc null</translation>
     </message>
     <message>
         <source>a divisor of %1 (%2); without the key it is %3</source>
+        <comment>a_divisor_without_key</comment>
         <translation>một ước số của %1 (%2); nếu không có khóa này thì là %3</translation>
     </message>
     <message>
         <source>an even number, for rotary positions</source>
+        <comment>an_even_number_for_rope</comment>
         <translation>một số chẵn, cho vị trí xoay</translation>
     </message>
     <message>
         <source>an even multiple of %1 (%2), or a &quot;head_dim&quot; beside it</source>
+        <comment>an_even_multiple</comment>
         <translation>một bội số chẵn của %1 (%2), hoặc có thêm &quot;head_dim&quot;</translation>
     </message>
     <message>
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <comment>model_too_large_to_count</comment>
         <translation>%1: số lớp, số chuyên gia, &quot;hidden_size&quot; và &quot;intermediate_size&quot; cộng lại cho hơn 2^60 trọng số; cần một mô hình vừa với máy tính</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
+        <comment>synthetic_option_out_of_range</comment>
         <translation>Ở mô hình tổng hợp, %1 là &quot;%2&quot;; cần một số nguyên từ %3 đến %4.</translation>
     </message>
     <message>
         <source>There is no synthetic model &quot;%1&quot;; expected one of %2.</source>
+        <comment>no_such_synthetic_model</comment>
         <translation>Không có mô hình tổng hợp &quot;%1&quot;; cần một trong %2.</translation>
     </message>
     <message>
         <source>a divisor of the number of experts (%1)</source>
+        <comment>a_divisor_of_experts</comment>
         <translation>một ước của số chuyên gia (%1)</translation>
     </message>
     <message>
         <source>a share of the %1 values of a head that is an even number</source>
+        <comment>an_even_share_of_head</comment>
         <translation>một phần của %1 giá trị trong một đầu, là số chẵn</translation>
     </message>
     <message>
         <source>a list of %1 numbers from 1e-6 to 1e6</source>
+        <comment>a_list_of_rope_factors</comment>
         <translation>danh sách %1 số từ 1e-6 đến 1e6</translation>
     </message>
     <message>
         <source>a list of %1 numbers from 1e-6 to 1e6, but the list holds %2</source>
+        <comment>a_list_of_rope_factors_but</comment>
         <translation>danh sách %1 số từ 1e-6 đến 1e6, nhưng danh sách chứa %2</translation>
     </message>
     <message>
         <source>2: SparseMixer chooses two</source>
+        <comment>two_for_sparsemixer</comment>
         <translation>2: SparseMixer chọn hai</translation>
     </message>
     <message>
         <source>a list of %1 times %2 or %3</source>
+        <comment>a_list_of_layer_types</comment>
         <translation>danh sách gồm %1 lần %2 hoặc %3</translation>
     </message>
     <message>
         <source>a list of %1 times %2 or %3, but the list holds %4</source>
+        <comment>a_list_of_layer_types_but</comment>
         <translation>danh sách gồm %1 lần %2 hoặc %3, nhưng danh sách chứa %4</translation>
     </message>
     <message>
         <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
+        <comment>a_multiple_of_key_heads</comment>
         <translation>một bội số của &quot;linear_num_key_heads&quot; (%1)</translation>
     </message>
     <message>
         <source>a model with at least one layer of &quot;full_attention&quot;</source>
+        <comment>a_model_with_full_attention</comment>
         <translation>mô hình có ít nhất một lớp &quot;full_attention&quot;</translation>
     </message>
     <message>
         <source>1 or null</source>
+        <comment>one_or_null</comment>
         <translation>1 hoặc null</translation>
     </message>
     <message>
         <source>The positions of this model change beyond %1 tokens, so a context of %2 cannot be had while it is loaded; load it again with that context.</source>
+        <comment>positions_change_beyond</comment>
         <translation>Vị trí của mô hình này thay đổi sau %1 token, nên không thể dùng ngữ cảnh %2 khi mô hình đang được nạp; hãy nạp lại với ngữ cảnh đó.</translation>
     </message>
     <message>
         <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>
+        <comment>as_many_groups_as_hold</comment>
         <translation>đủ số nhóm để chứa &quot;num_experts_per_tok&quot; (%1) chuyên gia</translation>
     </message>
     <message>
         <source>a number above 1 for rope type &quot;yarn&quot;</source>
+        <comment>a_number_above_one_for_yarn</comment>
         <translation>một số lớn hơn 1 cho kiểu rope &quot;yarn&quot;</translation>
     </message>
     <message>
         <source>a list of layers from 0 to %1</source>
+        <comment>a_list_of_layers</comment>
         <translation>một danh sách các lớp từ 0 đến %1</translation>
     </message>
     <message>
         <source>a list of layers from 0 to %1, but the list holds %2</source>
+        <comment>a_list_of_layers_but</comment>
         <translation>một danh sách các lớp từ 0 đến %1, nhưng danh sách chứa %2</translation>
     </message>
     <message>
         <source>%1: no layer has experts; expected a Mixture-of-Experts model</source>
+        <comment>no_layer_has_experts</comment>
         <translation>%1: không lớp nào có chuyên gia; cần một mô hình Mixture-of-Experts</translation>
     </message>
     <message>
         <source>one of %1</source>
+        <comment>one_of</comment>
         <translation>một trong %1</translation>
     </message>
     <message>
         <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <comment>no_such_synthetic_option</comment>
         <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W hoặc seed=S.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>
+        <comment>no_window_with_latent_attention</comment>
         <translation>Cơ chế chú ý tiềm ẩn không có cửa sổ; cần một mô hình tổng hợp không dùng nó, không phải %1.</translation>
     </message>
     <message>
         <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <comment>no_weights</comment>
         <translation>%1: không chứa trọng số nào; cần có model.safetensors, hoặc model.safetensors.index.json cùng các tệp phần, hoặc một tệp *.safetensors</translation>
     </message>
     <message>
         <source>%1: holds %2 *.safetensors files (%3 ...) and no model.safetensors.index.json; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <comment>many_safetensors_no_index</comment>
         <translation>%1: chứa %2 tệp *.safetensors (%3 ...) nhưng không có model.safetensors.index.json; cần có model.safetensors, hoặc model.safetensors.index.json cùng các tệp phần, hoặc một tệp *.safetensors</translation>
     </message>
     <message>
         <source>%1: no such file or folder; expected a model&apos;s folder or a *.safetensors file</source>
+        <comment>no_such_checkpoint</comment>
         <translation>%1: không có tệp hay thư mục này; cần thư mục của mô hình hoặc một tệp *.safetensors</translation>
     </message>
     <message>
         <source>%1: not enough memory for the list of its tensors</source>
+        <comment>no_memory_for_tensor_list</comment>
         <translation>%1: không đủ bộ nhớ cho danh sách tensor của tệp</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it with shape %3</source>
+        <comment>tensor_missing</comment>
         <translation>%1: thiếu tensor %2; cần tensor này với kích thước %3</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3; expected %4</source>
+        <comment>tensor_shape_differs</comment>
         <translation>%1: tensor %2 có kích thước %3; cần %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
+        <comment>tensor_not_aligned</comment>
         <translation>%1: tensor %2 không bắt đầu tại bội số của %3 byte; cần một tệp được căn chỉnh như các chương trình hiện nay ghi ra</translation>
     </message>
     <message>
         <source>%1: became shorter while it was opened; expected a file that nobody writes to</source>
+        <comment>file_became_shorter</comment>
         <translation>%1: bị ngắn đi trong lúc mở; cần một tệp không có ai đang ghi</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it here, because %3 says so</source>
+        <comment>tensor_missing_by_index</comment>
         <translation>%1: thiếu tensor %2; tensor này phải ở đây vì %3 ghi như vậy</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing; expected it here, because %3 says so (and %4 more)</source>
+        <comment>tensors_missing_by_index</comment>
         <translation>%1: thiếu tensor %2; tensor này phải ở đây vì %3 ghi như vậy (và thiếu thêm %4)</translation>
     </message>
     <message>
         <source>%1: is missing; expected it, because %2 names it for tensor %3 (%4 in all)</source>
+        <comment>shard_missing</comment>
         <translation>%1: không có; cần tệp này vì %2 ghi nó cho tensor %3 (tổng cộng %4)</translation>
     </message>
     <message>
         <source>an object that gives the file of each tensor</source>
+        <comment>an_object_of_tensor_files</comment>
         <translation>một đối tượng cho biết tệp của từng tensor</translation>
     </message>
     <message>
         <source>%1: &quot;weight_map&quot;: the file of tensor %2 is %3; expected the name of a file in the same folder</source>
+        <comment>shard_name_invalid</comment>
         <translation>%1: &quot;weight_map&quot;: tệp của tensor %2 là %3; cần tên của một tệp trong cùng thư mục</translation>
     </message>
     <message>
         <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
+        <comment>safetensors_too_short</comment>
         <translation>%1: có %2 byte; cần một tệp safetensors, bắt đầu bằng 8 byte cho độ dài phần đầu</translation>
     </message>
     <message>
         <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
+        <comment>safetensors_header_too_long</comment>
         <translation>%1: ghi rằng phần đầu có %2 byte; cần phần đầu safetensors tối đa %3</translation>
     </message>
     <message>
         <source>%1 (it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;)</source>
+        <comment>looks_like_lfs_pointer</comment>
         <translation>%1 (trông giống con trỏ Git LFS: hãy tải chính tệp đó, &quot;git lfs pull&quot;)</translation>
     </message>
     <message>
         <source>%1 (it looks like a GGUF file)</source>
+        <comment>looks_like_gguf</comment>
         <translation>%1 (trông giống tệp GGUF)</translation>
     </message>
     <message>
         <source>%1 (it looks like a PyTorch or zip file)</source>
+        <comment>looks_like_pytorch</comment>
         <translation>%1 (trông giống tệp PyTorch hoặc zip)</translation>
     </message>
     <message>
         <source>%1 (it looks like a web page)</source>
+        <comment>looks_like_web_page</comment>
         <translation>%1 (trông giống một trang web)</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
+        <comment>safetensors_header_cut</comment>
         <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte sau 8 byte đầu tiên, nhưng chỉ có %3; cần toàn bộ tệp</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
+        <comment>safetensors_data_cut</comment>
         <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp</translation>
     </message>
     <message>
         <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
+        <comment>safetensors_data_cut_in_tensor</comment>
         <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp (tensor cuối là %4)</translation>
     </message>
     <message>
         <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <comment>safetensors_data_left_over</comment>
         <translation>%1: có %2 byte sau phần đầu; cần đúng %3 byte của các tensor</translation>
     </message>
     <message>
         <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
+        <comment>safetensors_header_begins</comment>
         <translation>%1: phần đầu safetensors bắt đầu bằng %2; cần &quot;{&quot;</translation>
     </message>
     <message>
         <source>%1: the safetensors header is not valid JSON: a NUL byte at byte %2 of the header; expected JSON in UTF-8</source>
+        <comment>safetensors_header_nul_byte</comment>
         <translation>%1: phần đầu safetensors không phải JSON hợp lệ: có byte NUL tại byte %2 của phần đầu; cần JSON ở dạng UTF-8</translation>
     </message>
     <message>
         <source>%1: the safetensors header is not valid JSON at byte %2 of the header; expected JSON in UTF-8</source>
+        <comment>safetensors_header_invalid</comment>
         <translation>%1: phần đầu safetensors không phải JSON hợp lệ tại byte %2 của phần đầu; cần JSON ở dạng UTF-8</translation>
     </message>
     <message>
         <source>%1: the safetensors header is %2; expected a JSON object of tensors</source>
+        <comment>safetensors_header_no_object</comment>
         <translation>%1: phần đầu safetensors là %2; cần một đối tượng JSON gồm các tensor</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; appears twice; expected once</source>
+        <comment>metadata_twice</comment>
         <translation>%1: &quot;__metadata__&quot; xuất hiện hai lần; chỉ được một lần</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; has the key %2 twice; expected once</source>
+        <comment>metadata_key_twice</comment>
         <translation>%1: &quot;__metadata__&quot; có khóa %2 hai lần; chỉ được một lần</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot; is %2; expected an object of texts</source>
+        <comment>metadata_no_object</comment>
         <translation>%1: &quot;__metadata__&quot; là %2; cần một đối tượng gồm các đoạn văn bản</translation>
     </message>
     <message>
         <source>%1: &quot;__metadata__&quot;: key %2 is %3; expected a text</source>
+        <comment>metadata_value_no_text</comment>
         <translation>%1: &quot;__metadata__&quot;: khóa %2 là %3; cần một đoạn văn bản</translation>
     </message>
     <message>
         <source>%1: tensor %2 appears twice; expected each name once</source>
+        <comment>tensor_twice</comment>
         <translation>%1: tensor %2 xuất hiện hai lần; mỗi tên chỉ được một lần</translation>
     </message>
     <message>
         <source>%1: tensor %2 has %3 twice; expected once</source>
+        <comment>tensor_field_twice</comment>
         <translation>%1: tensor %2 có %3 hai lần; chỉ được một lần</translation>
     </message>
     <message>
         <source>%1: tensor %2: dtype %3 is not known; expected one of the safetensors format, such as &quot;BF16&quot;, &quot;F16&quot; or &quot;F32&quot;</source>
+        <comment>tensor_type_unknown</comment>
         <translation>%1: tensor %2: không biết kiểu dữ liệu %3; cần một kiểu của định dạng safetensors, như &quot;BF16&quot;, &quot;F16&quot; hoặc &quot;F32&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has a field %3; expected only &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <comment>tensor_field_unknown</comment>
         <translation>%1: tensor %2 có trường %3; chỉ được có &quot;dtype&quot;, &quot;shape&quot; và &quot;data_offsets&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;dtype&quot;; expected one, such as &quot;BF16&quot;</source>
+        <comment>tensor_without_dtype</comment>
         <translation>%1: tensor %2 không có &quot;dtype&quot;; cần có, như &quot;BF16&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;shape&quot;; expected a list of integers</source>
+        <comment>tensor_without_shape</comment>
         <translation>%1: tensor %2 không có &quot;shape&quot;; cần một danh sách số nguyên</translation>
     </message>
     <message>
         <source>%1: tensor %2 has no &quot;data_offsets&quot;; expected [begin, end]</source>
+        <comment>tensor_without_offsets</comment>
         <translation>%1: tensor %2 không có &quot;data_offsets&quot;; cần [đầu, cuối]</translation>
     </message>
     <message>
         <source>%1: tensor %2 is %3; expected an object with &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <comment>tensor_no_object</comment>
         <translation>%1: tensor %2 là %3; cần một đối tượng có &quot;dtype&quot;, &quot;shape&quot; và &quot;data_offsets&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;dtype&quot; is %3; expected a text such as &quot;BF16&quot;</source>
+        <comment>tensor_dtype_no_text</comment>
         <translation>%1: tensor %2: &quot;dtype&quot; là %3; cần một đoạn văn bản như &quot;BF16&quot;</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;shape&quot; is %3; expected a list of integers</source>
+        <comment>tensor_shape_no_list</comment>
         <translation>%1: tensor %2: &quot;shape&quot; là %3; cần một danh sách số nguyên</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;shape&quot; holds %3; expected integers from 0 to 2^63-1</source>
+        <comment>tensor_shape_value</comment>
         <translation>%1: tensor %2: &quot;shape&quot; chứa %3; cần các số nguyên từ 0 đến 2^63-1</translation>
     </message>
     <message>
         <source>%1: tensor %2 &quot;data_offsets&quot; is or holds %3; expected a list of 2 integers from 0 to 2^64-1</source>
+        <comment>tensor_offsets_invalid</comment>
         <translation>%1: tensor %2: &quot;data_offsets&quot; là hoặc chứa %3; cần một danh sách 2 số nguyên từ 0 đến 2^64-1</translation>
     </message>
     <message>
         <source>%1: tensor %2 has more than %3 dimensions; expected fewer</source>
+        <comment>tensor_too_many_dims</comment>
         <translation>%1: tensor %2 có hơn %3 chiều; cần ít hơn</translation>
     </message>
     <message>
         <source>%1: tensor %2 has &quot;data_offsets&quot; [%3, %4]; expected an end that is not before the begin</source>
+        <comment>tensor_offsets_reversed</comment>
         <translation>%1: tensor %2 có &quot;data_offsets&quot; [%3, %4]; điểm cuối không được nằm trước điểm đầu</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3; expected one whose bytes fit 64 bits</source>
+        <comment>tensor_too_many_bytes</comment>
         <translation>%1: tensor %2 có kích thước %3; cần kích thước có số byte vừa 64 bit</translation>
     </message>
     <message>
         <source>%1: tensor %2 has shape %3 and dtype %4; expected a whole number of bytes</source>
+        <comment>tensor_no_whole_bytes</comment>
         <translation>%1: tensor %2 có kích thước %3 và kiểu dữ liệu %4; cần một số byte nguyên</translation>
     </message>
     <message>
         <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <comment>tensor_bytes_differ</comment>
         <translation>%1: tensor %2 có %3 byte theo &quot;data_offsets&quot;; cần %4 theo kích thước %5 và kiểu dữ liệu %6</translation>
     </message>
     <message>
         <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
+        <comment>tensor_overlaps</comment>
         <translation>%1: tensor %2 chồng lên tensor trước: dữ liệu bắt đầu tại %3; cần %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 leaves a hole: its data begins at %3; expected %4</source>
+        <comment>tensor_leaves_hole</comment>
         <translation>%1: tensor %2 để lại khoảng trống: dữ liệu bắt đầu tại %3; cần %4</translation>
     </message>
     <message>
         <source>binary data</source>
+        <comment>binary_data</comment>
         <translation>dữ liệu nhị phân</translation>
     </message>
     <message>
         <source>a list</source>
+        <comment>a_list</comment>
         <translation>một danh sách</translation>
     </message>
     <message>
         <source>a list of more than 2</source>
+        <comment>a_list_of_more_than_two</comment>
         <translation>một danh sách có hơn 2 phần tử</translation>
     </message>
     <message>
-        <source>%1 bytes</source>
-        <translation>%1 byte</translation>
-    </message>
-    <message>
-        <source>%1 bytes (%2)</source>
-        <translation>%1 byte (%2)</translation>
-    </message>
-    <message>
         <source>%1 has no room for %2: %3 were asked for, %4 are left of the budget of %5.</source>
+        <comment>no_room</comment>
         <translation>%1 không còn chỗ cho %2: yêu cầu %3, còn lại %4 trong hạn mức %5.</translation>
     </message>
     <message>
         <source>%1 has no room for %2: %3 were asked for and not given, although %4 of the budget of %5 are left: other programs or a limit (ulimit, container) hold the rest. Close programs, raise the limit or lower the budget.</source>
+        <comment>no_room_given</comment>
         <translation>%1 không còn chỗ cho %2: yêu cầu %3 nhưng không được cấp, dù hạn mức %5 còn lại %4: phần còn lại do chương trình khác hoặc một giới hạn (ulimit, container) giữ. Hãy đóng bớt chương trình, nâng giới hạn hoặc giảm hạn mức.</translation>
     </message>
     <message>
         <source>%1 has no room for copies on demand: %2</source>
+        <comment>no_room_for_copies</comment>
         <translation>%1 không còn chỗ cho các bản sao khi cần: %2</translation>
     </message>
     <message>
         <source>A budget of %1 is too small for %2: %3 are in use.</source>
+        <comment>budget_below_use</comment>
         <translation>Hạn mức %1 quá nhỏ cho %2: đang dùng %3.</translation>
     </message>
     <message>
         <source>There is no memory for %1: %2 were asked for. Close other programs or choose a smaller model.</source>
+        <comment>no_memory_for</comment>
         <translation>Không có bộ nhớ cho %1: yêu cầu %2. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn.</translation>
     </message>
     <message>
         <source>an expert</source>
+        <comment>an_expert</comment>
         <translation>một chuyên gia</translation>
     </message>
     <message>
         <source>experts on their way</source>
+        <comment>experts_on_their_way</comment>
         <translation>các chuyên gia đang được chuyển</translation>
     </message>
     <message>
         <source>experts read from disk</source>
+        <comment>experts_read_from_disk</comment>
         <translation>các chuyên gia đọc từ đĩa</translation>
     </message>
     <message>
         <source>packing experts</source>
+        <comment>packing_experts</comment>
         <translation>việc đóng gói chuyên gia</translation>
     </message>
     <message>
         <source>the dense weights</source>
+        <comment>the_dense_weights</comment>
         <translation>trọng số dày đặc</translation>
     </message>
     <message>
         <source>routing</source>
+        <comment>routing</comment>
         <translation>định tuyến</translation>
     </message>
     <message>
         <source>guesses</source>
+        <comment>guesses</comment>
         <translation>các phỏng đoán</translation>
     </message>
     <message>
         <source>activations</source>
+        <comment>activations</comment>
         <translation>các giá trị kích hoạt</translation>
     </message>
     <message>
         <source>dense weights</source>
+        <comment>dense_weights</comment>
         <translation>trọng số dày đặc</translation>
     </message>
     <message>
         <source>dense weights in fewer bits</source>
+        <comment>dense_weights_in_fewer_bits</comment>
         <translation>trọng số dày đặc với ít bit hơn</translation>
     </message>
     <message>
         <source>a layer&apos;s intermediate results</source>
+        <comment>intermediate_results</comment>
         <translation>kết quả trung gian của một lớp</translation>
     </message>
     <message>
         <source>rows of a dense network</source>
+        <comment>rows_of_a_dense_network</comment>
         <translation>các hàng của một mạng dày đặc</translation>
     </message>
     <message>
         <source>&quot;softmax&quot; or &quot;sigmoid&quot;</source>
+        <comment>softmax_or_sigmoid</comment>
         <translation>&quot;softmax&quot; hoặc &quot;sigmoid&quot;</translation>
     </message>
     <message>
         <source>&quot;greedy&quot;, &quot;group_limited_greedy&quot; or &quot;noaux_tc&quot;</source>
+        <comment>topk_methods</comment>
         <translation>&quot;greedy&quot;, &quot;group_limited_greedy&quot; hoặc &quot;noaux_tc&quot;</translation>
     </message>
     <message>
         <source>the experts&apos; inputs</source>
+        <comment>expert_inputs</comment>
         <translation>đầu vào của các chuyên gia</translation>
     </message>
     <message>
         <source>the experts&apos; outputs</source>
+        <comment>expert_outputs</comment>
         <translation>đầu ra của các chuyên gia</translation>
     </message>
     <message>
         <source>a step&apos;s inputs</source>
+        <comment>step_inputs</comment>
         <translation>đầu vào của một bước</translation>
     </message>
     <message>
         <source>the scratch memory of a step</source>
+        <comment>step_scratch_memory</comment>
         <translation>bộ nhớ tạm của một bước</translation>
     </message>
     <message>
         <source>the KV cache (%1 there in all)</source>
+        <comment>kv_cache_of_all</comment>
         <translation>bộ nhớ đệm KV (tổng cộng %1 ở đó)</translation>
     </message>
     <message>
         <source>calibration</source>
+        <comment>calibration</comment>
         <translation>việc hiệu chuẩn</translation>
     </message>
     <message>
         <source>measuring</source>
+        <comment>measuring</comment>
         <translation>việc đo</translation>
     </message>
     <message>
         <source>Measuring the memory&apos;s bandwidth</source>
+        <comment>measuring_memory_bandwidth</comment>
         <translation>Việc đo băng thông bộ nhớ</translation>
     </message>
     <message>
         <source>Quantizing an expert</source>
+        <comment>quantizing_an_expert</comment>
         <translation>Việc lượng tử hóa một chuyên gia</translation>
     </message>
     <message>
         <source>buffers on the way to the GPU&apos;s quantizer</source>
+        <comment>gpu_quantizer_buffers</comment>
         <translation>vùng đệm trên đường đến bộ lượng tử hóa của GPU</translation>
     </message>
     <message>
         <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
+        <comment>no_such_device</comment>
         <translation>Không có thiết bị %1; cần cpu, cuda, cuda:N hoặc emulated:PROFILE.</translation>
     </message>
     <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
+        <comment>device_memory_too_small</comment>
         <translation>%1 có tổng cộng %2, ít hơn %3 được yêu cầu.</translation>
     </message>
     <message>
         <source>%1 has %2 free, less than the %3 asked for.</source>
+        <comment>device_memory_not_free</comment>
         <translation>%1 còn trống %2, ít hơn %3 được yêu cầu.</translation>
     </message>
     <message>
         <source>The device %1 cannot be opened: %2.</source>
+        <comment>device_cannot_be_opened</comment>
         <translation>Không mở được thiết bị %1: %2.</translation>
     </message>
     <message>
         <source>this Offstage was built without CUDA</source>
+        <comment>built_without_cuda</comment>
         <translation>bản Offstage này được dựng không có CUDA</translation>
     </message>
     <message>
         <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
+        <comment>machine_has_gpus</comment>
         <translation>máy tính này có %1 GPU NVIDIA, đếm từ 0</translation>
     </message>
     <message>
         <source>it is not described: %1</source>
+        <comment>gpu_not_described</comment>
         <translation>thiết bị không được mô tả: %1</translation>
     </message>
     <message>
         <source>%1 has compute capability %2.%3, and 7.5 is the least that Offstage serves</source>
+        <comment>gpu_too_old</comment>
         <translation>%1 có compute capability %2.%3, còn Offstage cần ít nhất 7.5</translation>
     </message>
     <message>
         <source>%1 does not open: %2</source>
+        <comment>gpu_does_not_open</comment>
         <translation>%1 không mở được: %2</translation>
     </message>
     <message>
         <source>no NVIDIA driver is loaded</source>
+        <comment>no_nvidia_driver</comment>
         <translation>chưa nạp trình điều khiển NVIDIA</translation>
     </message>
     <message>
         <source>the NVIDIA driver serves CUDA %1, and this Offstage was built with %2</source>
+        <comment>nvidia_driver_too_old</comment>
         <translation>trình điều khiển NVIDIA hỗ trợ CUDA %1, còn bản Offstage này được dựng với %2</translation>
     </message>
     <message>
         <source>the NVIDIA driver shows no GPU</source>
+        <comment>nvidia_driver_shows_no_gpu</comment>
         <translation>trình điều khiển NVIDIA không thấy GPU nào</translation>
     </message>
     <message>
         <source>the NVIDIA driver reports: %1</source>
+        <comment>nvidia_driver_reports</comment>
         <translation>trình điều khiển NVIDIA báo: %1</translation>
     </message>
     <message>
         <source>the NVIDIA driver does not describe its GPUs</source>
+        <comment>nvidia_driver_describes_nothing</comment>
         <translation>trình điều khiển NVIDIA không mô tả các GPU của nó</translation>
     </message>
     <message>
         <source>The GPU cannot be selected any more.</source>
+        <comment>gpu_cannot_be_selected</comment>
         <translation>Không chọn được GPU nữa.</translation>
     </message>
     <message>
         <source>The GPU answers no more: %1.</source>
+        <comment>gpu_answers_no_more</comment>
         <translation>GPU không còn phản hồi: %1.</translation>
     </message>
     <message>
         <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>
+        <comment>attention_too_wide_for_gpu</comment>
         <translation>Phần tính attention hỗ trợ khóa tối đa 576 số và giá trị tối đa 512 số; mô hình này có %1 và %2.</translation>
     </message>
     <message>
         <source>The router&apos;s kernel serves up to 4096 experts, all different, in up to 64 groups.</source>
+        <comment>router_too_large_for_gpu</comment>
         <translation>Phần tính của bộ định tuyến hỗ trợ tối đa 4096 chuyên gia, tất cả khác nhau, trong tối đa 64 nhóm.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 The next answer may succeed.</source>
+        <comment>device_failed_once</comment>
         <translation>%1 gặp lỗi khi đang tính: %2 Câu trả lời tiếp theo có thể thành công.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 Load the model again, or choose another device.</source>
+        <comment>device_failed_for_good</comment>
         <translation>%1 gặp lỗi khi đang tính: %2 Hãy nạp lại mô hình hoặc chọn thiết bị khác.</translation>
     </message>
     <message>
         <source>Copying the dense weights to %1 failed: %2</source>
+        <comment>copying_dense_weights_failed</comment>
         <translation>Không sao chép được trọng số dày đặc sang %1: %2</translation>
     </message>
     <message>
         <source>Copying the experts to %1 failed: %2</source>
+        <comment>copying_experts_failed</comment>
         <translation>Không sao chép được các chuyên gia sang %1: %2</translation>
     </message>
     <message>
         <source>There is no hardware profile %1.</source>
+        <comment>no_such_profile</comment>
         <translation>Không có hồ sơ phần cứng %1.</translation>
     </message>
     <message>
         <source>There is no hardware profile %1; none was found in %2.</source>
+        <comment>no_such_profile_none_in</comment>
         <translation>Không có hồ sơ phần cứng %1; không tìm thấy hồ sơ nào trong %2.</translation>
     </message>
     <message>
         <source>There is no hardware profile %1; there are %2, or name a .json file.</source>
+        <comment>no_such_profile_there_are</comment>
         <translation>Không có hồ sơ phần cứng %1; hiện có %2, hoặc hãy nêu tên một tệp .json.</translation>
     </message>
     <message>
         <source>There is no hardware profile to make forecasts with; expected one in %1.</source>
+        <comment>no_profile_for_forecasts</comment>
         <translation>Không có hồ sơ phần cứng nào để dự báo; cần một hồ sơ trong %1.</translation>
     </message>
     <message>
         <source>%1: %2 is no key of a hardware profile; expected one of %3</source>
+        <comment>profile_key_unknown</comment>
         <translation>%1: %2 không phải khóa của hồ sơ phần cứng; cần một trong %3</translation>
     </message>
     <message>
         <source>%1: larger than 1 MiB; expected a hardware profile</source>
+        <comment>profile_too_large</comment>
         <translation>%1: lớn hơn 1 MiB; cần một hồ sơ phần cứng</translation>
     </message>
     <message>
         <source>a text that is not empty</source>
+        <comment>a_text_not_empty</comment>
         <translation>một đoạn văn bản không rỗng</translation>
     </message>
     <message>
         <source>at least what the CPU reads alone (read_gbps)</source>
+        <comment>at_least_the_cpus_rate</comment>
         <translation>ít nhất bằng tốc độ CPU đọc một mình (read_gbps)</translation>
     </message>
     <message>
         <source>Drawing weights</source>
+        <comment>drawing_weights</comment>
         <translation>Đang tạo trọng số</translation>
     </message>
     <message>
         <source>Packing weights</source>
+        <comment>packing_weights</comment>
         <translation>Đang đóng gói trọng số</translation>
     </message>
     <message>
         <source>Measuring this machine</source>
+        <comment>measuring_this_machine</comment>
         <translation>Đang đo máy tính này</translation>
     </message>
     <message>
         <source>Measuring what fewer bits cost</source>
+        <comment>measuring_what_fewer_bits_cost</comment>
         <translation>Đang đo cái giá của việc dùng ít bit hơn</translation>
     </message>
     <message>
         <source>Loading was cancelled.</source>
+        <comment>loading_cancelled</comment>
         <translation>Đã hủy việc nạp.</translation>
     </message>
     <message>
         <source>Packing an expert was cancelled.</source>
+        <comment>packing_cancelled</comment>
         <translation>Đã hủy việc đóng gói một chuyên gia.</translation>
     </message>
     <message>
         <source>Quantizing was cancelled.</source>
+        <comment>quantizing_cancelled</comment>
         <translation>Đã hủy việc lượng tử hóa.</translation>
     </message>
     <message>
         <source>Measuring the disk was cancelled.</source>
+        <comment>measuring_disk_cancelled</comment>
         <translation>Đã hủy việc đo đĩa.</translation>
     </message>
     <message>
         <source>Measuring the quantization was cancelled.</source>
+        <comment>measuring_quantization_cancelled</comment>
         <translation>Đã hủy việc đo lượng tử hóa.</translation>
     </message>
     <message>
         <source>The calibration was cancelled.</source>
+        <comment>calibration_cancelled</comment>
         <translation>Đã hủy việc hiệu chuẩn.</translation>
     </message>
     <message>
         <source>%1 failed while it was being calibrated: %2</source>
+        <comment>device_failed_in_calibration</comment>
         <translation>%1 gặp lỗi khi đang hiệu chuẩn: %2</translation>
     </message>
     <message>
         <source>%1 refused to copy an expert while it was being calibrated.</source>
+        <comment>device_refused_copy_in_calibration</comment>
         <translation>%1 từ chối sao chép một chuyên gia khi đang hiệu chuẩn.</translation>
     </message>
     <message>
         <source>There is no memory for the calibration&apos;s activations.</source>
+        <comment>no_memory_for_calibration</comment>
         <translation>Không có bộ nhớ cho các giá trị kích hoạt khi hiệu chuẩn.</translation>
     </message>
     <message>
         <source>%1 needs %2 of memory, but only %3 are free: %4 too little. Close other programs or choose a smaller model.</source>
+        <comment>memory_not_free</comment>
         <translation>%1 cần %2 bộ nhớ, nhưng chỉ còn trống %3: thiếu %4. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn.</translation>
     </message>
     <message>
         <source>A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.</source>
+        <comment>vram_budget_without_gpu</comment>
         <translation>Có đặt hạn mức VRAM nhưng thiết bị là CPU; hãy chọn GPU làm thiết bị, hoặc giới hạn RAM.</translation>
     </message>
     <message>
         <source>A VRAM budget was given, but the device is the CPU; name RAM.</source>
+        <comment>vram_budget_without_gpu_now</comment>
         <translation>Có đặt hạn mức VRAM nhưng thiết bị là CPU; hãy đặt hạn mức RAM.</translation>
     </message>
     <message>
         <source>The RAM budget is %1, but only %2 are free; lower it.</source>
+        <comment>ram_budget_not_free</comment>
         <translation>Hạn mức RAM là %1, nhưng chỉ còn trống %2; hãy giảm hạn mức.</translation>
     </message>
     <message>
         <source>The RAM budget is %1, but only %2 are there; lower it.</source>
+        <comment>ram_budget_not_there</comment>
         <translation>Hạn mức RAM là %1, nhưng chỉ có %2; hãy giảm hạn mức.</translation>
     </message>
     <message>
         <source>The model takes %1 of RAM and %2 are free: little is left for anything else.</source>
+        <comment>little_ram_left</comment>
         <translation>Mô hình chiếm %1 RAM trong khi còn trống %2: chẳng còn bao nhiêu cho việc khác.</translation>
     </message>
     <message>
         <source>Free memory: %1.</source>
+        <comment>free_memory</comment>
         <translation>Bộ nhớ còn trống: %1.</translation>
     </message>
     <message>
         <source>The VRAM budget is %1, but the %2 has only %3 to give; lower it.</source>
+        <comment>vram_budget_too_large_for_the</comment>
         <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
     </message>
     <message>
         <source>The VRAM budget is %1, but %2 has only %3 to give; lower it.</source>
+        <comment>vram_budget_too_large</comment>
         <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
     </message>
     <message>
         <source>The context is %1 tokens; expected 1 to %2, or 0 for the model&apos;s own.</source>
+        <comment>context_out_of_range</comment>
         <translation>Ngữ cảnh là %1 token; cần từ 1 đến %2, hoặc 0 để dùng ngữ cảnh của mô hình.</translation>
     </message>
     <message>
         <source>One format for all experts was asked for and a floor of quality as well; choose one of them.</source>
+        <comment>format_and_quality_asked</comment>
         <translation>Bạn yêu cầu cả một định dạng cho mọi chuyên gia lẫn một mức chất lượng tối thiểu; hãy chọn một trong hai.</translation>
     </message>
     <message>
         <source>A re-plan names one format for all experts and a floor of quality as well; choose one of them.</source>
+        <comment>format_and_quality_in_replan</comment>
         <translation>Lần đổi phương án nêu cả một định dạng cho mọi chuyên gia lẫn một mức chất lượng tối thiểu; hãy chọn một trong hai.</translation>
     </message>
     <message>
         <source>Experts can have one format for all or a floor of quality, not both; expected one of them.</source>
+        <comment>format_and_quality_in_plan</comment>
         <translation>Các chuyên gia có thể dùng một định dạng chung hoặc một mức chất lượng tối thiểu, không thể cả hai; cần một trong hai.</translation>
     </message>
     <message>
         <source>The experts of this model cannot be kept in %1; expected one of %2.</source>
+        <comment>expert_format_impossible</comment>
         <translation>Không thể lưu các chuyên gia của mô hình này ở dạng %1; cần một trong %2.</translation>
     </message>
     <message>
         <source>The experts of this model cannot be kept in %1: that needs a hidden_size that is a multiple of 64, and it is %2; expected one of %3.</source>
+        <comment>expert_format_needs_hidden_size</comment>
         <translation>Không thể giữ các chuyên gia của mô hình này ở %1: cần hidden_size là bội số của 64, nhưng giá trị này là %2; cần một trong %3.</translation>
     </message>
     <message>
         <source>Attention&apos;s %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4.</source>
+        <comment>attention_matrices_stay</comment>
         <translation>Trong attention, %1 vẫn ở %2: %3 cần hàng có số trọng số là bội số của 64, nhưng các hàng này có %4.</translation>
     </message>
     <message>
         <source>matrices</source>
+        <comment>matrices</comment>
         <translation>các ma trận</translation>
     </message>
     <message>
         <source>query, key and value matrices</source>
+        <comment>qkv_matrices</comment>
         <translation>các ma trận query, key và value</translation>
     </message>
     <message>
         <source>output matrices</source>
+        <comment>output_matrices</comment>
         <translation>các ma trận đầu ra</translation>
     </message>
     <message>
         <source>and dense networks&apos; matrices</source>
+        <comment>and_dense_matrices</comment>
         <translation>các ma trận, cả của mạng dày đặc</translation>
     </message>
     <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
+        <comment>no_format_of_so_many_bits</comment>
         <translation>Không định dạng nào của mô hình này có %1 bit mỗi trọng số; mức tối thiểu chỉ được đến %2.</translation>
     </message>
     <message>
         <source>This model&apos;s experts cannot be %1: that needs rows of a multiple of 64 weights, and theirs have %2.</source>
+        <comment>expert_rows_do_not_fit_format</comment>
         <translation>Các chuyên gia của mô hình này không thể ở dạng %1: dạng đó cần mỗi hàng là bội số của 64 trọng số, còn hàng của chúng có %2.</translation>
     </message>
     <message>
         <source>Dense weights cannot be %1; expected %2.</source>
+        <comment>dense_format_unknown</comment>
         <translation>Trọng số dày đặc không thể ở dạng %1; cần %2.</translation>
     </message>
     <message>
         <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
+        <comment>rows_cannot_be_packed</comment>
         <translation>Hàng gồm %1 trọng số %2 không thể chuyển thành %3; hàng đóng gói được tạo từ trọng số thường, mỗi hàng là bội số của 64.</translation>
     </message>
     <message>
         <source>A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.</source>
+        <comment>weight_not_finite</comment>
         <translation>Có trọng số vô hạn, không phải là số hoặc vượt quá 1e15; không thể lượng tử hóa tensor như vậy.</translation>
     </message>
     <message>
         <source>There is no memory for an expert in the checkpoint&apos;s format while it is quantized.</source>
+        <comment>no_memory_to_quantize_expert</comment>
         <translation>Không có bộ nhớ cho một chuyên gia ở định dạng của checkpoint trong lúc lượng tử hóa.</translation>
     </message>
     <message>
         <source>There is no memory for an expert while its quantization is measured.</source>
+        <comment>no_memory_to_measure_expert</comment>
         <translation>Không có bộ nhớ cho một chuyên gia trong lúc đo việc lượng tử hóa nó.</translation>
     </message>
     <message>
         <source>Quantized experts could not be kept in %1 (%2), so they will be quantized anew when they are wanted again.</source>
+        <comment>quantized_experts_not_kept</comment>
         <translation>Không lưu được các chuyên gia đã lượng tử hóa vào %1 (%2), nên chúng sẽ được lượng tử hóa lại khi cần.</translation>
     </message>
     <message>
         <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
+        <comment>measurement_not_kept</comment>
         <translation>Không lưu được kết quả đo vào %1 (%2), nên sẽ đo lại khi cần.</translation>
     </message>
     <message>
         <source>one is larger than all that may be kept</source>
+        <comment>larger_than_all_kept</comment>
         <translation>một chuyên gia lớn hơn toàn bộ dung lượng được phép lưu</translation>
     </message>
     <message>
         <source>Quantized experts are not kept in %1: %2 are free there, and %3 must stay free for other files.</source>
+        <comment>quantized_experts_disk_full</comment>
         <translation>Các chuyên gia đã lượng tử hóa không được giữ trong %1: ở đó còn trống %2, mà %3 phải để trống cho các tệp khác.</translation>
     </message>
     <message>
         <source>%1 of quantized experts were removed from %2: %3 were free there, and %4 must stay free for other files.</source>
+        <comment>quantized_experts_removed</comment>
         <translation>%1 chuyên gia đã lượng tử hóa bị xóa khỏi %2: ở đó còn trống %3, mà %4 phải để trống cho các tệp khác.</translation>
     </message>
     <message>
         <source>%1: there is no such popularity profile</source>
+        <comment>no_such_popularity</comment>
         <translation>%1: không có hồ sơ độ phổ biến này</translation>
     </message>
     <message>
         <source>%1: the file is %2 bytes long; expected at most 16 MiB</source>
+        <comment>popularity_too_large</comment>
         <translation>%1: tệp dài %2 byte; chỉ được tối đa 16 MiB</translation>
     </message>
     <message>
         <source>%1: &quot;counts&quot;[%2] is %3; expected %4</source>
+        <comment>popularity_row_rejected</comment>
         <translation>%1: &quot;counts&quot;[%2] là %3; cần %4</translation>
     </message>
     <message>
         <source>%1: &quot;counts&quot;[%2][%3] is %4; expected %5</source>
+        <comment>popularity_count_rejected</comment>
         <translation>%1: &quot;counts&quot;[%2][%3] là %4; cần %5</translation>
     </message>
     <message>
         <source>a list of %1 lists</source>
+        <comment>a_list_of_lists_counted</comment>
         <translation>một danh sách gồm %1 danh sách</translation>
     </message>
     <message>
         <source>a list of %1 numbers</source>
+        <comment>a_list_of_numbers_counted</comment>
         <translation>một danh sách gồm %1 số</translation>
     </message>
     <message>
         <source>a number from 0 to 1e15</source>
+        <comment>a_count_to_1e15</comment>
         <translation>một số từ 0 đến 1e15</translation>
     </message>
     <message>
         <source>a list whose largest number is more than 1 / n_active of its sum</source>
+        <comment>too_uneven_counts</comment>
         <translation>một danh sách có số lớn nhất hơn 1 / n_active của tổng</translation>
     </message>
     <message>
         <source>counts of tokens that choose n_active different experts each</source>
+        <comment>counts_of_different_experts</comment>
         <translation>số đếm của các token, mỗi token chọn n_active chuyên gia khác nhau</translation>
     </message>
     <message>
         <source>%1 counts %2 layers of %3 experts, but %4 has %5 of %6; make a profile of this model (offstage-cli profile).</source>
+        <comment>popularity_of_other_model</comment>
         <translation>%1 đếm %2 lớp, mỗi lớp %3 chuyên gia, nhưng %4 có %5 lớp, mỗi lớp %6; hãy tạo hồ sơ cho mô hình này (offstage-cli profile).</translation>
     </message>
     <message>
         <source>The popularity profile is of %1 layers of %2 experts, the model has %3 of %4; expected a profile of this model.</source>
+        <comment>popularity_differs</comment>
         <translation>Hồ sơ độ phổ biến có %1 lớp, mỗi lớp %2 chuyên gia, còn mô hình có %3 lớp, mỗi lớp %4; cần hồ sơ của mô hình này.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s number of experts is out of range.</source>
+        <comment>plan_experts_out_of_range</comment>
         <translation>Không lập được phương án: số chuyên gia của mô hình vượt phạm vi.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s number of active experts is out of range.</source>
+        <comment>plan_active_out_of_range</comment>
         <translation>Không lập được phương án: số chuyên gia hoạt động của mô hình vượt phạm vi.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s experts have no size.</source>
+        <comment>plan_experts_without_size</comment>
         <translation>Không lập được phương án: các chuyên gia của mô hình không có kích thước.</translation>
     </message>
     <message>
         <source>No plan can be made: a format&apos;s experts have no size.</source>
+        <comment>plan_format_without_size</comment>
         <translation>Không lập được phương án: các chuyên gia của một định dạng không có kích thước.</translation>
     </message>
     <message>
         <source>No plan can be made: the model&apos;s formats are too many.</source>
+        <comment>plan_too_many_formats</comment>
         <translation>Không lập được phương án: mô hình có quá nhiều định dạng.</translation>
     </message>
     <message>
         <source>No plan can be made: the context is out of range.</source>
+        <comment>plan_context_out_of_range</comment>
         <translation>Không lập được phương án: ngữ cảnh vượt phạm vi.</translation>
     </message>
     <message>
         <source>Memory is short: prompts are read in steps of %1 tokens.</source>
+        <comment>short_memory_small_steps</comment>
         <translation>Thiếu bộ nhớ: lời nhắc được đọc theo từng bước %1 token.</translation>
     </message>
     <message>
         <source>The context is %1 tokens instead of %2, so that more experts fit in %3; a named context is kept.</source>
+        <comment>context_shortened</comment>
         <translation>Ngữ cảnh là %1 token thay vì %2, để vừa thêm chuyên gia trong %3; ngữ cảnh do bạn đặt thì được giữ nguyên.</translation>
     </message>
     <message>
         <source>VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM.</source>
+        <comment>vram_short_kv_in_ram</comment>
         <translation>Thiếu VRAM: trong ngữ cảnh %1 token, %2 token có key và value ở đó; %3 của chúng nằm trong RAM.</translation>
     </message>
     <message>
         <source>RAM is short: %1 experts are read from disk whenever they are needed.</source>
+        <comment>ram_short_disk</comment>
         <translation>Thiếu RAM: %1 chuyên gia được đọc từ đĩa mỗi khi cần.</translation>
     </message>
     <message>
         <source>RAM is short: %1 experts are read from disk whenever they are needed, past the system&apos;s cache.</source>
+        <comment>ram_short_disk_direct</comment>
         <translation>Thiếu RAM: %1 chuyên gia được đọc từ đĩa mỗi khi cần, không qua bộ nhớ đệm của hệ thống.</translation>
     </message>
     <message>
         <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
+        <comment>no_room_to_copy_experts</comment>
         <translation>Không còn chỗ để sao chép chuyên gia khi cần: chuyên gia nào không có trên thiết bị sẽ chạy trên CPU.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8 byte.</translation>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <comment>vram_too_small</comment>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8 byte.</translation>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <comment>vram_too_small_with_disk</comment>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8.</translation>
     </message>
     <message>
         <source>A context of %1 tokens would fit.</source>
+        <comment>context_would_fit</comment>
         <translation>Ngữ cảnh %1 token sẽ vừa.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 bytes more.</source>
-        <translation>Mô hình không vừa %1 RAM: dù để chuyên gia trên đĩa vẫn cần %2, nhiều hơn %3 byte.</translation>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 more.</source>
+        <comment>ram_too_small</comment>
+        <translation>Mô hình không vừa %1 RAM: dù để chuyên gia trên đĩa vẫn cần %2, nhiều hơn %3.</translation>
     </message>
     <message>
-        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 bytes too little.</source>
-        <translation>Trọng số dày đặc đi qua RAM khi nạp mô hình: chúng chiếm %1, còn hạn mức RAM là %2, thiếu %3 byte.</translation>
+        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 too little.</source>
+        <comment>dense_weights_pass_ram</comment>
+        <translation>Trọng số dày đặc đi qua RAM khi nạp mô hình: chúng chiếm %1, còn hạn mức RAM là %2, thiếu %3.</translation>
     </message>
     <message>
         <source>Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower.</source>
+        <comment>partly_page_locked</comment>
         <translation>Chỉ %1 trong %2 chuyên gia ở RAM được khóa trang; các chuyên gia còn lại được sao chép sang GPU chậm hơn.</translation>
     </message>
     <message>
         <source>NVIDIA&apos;s library cuBLAS was not found, so slower products of Offstage&apos;s own read prompts on %1; the CUDA toolkit has it.</source>
+        <comment>cublas_missing</comment>
         <translation>Không tìm thấy thư viện cuBLAS của NVIDIA, nên các phép nhân chậm hơn của chính Offstage đọc câu lệnh trên %1; bộ công cụ CUDA có thư viện này.</translation>
     </message>
     <message>
         <source>%1 took %2 experts; %3 more were planned and found no room.</source>
+        <comment>experts_left_over</comment>
         <translation>%1 đã nhận %2 chuyên gia; thêm %3 chuyên gia trong phương án không còn chỗ.</translation>
     </message>
     <message>
         <source>%1 has less memory free than planned, and RAM has no room for the experts left over; close other programs or lower the VRAM budget.</source>
+        <comment>device_memory_less_than_planned</comment>
         <translation>%1 còn trống ít bộ nhớ hơn dự kiến, và RAM không có chỗ cho các chuyên gia còn lại; hãy đóng các chương trình khác hoặc giảm hạn mức VRAM.</translation>
     </message>
     <message>
         <source>RAM has no room for an expert that is on disk; raise the RAM budget.</source>
+        <comment>ram_full_for_disk_expert</comment>
         <translation>RAM không có chỗ cho một chuyên gia đang ở trên đĩa; hãy tăng hạn mức RAM.</translation>
     </message>
     <message>
         <source>No model is loaded; open one first.</source>
+        <comment>no_model_loaded</comment>
         <translation>Chưa nạp mô hình nào; hãy mở một mô hình trước.</translation>
     </message>
     <message>
         <source>The %1 message is not UTF-8 text: byte %2 starts no character.</source>
+        <comment>message_not_utf8</comment>
         <translation>Tin nhắn của vai %1 không phải văn bản UTF-8: byte %2 không bắt đầu ký tự nào.</translation>
     </message>
     <message>
         <source>The model %1 has no tokenizer, so it cannot read or write text.</source>
+        <comment>model_without_tokenizer</comment>
         <translation>Mô hình %1 không có bộ tách token nên không đọc hay viết văn bản được.</translation>
     </message>
     <message>
         <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <comment>model_without_template</comment>
         <translation>Mô hình %1 không có mẫu trò chuyện (tokenizer_config.json, &quot;chat_template&quot;); nó chỉ viết tiếp được lời nhắc thô.</translation>
     </message>
     <message>
         <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
+        <comment>no_answer_to_go_on_with</comment>
         <translation>Không có câu trả lời nào để viết tiếp: tin nhắn cuối không phải của trợ lý.</translation>
     </message>
     <message>
         <source>The prompt is empty; expected at least one token.</source>
+        <comment>prompt_empty</comment>
         <translation>Lời nhắc trống; cần ít nhất một token.</translation>
     </message>
     <message>
         <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
+        <comment>prompt_longer_than_context</comment>
         <translation>Lời nhắc có %1 token, nhưng ngữ cảnh của %2 chỉ chứa %3 và câu trả lời cũng cần chỗ; hãy rút ngắn hoặc bắt đầu cuộc trò chuyện mới.</translation>
     </message>
     <message>
         <source>The model %1 computed no usable probabilities (all are not a number); its weights seem to be damaged.</source>
+        <comment>no_usable_probabilities</comment>
         <translation>Mô hình %1 không tính ra xác suất dùng được (tất cả đều không phải là số); có vẻ trọng số của nó bị hỏng.</translation>
     </message>
     <message>
         <source>n_answers is %1; expected 1 to %2.</source>
+        <comment>answers_out_of_range</comment>
         <translation>n_answers là %1; cần từ 1 đến %2.</translation>
     </message>
     <message>
         <source>Beam search and several drawn answers exclude each other; set one of them to 1.</source>
+        <comment>beams_and_answers</comment>
         <translation>Không thể vừa tìm kiếm chùm vừa lấy nhiều câu trả lời; hãy đặt một trong hai thành 1.</translation>
     </message>
     <message>
         <source>The beam width is %1; expected 1 to %2.</source>
+        <comment>beam_width_out_of_range</comment>
         <translation>Độ rộng chùm là %1; cần từ 1 đến %2.</translation>
     </message>
     <message>
         <source>The length penalty is %1; expected -100 to 100.</source>
+        <comment>length_penalty_out_of_range</comment>
         <translation>Hệ số phạt độ dài là %1; cần từ -100 đến 100.</translation>
     </message>
     <message>
         <source>The sampler&apos;s %1 must be %2, but it is %3.</source>
+        <comment>sampler_value_out_of_range</comment>
         <translation>Trong cách lấy mẫu, %1 phải %2, nhưng lại là %3.</translation>
     </message>
     <message>
         <source>between %1 and %2</source>
+        <comment>between</comment>
         <translation>nằm giữa %1 và %2</translation>
     </message>
     <message>
         <source>0 (off) or more</source>
+        <comment>off_or_more</comment>
         <translation>bằng 0 (tắt) hoặc lớn hơn</translation>
     </message>
     <message>
         <source>0 (all tokens) or more</source>
+        <comment>all_tokens_or_more</comment>
         <translation>bằng 0 (mọi token) hoặc lớn hơn</translation>
     </message>
     <message>
         <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>
+        <comment>kv_cache_below_use</comment>
         <translation>Bộ nhớ đệm KV cho %1 token là quá nhỏ: đang dùng %2, theo từng khối %3.</translation>
     </message>
     <message>
         <source>The KV cache keeps its size: %1</source>
+        <comment>kv_cache_keeps_size</comment>
         <translation>Bộ nhớ đệm KV giữ nguyên kích thước: %1</translation>
     </message>
     <message>
         <source>The KV cache keeps its format: %1</source>
+        <comment>kv_cache_keeps_format</comment>
         <translation>KV cache giữ nguyên định dạng: %1</translation>
     </message>
     <message>
         <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
+        <comment>no_more_page_locked_ram</comment>
         <translation>Hệ thống không khóa trang thêm RAM cho %1, nên thiết bị không đọc được.</translation>
     </message>
     <message>
         <source>A context of %1 tokens is too small: the conversation holds %2 already.</source>
+        <comment>context_below_use</comment>
         <translation>Ngữ cảnh %1 token là quá nhỏ: cuộc trò chuyện đã có %2.</translation>
     </message>
     <message>
         <source>A context of %1 tokens is not possible: the conversation holds %2, and the most is %3.</source>
+        <comment>context_impossible</comment>
         <translation>Không thể dùng ngữ cảnh %1 token: cuộc trò chuyện có %2, và tối đa là %3.</translation>
     </message>
     <message>
         <source>The conversation has outgrown a context of %1 tokens: it holds %2.</source>
+        <comment>conversation_outgrew_context</comment>
         <translation>Cuộc trò chuyện đã vượt ngữ cảnh %1 token: nó có %2.</translation>
     </message>
     <message>
         <source>There is no expert %1 in layer %2 of the loaded model; it has %3 layers of %4.</source>
+        <comment>no_such_expert</comment>
         <translation>Không có chuyên gia %1 ở lớp %2 của mô hình đã nạp; mô hình có %3 lớp, mỗi lớp %4.</translation>
     </message>
     <message>
         <source>%1 keeps its budget: %2 are needed with everything in its place, but only %3 were allowed.</source>
+        <comment>budget_kept</comment>
         <translation>%1 giữ nguyên hạn mức: khi mọi thứ vào chỗ thì cần %2, nhưng chỉ cho phép %3.</translation>
     </message>
     <message>
         <source>%1 refused a copy of an expert.</source>
+        <comment>copy_of_expert_refused</comment>
         <translation>%1 từ chối sao chép một chuyên gia.</translation>
     </message>
     <message>
         <source>Going back failed as well: %1</source>
+        <comment>going_back_failed</comment>
         <translation>Quay lại cũng không thành công: %1</translation>
     </message>
     <message>
         <source>This session&apos;s budgets do not move.</source>
+        <comment>budgets_do_not_move</comment>
         <translation>Không thể thay đổi hạn mức của phiên này.</translation>
     </message>
     <message>
         <source>%1 is kept: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <comment>choice_kept</comment>
         <translation>Giữ %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
     </message>
     <message>
         <source>%1 is used, as %2 is not clearly faster: %3 ms per token against %4 (%5 tokens each)</source>
+        <comment>choice_not_clearly_better</comment>
         <translation>Dùng %1, vì %2 không nhanh hơn rõ rệt: %3 ms mỗi token so với %4 ms (mỗi bên %5 token)</translation>
     </message>
     <message>
         <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <comment>choice_changed</comment>
         <translation>Từ nay dùng %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
     </message>
     <message>
         <source>speculative loading</source>
+        <comment>speculative_loading</comment>
         <translation>nạp phỏng đoán</translation>
     </message>
     <message>
         <source>no speculative loading</source>
+        <comment>no_speculative_loading</comment>
         <translation>không nạp phỏng đoán</translation>
     </message>
     <message>
         <source>%1 has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a *.tiktoken file is expected there.</source>
+        <comment>no_tokenizer_in_folder</comment>
         <translation>%1 không có bộ tách token: cần tokenizer.model (sentencepiece), tokenizer.json hoặc một tệp *.tiktoken ở đó.</translation>
     </message>
     <message>
         <source>%1: the field %2 is &quot;%3&quot;, which is not supported; known are %4. The folder needs a tokenizer of another kind, such as sentencepiece&apos;s tokenizer.model.</source>
+        <comment>tokenizer_field_unsupported</comment>
         <translation>%1: trường %2 là &quot;%3&quot;, không được hỗ trợ; các giá trị được biết là %4. Thư mục cần một bộ tách token loại khác, ví dụ tokenizer.model của sentencepiece.</translation>
     </message>
     <message>
         <source>%1: the field %2 holds a pattern that PCRE2 refuses: %3. Write it in PCRE2&apos;s syntax, or use the tokenizer of another release of the model.</source>
+        <comment>tokenizer_pattern_refused</comment>
         <translation>%1: trường %2 chứa một mẫu mà PCRE2 từ chối: %3. Hãy viết lại theo cú pháp của PCRE2, hoặc dùng bộ tách token của một bản phát hành khác của mô hình.</translation>
     </message>
     <message>
         <source>The tokenizer&apos;s pattern takes too many steps at byte %1 of the text. Shorten the text there, or use the tokenizer of another release of the model.</source>
+        <comment>tokenizer_pattern_too_slow</comment>
         <translation>Mẫu của bộ tách token cần quá nhiều bước tại byte %1 của văn bản. Hãy rút ngắn văn bản ở đó, hoặc dùng bộ tách token của một bản phát hành khác của mô hình.</translation>
     </message>
     <message>
         <source>The text is too long for the tokenizer&apos;s normalizer; shorten it.</source>
+        <comment>text_too_long_to_normalize</comment>
         <translation>Văn bản quá dài cho bước chuẩn hóa của bộ tách token; hãy rút ngắn.</translation>
     </message>
     <message>
         <source>%1, line %2: must be %3.</source>
+        <comment>line_must_be</comment>
         <translation>%1, dòng %2: phải là %3.</translation>
     </message>
     <message>
         <source>%1: the token of rank %2 is given twice; each must differ.</source>
+        <comment>token_rank_twice</comment>
         <translation>%1: token hạng %2 xuất hiện hai lần; mỗi token phải khác nhau.</translation>
     </message>
     <message>
         <source>%1: the byte %2 is no token; all 256 must be. The file is not whole: fetch it again from where the model came from.</source>
+        <comment>byte_without_token</comment>
         <translation>%1: byte %2 không phải là token; cả 256 byte đều phải là token. Tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình.</translation>
     </message>
     <message>
         <source>a number</source>
+        <comment>a_number</comment>
         <translation>một số</translation>
     </message>
     <message>
         <source>a text of at most %1 bytes</source>
+        <comment>a_text_of_at_most</comment>
         <translation>văn bản dài tối đa %1 byte</translation>
     </message>
     <message>
         <source>a text of at least one character</source>
+        <comment>a_text_of_a_character</comment>
         <translation>văn bản có ít nhất một ký tự</translation>
     </message>
     <message>
         <source>a regular expression</source>
+        <comment>a_regular_expression</comment>
         <translation>một biểu thức chính quy</translation>
     </message>
     <message>
         <source>an object with &quot;Regex&quot; or &quot;String&quot;</source>
+        <comment>an_object_with_regex</comment>
         <translation>một đối tượng có &quot;Regex&quot; hoặc &quot;String&quot;</translation>
     </message>
     <message>
         <source>nested less deeply</source>
+        <comment>nested_less_deeply</comment>
         <translation>lồng nhau ít tầng hơn</translation>
     </message>
     <message>
         <source>a list of fewer steps</source>
+        <comment>a_list_of_fewer_steps</comment>
         <translation>một danh sách ít bước hơn</translation>
     </message>
     <message>
         <source>before ByteLevel, which must be the last step</source>
+        <comment>before_byte_level</comment>
         <translation>đứng trước ByteLevel, bước phải ở cuối cùng</translation>
     </message>
     <message>
         <source>an object of tokens with their ids</source>
+        <comment>an_object_of_token_ids</comment>
         <translation>một đối tượng gồm các token và số của chúng</translation>
     </message>
     <message>
         <source>an object of tokens with their ids; the file is not whole: fetch it again from where the model came from</source>
+        <comment>an_object_of_token_ids_cut</comment>
         <translation>một đối tượng gồm các token và số của chúng; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
     </message>
     <message>
         <source>an object; the file is not whole: fetch it again from where the model came from</source>
+        <comment>an_object_cut</comment>
         <translation>một đối tượng; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
     </message>
     <message>
         <source>a list of merges, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]; the file is not whole: fetch it again from where the model came from</source>
+        <comment>a_list_of_merges_cut</comment>
         <translation>một danh sách các cặp ghép, dạng &quot;a b&quot; hoặc [&quot;a&quot;, &quot;b&quot;]; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
     </message>
     <message>
         <source>two tokens, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]</source>
+        <comment>two_tokens_merged</comment>
         <translation>hai token, dạng &quot;a b&quot; hoặc [&quot;a&quot;, &quot;b&quot;]</translation>
     </message>
     <message>
         <source>a smaller value: the file holds too many</source>
+        <comment>a_smaller_value</comment>
         <translation>một giá trị nhỏ hơn: tệp chứa quá nhiều</translation>
     </message>
     <message>
         <source>two tokens of model.vocab that together are one, too, not &quot;%1&quot; and &quot;%2&quot;</source>
+        <comment>two_tokens_of_vocab</comment>
         <translation>hai token của model.vocab mà ghép lại cũng là một token, không phải &quot;%1&quot; và &quot;%2&quot;</translation>
     </message>
     <message>
         <source>null or 0: with dropout the same text has other tokens each time</source>
+        <comment>null_or_zero_dropout</comment>
         <translation>null hoặc 0: với dropout, cùng một văn bản mỗi lần cho token khác nhau</translation>
     </message>
     <message>
         <source>empty or null: marks inside of words are not supported</source>
+        <comment>empty_or_null_affix</comment>
         <translation>rỗng hoặc null: dấu bên trong từ không được hỗ trợ</translation>
     </message>
     <message>
         <source>a token of model.vocab, not &quot;%1&quot;</source>
+        <comment>a_token_of_vocab</comment>
         <translation>một token của model.vocab, không phải &quot;%1&quot;</translation>
     </message>
     <message>
         <source>the id of &quot;%1&quot; in model.vocab, %2</source>
+        <comment>the_id_in_vocab</comment>
         <translation>số của &quot;%1&quot; trong model.vocab, tức %2</translation>
     </message>
     <message>
         <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
+        <comment>tokens_with_own_ids</comment>
         <translation>các token có số riêng; %1 là số của &quot;%2&quot;</translation>
     </message>
     <message>
         <source>the regular expression that goes with the tiktoken file, or &quot;encoding_name&quot; cl100k_base or o200k_base</source>
+        <comment>tiktoken_expression</comment>
         <translation>biểu thức chính quy đi cùng tệp tiktoken, hoặc &quot;encoding_name&quot; là cl100k_base hay o200k_base</translation>
     </message>
     <message>
         <source>a token in base64, a blank, and its rank</source>
+        <comment>tiktoken_line</comment>
         <translation>một token dạng base64, một dấu cách và hạng của nó</translation>
     </message>
     <message>
         <source>%1 has no tokenizer: %2 is expected in its metadata.</source>
+        <comment>no_tokenizer_in_metadata</comment>
         <translation>%1 không có bộ tách token: cần %2 trong siêu dữ liệu của tệp.</translation>
     </message>
     <message>
         <source>%1: %2[%3] is %4; expected %5</source>
+        <comment>item_rejected</comment>
         <translation>%1: %2[%3] là %4; cần %5</translation>
     </message>
     <message>
         <source>%1: %2 is %3; expected one of %4</source>
+        <comment>metadata_one_of</comment>
         <translation>%1: %2 là %3; cần một trong %4</translation>
     </message>
     <message>
         <source>a list of merges, as &quot;a b&quot;</source>
+        <comment>a_list_of_gguf_merges</comment>
         <translation>một danh sách các cặp ghép, dạng &quot;a b&quot;</translation>
     </message>
     <message>
         <source>two tokens with a blank between them that together are a token, too</source>
+        <comment>two_tokens_with_a_blank</comment>
         <translation>hai token cách nhau một dấu cách, ghép lại cũng là một token</translation>
     </message>
     <message>
         <source>a list of %1 numbers, one for each token</source>
+        <comment>a_number_for_each_token</comment>
         <translation>một danh sách %1 số, mỗi token một số</translation>
     </message>
     <message>
         <source>a list of %1, one for each token</source>
+        <comment>a_list_for_each_token</comment>
         <translation>một danh sách %1 mục, mỗi token một mục</translation>
     </message>
     <message>
         <source>a list of 1 to %1 texts (the model&apos;s vocab_size)</source>
+        <comment>a_list_of_token_texts</comment>
         <translation>một danh sách từ 1 đến %1 văn bản (vocab_size của mô hình)</translation>
     </message>
     <message>
         <source>text in UTF-8</source>
+        <comment>text_in_utf8</comment>
         <translation>văn bản UTF-8</translation>
     </message>
     <message>
         <source>each text once; token %1 has it, too</source>
+        <comment>each_text_once</comment>
         <translation>mỗi văn bản một lần; token %1 cũng có nó</translation>
     </message>
     <message>
         <source>a type from 1 to 6</source>
+        <comment>a_token_type</comment>
         <translation>một kiểu từ 1 đến 6</translation>
     </message>
     <message>
         <source>none or 256 tokens of type 6, a byte, not %1</source>
+        <comment>all_or_no_byte_tokens</comment>
         <translation>không có hoặc có 256 token kiểu 6 (byte), không phải %1</translation>
     </message>
     <message>
         <source>the id of a token</source>
+        <comment>the_id_of_a_token</comment>
         <translation>id của một token</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model.</source>
+        <comment>sentencepiece_invalid</comment>
         <translation>%1 không phải mô hình sentencepiece hợp lệ.</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model: %2.</source>
+        <comment>sentencepiece_damaged</comment>
         <translation>%1 không phải mô hình sentencepiece hợp lệ: %2.</translation>
     </message>
     <message>
         <source>a bad field number</source>
+        <comment>bad_field_number</comment>
         <translation>số trường sai</translation>
     </message>
     <message>
         <source>it ends in the middle of a record</source>
+        <comment>ends_in_a_record</comment>
         <translation>kết thúc giữa chừng một bản ghi</translation>
     </message>
     <message>
         <source>a record of an unknown kind</source>
+        <comment>record_of_unknown_kind</comment>
         <translation>có bản ghi thuộc loại không biết</translation>
     </message>
     <message>
         <source>it ends in the middle of a number</source>
+        <comment>ends_in_a_number</comment>
         <translation>kết thúc giữa chừng một số</translation>
     </message>
     <message>
         <source>a number of more than ten bytes</source>
+        <comment>number_too_long</comment>
         <translation>có số dài hơn mười byte</translation>
     </message>
     <message>
         <source>the field %1 is of the wrong kind</source>
+        <comment>wire_field_of_wrong_kind</comment>
         <translation>trường %1 sai loại</translation>
     </message>
     <message>
         <source>the field %1 is given twice</source>
+        <comment>wire_field_twice</comment>
         <translation>trường %1 xuất hiện hai lần</translation>
     </message>
     <message>
         <source>the field %1 is too long</source>
+        <comment>wire_field_too_long</comment>
         <translation>trường %1 quá dài</translation>
     </message>
     <message>
         <source>the field %1 is no UTF-8 text</source>
+        <comment>wire_field_no_utf8</comment>
         <translation>trường %1 không phải văn bản UTF-8</translation>
     </message>
     <message>
         <source>trainer_spec&apos;s token names</source>
+        <comment>trainer_token_names</comment>
         <translation>tên token của trainer_spec</translation>
     </message>
     <message>
         <source>its normaliser map is cut short</source>
+        <comment>normaliser_cut_short</comment>
         <translation>bảng chuẩn hóa bị cắt cụt</translation>
     </message>
     <message>
         <source>its normaliser map has an impossible size</source>
+        <comment>normaliser_size_impossible</comment>
         <translation>bảng chuẩn hóa có kích thước không thể có</translation>
     </message>
     <message>
         <source>its normaliser map is too large</source>
+        <comment>normaliser_too_large</comment>
         <translation>bảng chuẩn hóa quá lớn</translation>
     </message>
     <message>
         <source>its normaliser map nests too many rules</source>
+        <comment>normaliser_too_many_rules</comment>
         <translation>bảng chuẩn hóa lồng quá nhiều quy tắc</translation>
     </message>
     <message>
         <source>its normaliser map runs in a circle</source>
+        <comment>normaliser_in_a_circle</comment>
         <translation>bảng chuẩn hóa chạy vòng tròn</translation>
     </message>
     <message>
         <source>its normaliser map points outside of itself</source>
+        <comment>normaliser_points_outside</comment>
         <translation>bảng chuẩn hóa trỏ ra ngoài chính nó</translation>
     </message>
     <message>
         <source>its normaliser map holds text that is no UTF-8</source>
+        <comment>normaliser_no_utf8</comment>
         <translation>bảng chuẩn hóa chứa văn bản không phải UTF-8</translation>
     </message>
     <message>
         <source>its normaliser map holds too long a replacement</source>
+        <comment>normaliser_replacement_too_long</comment>
         <translation>bảng chuẩn hóa chứa đoạn thay thế quá dài</translation>
     </message>
     <message>
         <source>piece %1 has a score that is no number</source>
+        <comment>piece_score_no_number</comment>
         <translation>mảnh %1 có điểm không phải là số</translation>
     </message>
     <message>
         <source>piece %1 is of an unknown type</source>
+        <comment>piece_type_unknown</comment>
         <translation>mảnh %1 thuộc kiểu không biết</translation>
     </message>
     <message>
         <source>piece %1 is empty</source>
+        <comment>piece_empty</comment>
         <translation>mảnh %1 trống</translation>
     </message>
     <message>
         <source>piece %1</source>
+        <comment>a_piece</comment>
         <translation>mảnh %1</translation>
     </message>
     <message>
         <source>more than %1 user-defined pieces begin with one another</source>
+        <comment>too_many_pieces_alike</comment>
         <translation>hơn %1 mảnh do người dùng định nghĩa bắt đầu bằng nhau</translation>
     </message>
     <message>
         <source>it holds no pieces</source>
+        <comment>no_pieces</comment>
         <translation>không chứa mảnh nào</translation>
     </message>
     <message>
         <source>%1 has the model_type %2; 1 (unigram), 2 (BPE), 3 (word) and 4 (char) are known.</source>
+        <comment>sentencepiece_type_unknown</comment>
         <translation>%1 có model_type %2; chỉ biết 1 (unigram), 2 (BPE), 3 (word) và 4 (char).</translation>
     </message>
     <message>
         <source>%1 holds more pieces than the model&apos;s vocab_size of %2.</source>
+        <comment>more_pieces_than_vocab</comment>
         <translation>%1 chứa nhiều mảnh hơn vocab_size %2 của mô hình.</translation>
     </message>
     <message>
         <source>%1 rewrites its output (denormalizer_spec), which is not supported.</source>
+        <comment>rewrites_output</comment>
         <translation>%1 viết lại đầu ra (denormalizer_spec), điều này không được hỗ trợ.</translation>
     </message>
     <message>
         <source>%1: an added token&apos;s id is larger than any vocabulary.</source>
+        <comment>added_token_id_too_large</comment>
         <translation>%1: mã của một token bổ sung lớn hơn mọi bộ từ vựng.</translation>
     </message>
     <message>
         <source>The tokenizer&apos;s %1 &quot;%2&quot; is neither a piece of %3 nor an added token.</source>
+        <comment>special_token_unknown</comment>
         <translation>%1 &quot;%2&quot; của bộ tách token không phải mảnh của %3, cũng không phải token bổ sung.</translation>
     </message>
     <message>
         <source>%1: the field %2 must be %3.</source>
+        <comment>token_field_must_be</comment>
         <translation>%1: trường %2 phải là %3.</translation>
     </message>
     <message>
         <source>a string, an object with &quot;content&quot;, or null</source>
+        <comment>a_string_or_content</comment>
         <translation>một chuỗi, một đối tượng có &quot;content&quot;, hoặc null</translation>
     </message>
     <message>
         <source>an id from 0 to %1 (the model&apos;s vocab_size less one), not %2</source>
+        <comment>an_id_not</comment>
         <translation>một mã từ 0 đến %1 (vocab_size của mô hình trừ một), không phải %2</translation>
     </message>
     <message>
         <source>a text of 1 to %1 bytes</source>
+        <comment>a_text_of_bytes</comment>
         <translation>một đoạn văn bản dài từ 1 đến %1 byte</translation>
     </message>
     <message>
         <source>given once; &quot;%1&quot; is given twice</source>
+        <comment>given_twice</comment>
         <translation>duy nhất; &quot;%1&quot; xuất hiện hai lần</translation>
     </message>
     <message>
         <source>given once; the id is given twice</source>
+        <comment>id_given_twice</comment>
         <translation>duy nhất; mã này xuất hiện hai lần</translation>
     </message>
     <message>
         <source>named by a token id</source>
+        <comment>named_by_a_token_id</comment>
         <translation>tên là một mã token</translation>
     </message>
     <message>
         <source>an object with a string &quot;content&quot;</source>
+        <comment>an_object_with_content</comment>
         <translation>một đối tượng có chuỗi &quot;content&quot;</translation>
     </message>
     <message>
         <source>a token id</source>
+        <comment>a_token_id</comment>
         <translation>một mã token</translation>
     </message>
     <message>
         <source>The text is longer than %1 MiB.</source>
+        <comment>text_too_long</comment>
         <translation>Văn bản dài hơn %1 MiB.</translation>
     </message>
     <message>
         <source>The text is not valid UTF-8 at byte %1.</source>
+        <comment>text_not_utf8</comment>
         <translation>Văn bản không phải UTF-8 hợp lệ tại byte %1.</translation>
     </message>
     <message>
         <source>The text cannot be tokenized.</source>
+        <comment>text_not_tokenized</comment>
         <translation>Không tách được văn bản thành token.</translation>
     </message>
     <message>
         <source>A message is not valid UTF-8 at byte %1.</source>
+        <comment>chat_message_not_utf8</comment>
         <translation>Một tin nhắn không phải UTF-8 hợp lệ tại byte %1.</translation>
     </message>
     <message>
         <source>The bos token is not valid UTF-8 at byte %1.</source>
+        <comment>bos_not_utf8</comment>
         <translation>Token bos không phải UTF-8 hợp lệ tại byte %1.</translation>
     </message>
     <message>
         <source>The eos token is not valid UTF-8 at byte %1.</source>
+        <comment>eos_not_utf8</comment>
         <translation>Token eos không phải UTF-8 hợp lệ tại byte %1.</translation>
     </message>
     <message>
         <source>The conversation is longer than 16 MiB.</source>
+        <comment>conversation_too_long</comment>
         <translation>Cuộc trò chuyện dài hơn 16 MiB.</translation>
     </message>
     <message>
         <source>%1: the field chat_template must be a string, or a list with an entry named &quot;default&quot;.</source>
+        <comment>template_field_no_string</comment>
         <translation>%1: trường chat_template phải là một chuỗi, hoặc một danh sách có mục tên &quot;default&quot;.</translation>
     </message>
     <message>
         <source>%1: the chat template is not valid UTF-8 at byte %2.</source>
+        <comment>template_not_utf8</comment>
         <translation>%1: mẫu trò chuyện không phải UTF-8 hợp lệ tại byte %2.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template has %3.</source>
+        <comment>template_has</comment>
         <translation>%1, dòng %2: mẫu trò chuyện có lỗi: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template uses %3, which is not supported.</source>
+        <comment>template_uses</comment>
         <translation>%1, dòng %2: mẫu trò chuyện dùng phần không được hỗ trợ: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: the chat template failed: %3.</source>
+        <comment>template_failed</comment>
         <translation>%1, dòng %2: mẫu trò chuyện gặp lỗi: %3.</translation>
     </message>
     <message>
         <source>%1, line %2: no memory for the chat template&apos;s text.</source>
+        <comment>template_no_memory</comment>
         <translation>%1, dòng %2: không có bộ nhớ cho văn bản của mẫu trò chuyện.</translation>
     </message>
     <message>
         <source>a comment that does not end</source>
+        <comment>comment_without_end</comment>
         <translation>chú thích không kết thúc</translation>
     </message>
     <message>
         <source>a tag that does not end</source>
+        <comment>tag_without_end</comment>
         <translation>thẻ không kết thúc</translation>
     </message>
     <message>
         <source>a string that does not end</source>
+        <comment>string_without_end</comment>
         <translation>chuỗi không kết thúc</translation>
     </message>
     <message>
         <source>a broken \%1 escape</source>
+        <comment>broken_escape</comment>
         <translation>chuỗi thoát \%1 bị lỗi</translation>
     </message>
     <message>
         <source>an escape that is no character</source>
+        <comment>escape_of_no_character</comment>
         <translation>chuỗi thoát không phải ký tự</translation>
     </message>
     <message>
         <source>a \N escape</source>
+        <comment>unknown_named_escape</comment>
         <translation>chuỗi thoát \N</translation>
     </message>
     <message>
         <source>the number %1</source>
+        <comment>the_number</comment>
         <translation>số %1</translation>
     </message>
     <message>
         <source>a number followed by a letter</source>
+        <comment>number_before_a_letter</comment>
         <translation>số có chữ cái theo sau</translation>
     </message>
     <message>
         <source>an unexpected character &apos;%1&apos;</source>
+        <comment>unexpected_character</comment>
         <translation>ký tự không mong đợi &apos;%1&apos;</translation>
     </message>
     <message>
         <source>an unexpected &apos;%1&apos;</source>
+        <comment>unexpected</comment>
         <translation>&apos;%1&apos; không mong đợi</translation>
     </message>
     <message>
         <source>%1 bytes, more than the %2 allowed</source>
+        <comment>template_too_long</comment>
         <translation>%1 byte, hơn mức cho phép là %2</translation>
     </message>
     <message>
         <source>the end of the template</source>
+        <comment>end_of_template</comment>
         <translation>điểm cuối của mẫu</translation>
     </message>
     <message>
         <source>a string</source>
+        <comment>a_string</comment>
         <translation>một chuỗi</translation>
     </message>
     <message>
         <source>the end of the tag</source>
+        <comment>end_of_tag</comment>
         <translation>điểm cuối của thẻ</translation>
     </message>
     <message>
         <source>a tag</source>
+        <comment>a_tag</comment>
         <translation>một thẻ</translation>
     </message>
     <message>
         <source>%1 where %2 is expected</source>
+        <comment>where_expected</comment>
         <translation>%1 ở chỗ cần %2</translation>
     </message>
     <message>
         <source>%1 where a name is expected</source>
+        <comment>where_a_name_expected</comment>
         <translation>%1 ở chỗ cần một tên</translation>
     </message>
     <message>
         <source>%1 where a value is expected</source>
+        <comment>where_a_value_expected</comment>
         <translation>%1 ở chỗ cần một giá trị</translation>
     </message>
     <message>
         <source>%1 where a tag&apos;s name is expected</source>
+        <comment>where_a_tag_expected</comment>
         <translation>%1 ở chỗ cần tên thẻ</translation>
     </message>
     <message>
         <source>%1 where it does not belong</source>
+        <comment>where_it_does_not_belong</comment>
         <translation>%1 ở sai chỗ</translation>
     </message>
     <message>
         <source>no {% %1 %}</source>
+        <comment>no_such_tag</comment>
         <translation>thiếu {% %1 %}</translation>
     </message>
     <message>
         <source>the tag &apos;%1&apos;</source>
+        <comment>the_tag</comment>
         <translation>thẻ &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a recursive loop</source>
+        <comment>a_recursive_loop</comment>
         <translation>vòng lặp đệ quy</translation>
     </message>
     <message>
         <source>an assignment to &apos;%1&apos;</source>
+        <comment>assignment_to</comment>
         <translation>phép gán cho &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a filter on a set block</source>
+        <comment>filter_on_set_block</comment>
         <translation>bộ lọc trên khối set</translation>
     </message>
     <message>
         <source>a set block with more than one name</source>
+        <comment>set_block_of_names</comment>
         <translation>khối set có nhiều hơn một tên</translation>
     </message>
     <message>
         <source>&apos;%1&apos; outside of a loop</source>
+        <comment>outside_of_a_loop</comment>
         <translation>&apos;%1&apos; ở ngoài vòng lặp</translation>
     </message>
     <message>
         <source>an expression of more than %1 steps inside one another</source>
+        <comment>expression_too_deep</comment>
         <translation>biểu thức có hơn %1 bước lồng nhau</translation>
     </message>
     <message>
         <source>more than %1 levels of nesting</source>
+        <comment>nesting_too_deep</comment>
         <translation>hơn %1 cấp lồng nhau</translation>
     </message>
     <message>
         <source>a subscript of more than one part</source>
+        <comment>subscript_of_parts</comment>
         <translation>chỉ số gồm nhiều phần</translation>
     </message>
     <message>
         <source>unpacked arguments</source>
+        <comment>unpacked_arguments</comment>
         <translation>các đối số được mở gói</translation>
     </message>
     <message>
         <source>an argument behind a named one</source>
+        <comment>argument_behind_named</comment>
         <translation>đối số đứng sau đối số có tên</translation>
     </message>
     <message>
         <source>a call of a filter&apos;s result</source>
+        <comment>call_of_filter_result</comment>
         <translation>lời gọi kết quả của bộ lọc</translation>
     </message>
     <message>
         <source>it is nested too deeply</source>
+        <comment>template_too_deep</comment>
         <translation>lồng nhau quá sâu</translation>
     </message>
     <message>
         <source>it takes more than %1 steps</source>
+        <comment>template_too_many_steps</comment>
         <translation>cần hơn %1 bước</translation>
     </message>
     <message>
         <source>it makes more than %1 MiB of text</source>
+        <comment>template_too_much_text</comment>
         <translation>tạo ra hơn %1 MiB văn bản</translation>
     </message>
     <message>
         <source>its text is longer than %1 MiB</source>
+        <comment>template_output_too_long</comment>
         <translation>văn bản của nó dài hơn %1 MiB</translation>
     </message>
     <message>
         <source>it defines more than %1 macros</source>
+        <comment>template_too_many_macros</comment>
         <translation>định nghĩa hơn %1 macro</translation>
     </message>
     <message>
         <source>%1 with %2 arguments</source>
+        <comment>call_with_arguments</comment>
         <translation>%1 với %2 đối số</translation>
     </message>
     <message>
         <source>%1 with an argument &apos;%2&apos;</source>
+        <comment>call_with_argument</comment>
         <translation>%1 với đối số &apos;%2&apos;</translation>
     </message>
     <message>
         <source>%1 values are assigned to %2 names</source>
+        <comment>values_for_names</comment>
         <translation>gán %1 giá trị cho %2 tên</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is no namespace, so no attribute of it can be set</source>
+        <comment>no_namespace_to_set</comment>
         <translation>&apos;%1&apos; không phải không gian tên nên không đặt được thuộc tính của nó</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; as a value</source>
+        <comment>method_as_value</comment>
         <translation>phương thức &apos;%1&apos; dùng làm giá trị</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a text</source>
+        <comment>method_of_text</comment>
         <translation>phương thức &apos;%1&apos; của văn bản</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a dict</source>
+        <comment>method_of_dict</comment>
         <translation>phương thức &apos;%1&apos; của dict</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a list</source>
+        <comment>method_of_list</comment>
         <translation>phương thức &apos;%1&apos; của danh sách</translation>
     </message>
     <message>
         <source>the method &apos;%1&apos; of a value of type %2</source>
+        <comment>method_of_type</comment>
         <translation>phương thức &apos;%1&apos; của giá trị kiểu %2</translation>
     </message>
     <message>
         <source>a sign before a value of type %1</source>
+        <comment>sign_before_type</comment>
         <translation>dấu đứng trước giá trị kiểu %1</translation>
     </message>
     <message>
         <source>a dict&apos;s key of type %1</source>
+        <comment>dict_key_of_type</comment>
         <translation>khóa của dict thuộc kiểu %1</translation>
     </message>
     <message>
         <source>a slice&apos;s bound of type %1</source>
+        <comment>slice_bound_of_type</comment>
         <translation>giới hạn đoạn cắt thuộc kiểu %1</translation>
     </message>
     <message>
         <source>a slice of a value of type %1</source>
+        <comment>slice_of_type</comment>
         <translation>đoạn cắt của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>a slice with a step of 0</source>
+        <comment>slice_step_of_zero</comment>
         <translation>đoạn cắt với bước 0</translation>
     </message>
     <message>
         <source>a number is too large</source>
+        <comment>number_too_large</comment>
         <translation>có số quá lớn</translation>
     </message>
     <message>
         <source>a division by zero</source>
+        <comment>division_by_zero</comment>
         <translation>phép chia cho không</translation>
     </message>
     <message>
         <source>a repetition is too long</source>
+        <comment>repetition_too_long</comment>
         <translation>phép lặp quá dài</translation>
     </message>
     <message>
         <source>%1 without an argument</source>
+        <comment>call_without_argument</comment>
         <translation>%1 không có đối số</translation>
     </message>
     <message>
         <source>range of a value of type %1</source>
+        <comment>range_of_type</comment>
         <translation>range của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>range with a step of 0</source>
+        <comment>range_step_of_zero</comment>
         <translation>range với bước 0</translation>
     </message>
     <message>
         <source>range of more than %1 numbers</source>
+        <comment>range_too_long</comment>
         <translation>range gồm hơn %1 số</translation>
     </message>
     <message>
         <source>namespace with more than one value</source>
+        <comment>namespace_of_values</comment>
         <translation>namespace với nhiều hơn một giá trị</translation>
     </message>
     <message>
         <source>namespace of a value of type %1</source>
+        <comment>namespace_of_type</comment>
         <translation>namespace của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>a namespace&apos;s name of another type than str</source>
+        <comment>namespace_name_of_type</comment>
         <translation>tên trong không gian tên thuộc kiểu khác str</translation>
     </message>
     <message>
         <source>text formatting with %</source>
+        <comment>formatting_with_percent</comment>
         <translation>định dạng văn bản bằng %</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is undefined</source>
+        <comment>name_undefined</comment>
         <translation>&apos;%1&apos; chưa được định nghĩa</translation>
     </message>
     <message>
         <source>an undefined value is used</source>
+        <comment>undefined_value_used</comment>
         <translation>dùng một giá trị chưa được định nghĩa</translation>
     </message>
     <message>
         <source>&apos;%1&apos; between values of type %2 and %3</source>
+        <comment>operator_between_types</comment>
         <translation>&apos;%1&apos; giữa các giá trị kiểu %2 và %3</translation>
     </message>
     <message>
         <source>the function &apos;%1&apos;</source>
+        <comment>the_function</comment>
         <translation>hàm &apos;%1&apos;</translation>
     </message>
     <message>
         <source>a value of type %1 is called</source>
+        <comment>type_is_called</comment>
         <translation>gọi một giá trị kiểu %1</translation>
     </message>
     <message>
         <source>the macro &apos;%1&apos; takes fewer arguments</source>
+        <comment>macro_takes_fewer</comment>
         <translation>macro &apos;%1&apos; nhận ít đối số hơn</translation>
     </message>
     <message>
         <source>the macro &apos;%1&apos; takes no argument &apos;%2&apos;</source>
+        <comment>macro_takes_no_argument</comment>
         <translation>macro &apos;%1&apos; không nhận đối số &apos;%2&apos;</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is no function, but it is called</source>
+        <comment>no_function_called</comment>
         <translation>&apos;%1&apos; không phải hàm nhưng lại được gọi</translation>
     </message>
     <message>
         <source>%1 takes a text, not a value of type %2</source>
+        <comment>takes_a_text</comment>
         <translation>%1 nhận văn bản, không nhận giá trị kiểu %2</translation>
     </message>
     <message>
         <source>%1 takes a number, not a value of type %2</source>
+        <comment>takes_a_number</comment>
         <translation>%1 nhận một số, không nhận giá trị kiểu %2</translation>
     </message>
     <message>
         <source>split at an empty text</source>
+        <comment>split_at_empty_text</comment>
         <translation>split tại văn bản trống</translation>
     </message>
     <message>
         <source>%1 of letters beyond ASCII</source>
+        <comment>letters_beyond_ascii</comment>
         <translation>%1 của các chữ cái ngoài ASCII</translation>
     </message>
     <message>
         <source>get without a key</source>
+        <comment>get_without_key</comment>
         <translation>get không có khóa</translation>
     </message>
     <message>
         <source>index of a value that is not in the list</source>
+        <comment>index_of_missing_value</comment>
         <translation>index của giá trị không có trong danh sách</translation>
     </message>
     <message>
         <source>cycle without a value</source>
+        <comment>cycle_without_value</comment>
         <translation>cycle không có giá trị</translation>
     </message>
     <message>
         <source>a value of type %1 is looked for in a text</source>
+        <comment>type_looked_for_in_text</comment>
         <translation>tìm giá trị kiểu %1 trong văn bản</translation>
     </message>
     <message>
         <source>&apos;in&apos; with a value of type %1</source>
+        <comment>in_with_type</comment>
         <translation>&apos;in&apos; với giá trị kiểu %1</translation>
     </message>
     <message>
         <source>a value of type %1 has no items</source>
+        <comment>type_without_items</comment>
         <translation>giá trị kiểu %1 không có phần tử</translation>
     </message>
     <message>
         <source>a value of type %1 cannot be ordered with one of type %2</source>
+        <comment>types_not_ordered</comment>
         <translation>không so sánh thứ tự được giá trị kiểu %1 với kiểu %2</translation>
     </message>
     <message>
         <source>a namespace inside another value</source>
+        <comment>namespace_inside_value</comment>
         <translation>không gian tên nằm trong một giá trị khác</translation>
     </message>
     <message>
         <source>a function used as a value</source>
+        <comment>function_as_value</comment>
         <translation>hàm dùng làm giá trị</translation>
     </message>
     <message>
         <source>a list or dict is too large</source>
+        <comment>container_too_large</comment>
         <translation>một danh sách hoặc dict quá lớn</translation>
     </message>
     <message>
         <source>lists and dicts are nested more than %1 deep</source>
+        <comment>containers_too_deep</comment>
         <translation>danh sách và dict lồng nhau sâu hơn %1 cấp</translation>
     </message>
     <message>
         <source>a letter case filter</source>
+        <comment>a_letter_case_filter</comment>
         <translation>bộ lọc chữ hoa chữ thường</translation>
     </message>
     <message>
         <source>the length of a generator</source>
+        <comment>length_of_generator</comment>
         <translation>độ dài của generator</translation>
     </message>
     <message>
         <source>the length of a value of type %1</source>
+        <comment>length_of_type</comment>
         <translation>độ dài của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>tojson with separators that are not two texts</source>
+        <comment>tojson_separators</comment>
         <translation>tojson với dấu phân cách không phải hai văn bản</translation>
     </message>
     <message>
         <source>tojson with long separators</source>
+        <comment>tojson_long_separators</comment>
         <translation>tojson với dấu phân cách dài</translation>
     </message>
     <message>
         <source>dictsort of a value of type %1</source>
+        <comment>dictsort_of_type</comment>
         <translation>dictsort của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>indent with such a width</source>
+        <comment>indent_width</comment>
         <translation>indent với độ rộng như vậy</translation>
     </message>
     <message>
         <source>strftime_now without a format</source>
+        <comment>strftime_without_format</comment>
         <translation>strftime_now không có định dạng</translation>
     </message>
     <message>
         <source>strftime_now with the directive &apos;%1&apos;</source>
+        <comment>strftime_directive</comment>
         <translation>strftime_now với chỉ thị &apos;%1&apos;</translation>
     </message>
     <message>
         <source>tojson with such an indent</source>
+        <comment>tojson_indent</comment>
         <translation>tojson với độ thụt dòng như vậy</translation>
     </message>
     <message>
         <source>tojson: a value of type generator</source>
+        <comment>tojson_of_generator</comment>
         <translation>tojson: giá trị kiểu generator</translation>
     </message>
     <message>
         <source>tojson: a key of type %1</source>
+        <comment>tojson_key_of_type</comment>
         <translation>tojson: khóa kiểu %1</translation>
     </message>
     <message>
         <source>tojson: a value of type %1</source>
+        <comment>tojson_of_type</comment>
         <translation>tojson: giá trị kiểu %1</translation>
     </message>
     <message>
         <source>replace needs two texts</source>
+        <comment>replace_needs_texts</comment>
         <translation>replace cần hai đoạn văn bản</translation>
     </message>
     <message>
         <source>replace with a count that is no number</source>
+        <comment>replace_count</comment>
         <translation>replace với số lần không phải là số</translation>
     </message>
     <message>
         <source>int of an undefined value</source>
+        <comment>int_of_undefined</comment>
         <translation>int của một giá trị chưa được định nghĩa</translation>
     </message>
     <message>
         <source>float of an undefined value</source>
+        <comment>float_of_undefined</comment>
         <translation>float của một giá trị chưa được định nghĩa</translation>
     </message>
     <message>
         <source>items of a value of type %1</source>
+        <comment>items_of_type</comment>
         <translation>items của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>abs of a value of type %1</source>
+        <comment>abs_of_type</comment>
         <translation>abs của giá trị kiểu %1</translation>
     </message>
     <message>
         <source>a filter of lists with named arguments</source>
+        <comment>list_filter_with_names</comment>
         <translation>bộ lọc danh sách với đối số có tên</translation>
     </message>
     <message>
         <source>selectattr without an attribute</source>
+        <comment>selectattr_without_attribute</comment>
         <translation>selectattr không có thuộc tính</translation>
     </message>
     <message>
         <source>a test&apos;s name of type %1</source>
+        <comment>test_name_of_type</comment>
         <translation>tên phép thử thuộc kiểu %1</translation>
     </message>
     <message>
         <source>map without a filter or an attribute</source>
+        <comment>map_without_filter</comment>
         <translation>map không có bộ lọc hay thuộc tính</translation>
     </message>
     <message>
         <source>a filter&apos;s name of type %1</source>
+        <comment>filter_name_of_type</comment>
         <translation>tên bộ lọc thuộc kiểu %1</translation>
     </message>
     <message>
         <source>map of map</source>
+        <comment>map_of_map</comment>
         <translation>map của map</translation>
     </message>
     <message>
         <source>the filter &apos;%1&apos;</source>
+        <comment>the_filter</comment>
         <translation>bộ lọc &apos;%1&apos;</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos;</source>
+        <comment>the_test</comment>
         <translation>phép thử &apos;%1&apos;</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos; without a value</source>
+        <comment>test_without_value</comment>
         <translation>phép thử &apos;%1&apos; không có giá trị</translation>
     </message>
     <message>
         <source>the test &apos;%1&apos; of a value of type %2</source>
+        <comment>test_of_type</comment>
         <translation>phép thử &apos;%1&apos; của giá trị kiểu %2</translation>
     </message>
     <message>
         <source>the test &apos;divisibleby&apos; without a number to divide by</source>
+        <comment>divisibleby_without_number</comment>
         <translation>phép thử &apos;divisibleby&apos; không có số để chia</translation>
     </message>
     <message>
         <source>printing a generator</source>
+        <comment>printing_generator</comment>
         <translation>in ra một generator</translation>
     </message>
     <message>
         <source>printing a %1</source>
+        <comment>printing_type</comment>
         <translation>in ra một %1</translation>
     </message>
     <message>
         <source>%1 (emulated)</source>
+        <comment>emulated_device</comment>
         <translation>%1 (giả lập)</translation>
     </message>
     <message>
         <source>The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of them; expected 1 to %3 machines.</source>
+        <comment>too_many_machines</comment>
         <translation>Không thể chia chuyên gia cho %1 máy: một lớp có %2, và mỗi máy cần một chuyên gia; cần từ 1 đến %3 máy.</translation>
     </message>
     <message>
         <source>There is no network &quot;%1&quot;; there are %2.</source>
+        <comment>no_such_network</comment>
         <translation>Không có mạng &quot;%1&quot;; hiện có %2.</translation>
     </message>
     <message>
         <source>1 Gbit Ethernet</source>
+        <comment>ethernet_1g</comment>
         <translation>Ethernet 1 Gbit</translation>
     </message>
     <message>
         <source>10 Gbit Ethernet</source>
+        <comment>ethernet_10g</comment>
         <translation>Ethernet 10 Gbit</translation>
     </message>
     <message>
         <source>RoCEv2, 25 Gbit</source>
+        <comment>rocev2_25g</comment>
         <translation>RoCEv2, 25 Gbit</translation>
     </message>
     <message>
         <source>InfiniBand, 200 Gbit</source>
+        <comment>infiniband_200g</comment>
         <translation>InfiniBand, 200 Gbit</translation>
     </message>
     <message>
         <source>line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet</source>
+        <comment>network_figures_tcp_10g</comment>
         <translation>tốc độ đường truyền; 1 ms mỗi thông điệp qua TCP, như đo được trên Ethernet 10 Gbit</translation>
     </message>
     <message>
         <source>line rate; 1 ms a message over TCP, measured on a cluster of four</source>
+        <comment>network_figures_tcp_cluster</comment>
         <translation>tốc độ đường truyền; 1 ms mỗi thông điệp qua TCP, đo trên một cụm bốn máy</translation>
     </message>
     <message>
         <source>line rate and latency as the network card&apos;s maker gives them</source>
+        <comment>network_figures_of_maker</comment>
         <translation>tốc độ đường truyền và độ trễ theo công bố của nhà sản xuất card mạng</translation>
     </message>
     <message>
         <source>There is no model at %1; expected a GGUF file, or a folder with config.json.</source>
+        <comment>no_model_at</comment>
         <translation>Không có mô hình tại %1; cần một tệp GGUF, hoặc một thư mục có config.json.</translation>
     </message>
     <message>
         <source>%1 is no model file; expected a GGUF file, or a folder with config.json, or its config.json or *.safetensors.</source>
+        <comment>no_model_file</comment>
         <translation>%1 không phải tệp mô hình; cần một tệp GGUF, một thư mục có config.json, hoặc tệp config.json hay *.safetensors trong đó.</translation>
     </message>
     <message>
         <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file</source>
+        <comment>config_missing</comment>
         <translation>%1: thiếu config.json; cần thư mục của một mô hình có config.json, các tệp của tokenizer, và model.safetensors hoặc model.safetensors.index.json cùng các phần của nó, hoặc một tệp GGUF</translation>
     </message>
     <message>
         <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file (%2 is there, a format that Offstage does not read)</source>
+        <comment>config_missing_foreign_files</comment>
         <translation>%1: thiếu config.json; cần thư mục của một mô hình có config.json, các tệp của tokenizer, và model.safetensors hoặc model.safetensors.index.json cùng các phần của nó, hoặc một tệp GGUF (có %2, một định dạng mà Offstage không đọc)</translation>
     </message>
     <message>
         <source>%1: holds %2 GGUF models (%3 ...); expected the path of one of them</source>
+        <comment>many_gguf_models</comment>
         <translation>%1: có %2 mô hình GGUF (%3 ...); cần đường dẫn của một trong số đó</translation>
     </message>
     <message>
         <source>%1: is missing; expected all %2 parts of this model in one folder</source>
+        <comment>part_missing</comment>
         <translation>%1: bị thiếu; cần đủ %2 phần của mô hình này trong một thư mục</translation>
     </message>
     <message>
         <source>%1: byte %2: %3; expected %4</source>
+        <comment>byte_rejected</comment>
         <translation>%1: byte %2: %3; cần %4</translation>
     </message>
     <message>
         <source>the file begins with %1</source>
+        <comment>file_begins_with</comment>
         <translation>tệp bắt đầu bằng %1</translation>
     </message>
     <message>
         <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
+        <comment>gguf_big_endian</comment>
         <translation>%1: là tệp GGUF kiểu big-endian; cần tệp kiểu little-endian</translation>
     </message>
     <message>
         <source>the number of tensors</source>
+        <comment>number_of_tensors</comment>
         <translation>số lượng tensor</translation>
     </message>
     <message>
         <source>the number of metadata pairs</source>
+        <comment>number_of_metadata_pairs</comment>
         <translation>số cặp siêu dữ liệu</translation>
     </message>
     <message>
         <source>the magic number</source>
+        <comment>magic_number</comment>
         <translation>mã nhận dạng</translation>
     </message>
     <message>
         <source>the version</source>
+        <comment>the_version</comment>
         <translation>phiên bản</translation>
     </message>
     <message>
         <source>a metadata key</source>
+        <comment>a_metadata_key</comment>
         <translation>một khóa siêu dữ liệu</translation>
     </message>
     <message>
         <source>the metadata %1</source>
+        <comment>the_metadata</comment>
         <translation>siêu dữ liệu %1</translation>
     </message>
     <message>
         <source>the metadata %1, its type,</source>
+        <comment>metadata_type</comment>
         <translation>siêu dữ liệu %1, kiểu của nó,</translation>
     </message>
     <message>
         <source>%1, the type of its items,</source>
+        <comment>type_of_items</comment>
         <translation>%1, kiểu của các mục,</translation>
     </message>
     <message>
         <source>the length of %1</source>
+        <comment>length_of</comment>
         <translation>độ dài của %1</translation>
     </message>
     <message>
         <source>a tensor&apos;s name</source>
+        <comment>a_tensor_name</comment>
         <translation>tên của một tensor</translation>
     </message>
     <message>
         <source>a type from 0 to 12</source>
+        <comment>a_type_to_12</comment>
         <translation>một kiểu từ 0 đến 12</translation>
     </message>
     <message>
         <source>%1 is a list of lists of lists</source>
+        <comment>list_of_lists_of_lists</comment>
         <translation>%1 là danh sách của danh sách của danh sách</translation>
     </message>
     <message>
         <source>fewer levels</source>
+        <comment>fewer_levels</comment>
         <translation>ít tầng hơn</translation>
     </message>
     <message>
         <source>%1 is there twice</source>
+        <comment>is_there_twice</comment>
         <translation>%1 có hai lần</translation>
     </message>
     <message>
         <source>each once</source>
+        <comment>each_once</comment>
         <translation>mỗi thứ một lần</translation>
     </message>
     <message>
         <source>a power of two; the file is damaged: fetch it again</source>
+        <comment>a_power_of_two</comment>
         <translation>một lũy thừa của hai; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>tensor %1</source>
+        <comment>a_tensor</comment>
         <translation>tensor %1</translation>
     </message>
     <message>
         <source>%1 has %2 dimensions</source>
+        <comment>has_dimensions</comment>
         <translation>%1 có %2 chiều</translation>
     </message>
     <message>
         <source>at most 4</source>
+        <comment>at_most_4</comment>
         <translation>tối đa 4</translation>
     </message>
     <message>
         <source>%1 has a dimension of %2</source>
+        <comment>has_a_dimension_of</comment>
         <translation>%1 có một chiều bằng %2</translation>
     </message>
     <message>
         <source>fewer than 2^59 weights</source>
+        <comment>fewer_weights</comment>
         <translation>ít hơn 2^59 trọng số</translation>
     </message>
     <message>
         <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4; the file is damaged: fetch it again</source>
+        <comment>tensor_alignment</comment>
         <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần một bội số của căn chỉnh, %4; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>a list of lists</source>
+        <comment>a_list_of_lists</comment>
         <translation>một danh sách của danh sách</translation>
     </message>
     <message>
         <source>a list of texts</source>
+        <comment>a_list_of_texts</comment>
         <translation>một danh sách văn bản</translation>
     </message>
     <message>
         <source>a list of integers</source>
+        <comment>a_list_of_integers</comment>
         <translation>một danh sách số nguyên</translation>
     </message>
     <message>
         <source>a list of numbers</source>
+        <comment>a_list_of_numbers</comment>
         <translation>một danh sách số</translation>
     </message>
     <message>
         <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
+        <comment>a_part_name</comment>
         <translation>tên ban đầu của phần này, kết thúc bằng -00001-of-%1.gguf, cùng các phần khác bên cạnh</translation>
     </message>
     <message>
         <source>%1, as its name says</source>
+        <comment>as_its_name_says</comment>
         <translation>%1, như tên của nó nói</translation>
     </message>
     <message>
         <source>%1: tensor %2 is in another part of the model too; expected it once</source>
+        <comment>tensor_in_two_parts</comment>
         <translation>%1: tensor %2 cũng có trong một phần khác của mô hình; cần chỉ một lần</translation>
     </message>
     <message>
         <source>%1: &quot;general.architecture&quot; %2 is not supported; supported: %3</source>
+        <comment>gguf_architecture_unsupported</comment>
         <translation>%1: &quot;general.architecture&quot; %2 không được hỗ trợ; được hỗ trợ: %3</translation>
     </message>
     <message>
         <source>%1: tensor %2 is missing or no list of F32; expected the factors of rotary positions</source>
+        <comment>rope_factors_missing</comment>
         <translation>%1: tensor %2 bị thiếu hoặc không phải danh sách F32; cần các hệ số của vị trí xoay</translation>
     </message>
     <message>
         <source>%1: tensor &quot;rope_freqs.weight&quot; has factors of its own for the pairs that turn, which is not supported; expected 1, and then at least 1e20</source>
+        <comment>rope_factors_unsupported</comment>
         <translation>%1: tensor &quot;rope_freqs.weight&quot; có hệ số riêng cho các cặp xoay, điều này không được hỗ trợ; cần 1, rồi ít nhất 1e20</translation>
     </message>
     <message>
         <source>a list of %1 booleans</source>
+        <comment>a_list_of_booleans</comment>
         <translation>danh sách gồm %1 giá trị đúng/sai</translation>
     </message>
     <message>
         <source>a number for each of %1 layers</source>
+        <comment>a_number_for_each_layer</comment>
         <translation>một số cho mỗi lớp trong %1 lớp</translation>
     </message>
     <message>
         <source>The file&apos;s layers that predict further tokens are not used (%1, tensors: %2).</source>
+        <comment>unused_prediction_layers</comment>
         <translation>Các lớp dự đoán token tiếp theo trong tệp không được dùng (%1, số tensor: %2).</translation>
     </message>
     <message>
         <source>The file&apos;s vision tower is not used (%1, tensors: %2): text alone is read.</source>
+        <comment>unused_vision_tower</comment>
         <translation>Phần thị giác của tệp không được dùng (%1, số tensor: %2): chỉ đọc văn bản.</translation>
     </message>
     <message>
         <source>The file&apos;s audio tower is not used (%1, tensors: %2): text alone is read.</source>
+        <comment>unused_audio_tower</comment>
         <translation>Phần âm thanh của tệp không được dùng (%1, số tensor: %2): chỉ đọc văn bản.</translation>
     </message>
     <message>
         <source>Tensors of the file that nothing here knows are not used (%1, tensors: %2); the first is %3.</source>
+        <comment>unused_tensors</comment>
         <translation>Các tensor trong tệp mà chương trình không biết sẽ không được dùng (%1, số tensor: %2); tensor đầu tiên là %3.</translation>
     </message>
     <message>
         <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>
+        <comment>embedding_missing</comment>
         <translation>%1: tensor &quot;token_embd.weight&quot; bị thiếu hoặc không phải ma trận; cần bảng nhúng của các token</translation>
     </message>
     <message>
         <source>%1: tensor %2 has dtype %3; expected %4</source>
+        <comment>tensor_dtype_differs</comment>
         <translation>%1: tensor %2 có dtype %3; cần %4</translation>
     </message>
     <message>
         <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
+        <comment>tensor_blocks_split</comment>
         <translation>%1: tensor %2 có các khối %3 trọng số không phải là phần của các hàng %4; cần khối nguyên trong mỗi hàng đầu vào</translation>
     </message>
     <message>
         <source>%1: the experts of layer %2 are in several formats, %3 and %4 among them; expected one for all experts of a layer</source>
+        <comment>expert_formats_differ</comment>
         <translation>%1: các chuyên gia của lớp %2 ở nhiều định dạng, trong đó có %3 và %4; cần một định dạng cho mọi chuyên gia của một lớp</translation>
     </message>
     <message>
         <source>%1: its layers have experts in more than %2 combinations of formats; expected no more</source>
+        <comment>too_many_format_mixes</comment>
         <translation>%1: các lớp của nó có chuyên gia ở nhiều hơn %2 tổ hợp định dạng; cần không nhiều hơn</translation>
     </message>
     <message>
         <source>%1: &quot;tokenizer.ggml.model&quot; is %2; expected one of llama, gpt2, gemma4</source>
+        <comment>tokenizer_model_unsupported</comment>
         <translation>%1: &quot;tokenizer.ggml.model&quot; là %2; cần một trong llama, gpt2, gemma4</translation>
     </message>
     <message>
         <source>%1 of the model&apos;s dense matrices are in few bits already and stay as they are.</source>
+        <comment>dense_matrices_stay</comment>
         <translation>%1 ma trận dày đặc của mô hình đã ở ít bit và được giữ nguyên.</translation>
     </message>
     <message>
         <source>sha256: and hexadecimal digits</source>
+        <comment>sha256_digits</comment>
         <translation>sha256: và các chữ số thập lục phân</translation>
     </message>
     <message>
         <source>Quantized a second time: %1 experts go from the file&apos;s %2 to %3, with a relative squared error of %4 against the file.</source>
+        <comment>quantized_twice</comment>
         <translation>Lượng tử hóa lần thứ hai: %1 chuyên gia chuyển từ %2 của tệp sang %3, với sai số bình phương tương đối %4 so với tệp.</translation>
     </message>
     <message>
         <source>%1 (as in the file)</source>
+        <comment>as_in_the_file</comment>
         <translation>%1 (như trong tệp)</translation>
     </message>
     <message>
         <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
+        <comment>file_ends_too_early</comment>
         <translation>%1 cần %2 byte, nhưng tệp kết thúc sau %3, sớm hơn %4</translation>
     </message>
     <message>
         <source>a whole file; this one was cut short or is damaged: fetch it again</source>
+        <comment>a_whole_file</comment>
         <translation>một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
+        <comment>gguf_not_lfs_pointer</comment>
         <translation>&quot;GGUF&quot;; trông giống con trỏ Git LFS: hãy tải chính tệp đó, &quot;git lfs pull&quot;</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it looks like a web page: fetch the file itself</source>
+        <comment>gguf_not_web_page</comment>
         <translation>&quot;GGUF&quot;; trông giống một trang web: hãy tải chính tệp đó</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it is of the time before GGUF: fetch a newer file of the model</source>
+        <comment>gguf_not_older</comment>
         <translation>&quot;GGUF&quot;; tệp này có từ trước thời GGUF: hãy tải tệp mới hơn của mô hình</translation>
     </message>
     <message>
         <source>&quot;GGUF&quot;; it is another file or damaged: fetch it again</source>
+        <comment>gguf_not_other_file</comment>
         <translation>&quot;GGUF&quot;; đây là một tệp khác hoặc bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
+        <comment>tensor_begins_outside</comment>
         <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần không quá mức mà một tệp %4 byte có thể chứa; tệp bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
+        <comment>tensor_ends_outside</comment>
         <translation>%1: tensor %2 kết thúc tại byte %3, nhưng tệp kết thúc tại byte %4, nên thiếu %5 byte; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
     </message>
     <message>
-        <source>unknown type %1</source>
-        <translation>kiểu %1 không rõ</translation>
-    </message>
-    <message>
         <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
+        <comment>a_readable_type</comment>
         <translation>một trong %1; hãy dùng tệp của mô hình này ở một trong các kiểu đó, chẳng hạn Q4_K_M</translation>
     </message>
     <message>
         <source>%1 has rows of %2 weights in %3</source>
+        <comment>has_rows_of</comment>
         <translation>%1 có các hàng %2 trọng số kiểu %3</translation>
     </message>
     <message>
         <source>a multiple of %1</source>
+        <comment>a_multiple_of</comment>
         <translation>một bội số của %1</translation>
     </message>
     <message>
         <source>%1: is GGUF version %2; expected version 2 or 3: fetch a newer file of the model</source>
+        <comment>gguf_version</comment>
         <translation>%1: là GGUF phiên bản %2; cần phiên bản 2 hoặc 3: hãy tải tệp mới hơn của mô hình</translation>
     </message>
     <message>
         <source>no more than a file of %1 bytes can hold, and at most %2: fetch it again</source>
+        <comment>no_more_than_file_holds</comment>
         <translation>không quá mức mà một tệp %1 byte có thể chứa, và nhiều nhất %2: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: is a link to %2, which is missing; expected a file there: fetch it again</source>
+        <comment>link_to_nothing</comment>
         <translation>%1: là liên kết tới %2, mà tệp đó không còn; cần một tệp ở đó: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: is missing; expected it, because Ollama&apos;s %2 is kept in it: fetch it again, &quot;ollama pull %3&quot;</source>
+        <comment>ollama_blob_missing</comment>
         <translation>%1: bị thiếu; cần có vì %2 của Ollama nằm trong đó: hãy tải lại, &quot;ollama pull %3&quot;</translation>
     </message>
     <message>
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
+        <comment>readable_weights</comment>
         <translation>BF16, F16 hoặc F32: hãy lấy mô hình ở một trong các dạng này, hoặc tệp GGUF của nó</translation>
     </message>
     <message>
         <source>The chat template of %1 has no choice of thinking, so &quot;%2&quot; cannot be chosen; ask without it.</source>
+        <comment>template_without_thinking</comment>
         <translation>Mẫu trò chuyện của %1 không cho chọn cách suy nghĩ, nên không chọn được &quot;%2&quot;; hãy hỏi mà không chọn.</translation>
     </message>
     <message>
         <source>The model %1 has no way of thinking &quot;%2&quot;; its chat template offers %3.</source>
+        <comment>no_such_thinking</comment>
         <translation>Mô hình %1 không có cách suy nghĩ &quot;%2&quot;; mẫu trò chuyện của nó có %3.</translation>
     </message>
     <message>
         <source>Token %1 of the prompt is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <comment>prompt_token_out_of_range</comment>
         <translation>Token %1 của prompt là %2; cần từ 0 đến %3, từ vựng của %4.</translation>
     </message>
     <message>
         <source>Token %1 of the reply&apos;s beginning is %2; expected 0 to %3, the vocabulary of %4.</source>
+        <comment>reply_token_out_of_range</comment>
         <translation>Token %1 ở đầu câu trả lời là %2; cần từ 0 đến %3, từ vựng của %4.</translation>
     </message>
     <message>
         <source>n_alternatives is %1; expected -1 to %2.</source>
+        <comment>alternatives_out_of_range</comment>
         <translation>n_alternatives là %1; cần từ -1 đến %2.</translation>
     </message>
     <message>
         <source>This session has no tokenizer.</source>
+        <comment>session_without_tokenizer</comment>
         <translation>Phiên này không có bộ tách token.</translation>
     </message>
     <message>
         <source>Offstage cannot listen on %1: %2</source>
+        <comment>cannot_listen</comment>
         <translation>Offstage không thể lắng nghe tại %1: %2</translation>
     </message>
     <message>
         <source>another program listens there; stop it, or choose another port.</source>
+        <comment>address_in_use</comment>
         <translation>một chương trình khác đang lắng nghe ở đó; hãy dừng nó hoặc chọn cổng khác.</translation>
     </message>
     <message>
         <source>this computer has no such address; choose one that it has.</source>
+        <comment>address_not_here</comment>
         <translation>máy tính này không có địa chỉ như vậy; hãy chọn một địa chỉ mà máy có.</translation>
     </message>
     <message>
         <source>ports below 1024 are the administrator&apos;s; choose a larger one.</source>
+        <comment>port_not_allowed</comment>
         <translation>các cổng dưới 1024 thuộc về quản trị viên; hãy chọn cổng lớn hơn.</translation>
     </message>
     <message>
         <source>choose another address.</source>
+        <comment>choose_another_address</comment>
         <translation>hãy chọn địa chỉ khác.</translation>
     </message>
     <message>
         <source>&quot;%1&quot; is no address to listen on; expected a numeric ADDRESS:PORT like 127.0.0.1:8080 or [::1]:8080, or a port alone.</source>
+        <comment>no_address</comment>
         <translation>&quot;%1&quot; không phải là địa chỉ để lắng nghe; cần ĐỊA_CHỈ:CỔNG bằng số như 127.0.0.1:8080 hoặc [::1]:8080, hoặc chỉ một cổng.</translation>
     </message>
     <message>
         <source>%1 is no web page&apos;s origin; expected scheme://host or scheme://host:port, like http://localhost:3000.</source>
+        <comment>no_origin</comment>
         <translation>%1 không phải là nguồn gốc của trang web; cần scheme://host hoặc scheme://host:port, như http://localhost:3000.</translation>
     </message>
     <message>
         <source>The token file %1 cannot be made: %2.</source>
+        <comment>token_file_not_made</comment>
         <translation>Không thể tạo tệp token %1: %2.</translation>
     </message>
     <message>
         <source>The token file %1 cannot be read: %2.</source>
+        <comment>token_file_not_read</comment>
         <translation>Không thể đọc tệp token %1: %2.</translation>
     </message>
     <message>
         <source>Others than its owner may use the token file %1; make it private: chmod 600 %2</source>
+        <comment>token_file_not_private</comment>
         <translation>Không chỉ chủ sở hữu được dùng tệp token %1; hãy đặt riêng tư: chmod 600 %2</translation>
     </message>
     <message>
         <source>The token file %1 holds no token; expected %2 to %3 printable characters without blanks, or no such file yet.</source>
+        <comment>token_file_without_token</comment>
         <translation>Tệp token %1 không chứa token; cần từ %2 đến %3 ký tự in được, không có khoảng trắng, hoặc chưa có tệp như vậy.</translation>
+    </message>
+    <message>
+        <source>%1 is %2</source>
+        <comment>is_value</comment>
+        <translation>%1 là %2</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32</source>
+        <comment>plain_types</comment>
+        <translation>BF16, F16 hoặc F32</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <comment>vram_too_small_with_kept</comment>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và vùng tính toán (%7) cần %8, nhiều hơn %9.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <comment>vram_too_small_with_disk_and_kept</comment>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và vùng tính toán (%7) cần %8, nhiều hơn %9.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, room for other conversations (%3), %4 more.</source>
+        <comment>ram_too_small_with_kept</comment>
+        <translation>Mô hình không vừa %1 RAM: dù để chuyên gia trên đĩa vẫn cần %2, trong đó có chỗ cho các cuộc trò chuyện khác (%3), nhiều hơn %4.</translation>
+    </message>
+    <message>
+        <source>The token file %1 is no file; expected one that holds the token.</source>
+        <comment>token_file_is_no_file</comment>
+        <translation>Tệp token %1 không phải là tệp; cần một tệp chứa token.</translation>
+    </message>
+    <message>
+        <source>text</source>
+        <comment>text_of_template</comment>
+        <translation>văn bản</translation>
+    </message>
+    <message>
+        <source>A thought is not valid UTF-8 at byte %1.</source>
+        <comment>thought_not_utf8</comment>
+        <translation>Một suy nghĩ không phải UTF-8 hợp lệ tại byte %1.</translation>
+    </message>
+    <message>
+        <source>The token file %1 cannot be written: %2.</source>
+        <comment>token_file_not_written</comment>
+        <translation>Không thể ghi tệp token %1: %2.</translation>
     </message>
 </context>
 <context>
@@ -5310,10 +5959,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>Something unexpected happened inside the engine.</source>
         <translation>Có điều bất ngờ đã xảy ra trong bộ máy.</translation>
     </message>
-    <message>
-        <source>Loading was cancelled.</source>
-        <translation>Đã hủy việc nạp.</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::EventLog</name>
@@ -6618,10 +7263,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
-    </message>
-    <message>
-        <source>The token file %1 cannot be written: %2.</source>
-        <translation>Không thể ghi tệp token %1: %2.</translation>
     </message>
 </context>
 <context>

@@ -147,7 +147,7 @@ void count(benchmark::State& state, Stage& stage, double bytes, double flops, co
         state.SetIterationTime(taken * 1e-6);
         us += taken;
     }
-    if (!stage.backend().ok()) state.SkipWithError(stage.backend().failure().c_str());
+    if (!stage.backend().ok()) state.SkipWithError(stage.backend().failure().english().c_str());
     const auto n = static_cast<double>(state.iterations());
     state.counters["GB/s"] = 1e-3 * bytes * n / us;
     state.counters["device GB/s"] = limit;

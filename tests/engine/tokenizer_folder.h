@@ -34,7 +34,7 @@ class TokenizerFolder {
         } catch (const engine::Error& e) {
             return e;
         }
-        return {engine::ErrorKind::kInternal, "no error"};
+        return {engine::ErrorKind::kInternal, engine::from_outside("no error")};
     }
 
   private:

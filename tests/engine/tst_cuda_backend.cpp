@@ -9,6 +9,7 @@
 
 #include "block_parity.h"
 #include "engine/device/cuda_backend.h"
+#include "engine/device/cuda_messages.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/cuda_devices.h"
 
@@ -55,7 +56,8 @@ void TestCudaBackend::without_a_gpu_opening_is_an_error() {
 #define SKIP_WITHOUT_GPU()                                                                               \
     do {                                                                                                 \
         const kernels::CudaDevices found = kernels::cuda_devices();                                      \
-        if (found.devices.empty()) QSKIP(("no GPU to test on: " + found.none_because).c_str());          \
+        if (found.devices.empty())                                                                       \
+            QSKIP(("no GPU to test on: " + message_of(found.none_because).english()).c_str());   \
         const kernels::CudaDevice& device = found.devices.front();                                       \
         if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75"); \
     } while (false)
@@ -96,7 +98,7 @@ void TestCudaBackend::same_bits_in_every_run() {
     for (int run = 0; run < 20; ++run) {
         QVERIFY(parity::same_bits<float>(experts.run(shares, inputs, 0).rows, first));
     }
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
 }
 
 void TestCudaBackend::quantizes_to_the_cpus_bytes_data() {
@@ -129,7 +131,7 @@ void TestCudaBackend::quantizes_to_the_cpus_bytes() {
     QCOMPARE(helped.n_helped(), kRows);
     QVERIFY(got == want);
     QVERIFY(std::abs(found.relative() / error.relative() - 1) < 1e-6);
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
 }
 
 void TestCudaBackend::memory_beyond_the_device_is_refused() {

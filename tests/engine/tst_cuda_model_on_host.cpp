@@ -171,7 +171,7 @@ class TestCudaModelOnHost : public QObject {
             for (const std::size_t expert : {3u, 17u}) {
                 replanner.change(expert, ExpertChange::Kind::kFormat, {&expert, 1}, kernels::WeightType::kInt8, 0);
                 replanner.finish({});
-                QCOMPARE(replanner.reports().back().problem, std::string());
+                QCOMPARE(replanner.reports().back().problem.english(), std::string());
                 QVERIFY(replanner.reports().back().state == ReplanState::kDone);
                 QVERIFY(model.experts().format(expert) == kernels::WeightType::kInt8);
             }

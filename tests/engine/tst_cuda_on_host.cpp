@@ -233,7 +233,7 @@ void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu() {
     for (std::int64_t s = 0; s < 70; ++s) steps.back().push_back({s * 3, s % 2 == 0 ? 1 : 9});
     for (const auto& lengths : steps) {
         const double apart = distance(attended(*backend, shape, lengths), attended(cpu_, shape, lengths));
-        QVERIFY2(backend->ok(), backend->failure().c_str());
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
         QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));
     }
 }
@@ -251,7 +251,7 @@ void TestCudaOnHost::more_experts_than_a_launch_takes_match_the_cpu() {
         return experts.run(shares, inputs, 0).rows;
     };
     const double apart = distance(rows(*backend), rows(cpu_));
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
     QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));
 }
 
@@ -277,7 +277,7 @@ void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
         return all;
     };
     const double apart = distance(results(*backend), results(cpu_));
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
     QVERIFY2(apart < 3e-2, qPrintable(QString::number(apart)));  // inputs in bf16
     QVERIFY(apart > 0);
 }
@@ -343,10 +343,10 @@ void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
             cuda_host::fail_call(name, 0);
             if (backend == nullptr) backend = open_on_host();
             backend->clear_failure();
-            QVERIFY2(backend->ok(), backend->failure().c_str());
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
             worked = run_a_step(*backend);
         }
-        QVERIFY2(worked, qPrintable(QString("after failure %1: %2").arg(n).arg(backend->failure().c_str())));
+        QVERIFY2(worked, qPrintable(QString("after failure %1: %2").arg(n).arg(backend->failure().english().c_str())));
         backend.reset();
         QCOMPARE(problems(), QString());
         if (!injected) break;
@@ -383,7 +383,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const parity::TestExperts experts(*backend, {kernels::WeightType::kBf16, kernels::WeightType::kHqq4}, 64, 64);
     const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * 64, 1));
     const auto lacks_scratch = [&] {
-        const bool lacks = QString::fromStdString(backend->failure()).contains("scratch");
+        const bool lacks = QString::fromStdString(backend->failure().english()).contains("scratch");
         backend->clear_failure();
         return lacks;
     };
@@ -408,14 +408,14 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     backend->reserve(shape);
     const std::vector<parity::TestExperts::Share> one = {{0, {5}}};
     experts.run(one, inputs, 0);
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
     // So it is for the network that every token passes, which is wider than the experts, and for many experts' logits.
     shape.dense_ffn_dim = 3000;
     shape.n_experts = 4096;
     backend->reserve(shape);
     const parity::TestExperts network(*backend, kernels::WeightType::kBf16, 64, 3000, 1);
     network.run(one, inputs, 0);
-    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
     kernels::RouterSpec router;
     router.n_experts = 4096;
     router.n_active = 2;
@@ -427,10 +427,10 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
         parity::finish(*backend);
         return backend->ok();
     };
-    QVERIFY2(route(), backend->failure().c_str());
+    QVERIFY2(route(), backend->failure().english().c_str());
     router.n_experts = 4097;
     QVERIFY(!route());
-    QVERIFY(QString::fromStdString(backend->failure()).contains("4096"));
+    QVERIFY(QString::fromStdString(backend->failure().english()).contains("4096"));
 }
 
 // The smaller heads' keys are split into more pieces.
@@ -453,7 +453,7 @@ void TestCudaOnHost::layers_of_two_head_sizes_have_room() {
         backend->attend(0, shape, sequences.segments(), queries.data(), shape.qkv_width(), sequences.shape(),
                         out.data());
         QVERIFY(std::isfinite(out.download().back()));
-        QVERIFY2(backend->ok(), backend->failure().c_str());
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
     }
 }
 
@@ -468,13 +468,13 @@ void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
         apart.data = weight.device.data() + 4;
         apart.n_rows = 3;
         backend->multiply(apart, x.data(), n, y.data());
-        QVERIFY(QString::fromStdString(backend->failure()).contains("aligned"));
+        QVERIFY(QString::fromStdString(backend->failure().english()).contains("aligned"));
         backend->clear_failure();
         backend->multiply(weight.view, x.data() + 1, n, y.data());
-        QVERIFY(QString::fromStdString(backend->failure()).contains("aligned"));
+        QVERIFY(QString::fromStdString(backend->failure().english()).contains("aligned"));
         backend->clear_failure();
         backend->multiply(weight.view, x.data(), n, y.data());
-        QVERIFY2(backend->ok(), backend->failure().c_str());
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
     }
 }
 

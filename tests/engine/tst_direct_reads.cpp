@@ -44,7 +44,7 @@ std::map<std::uint64_t, std::string> results(DirectReads& reads, int n) {
     std::map<std::uint64_t, std::string> found;
     for (int i = 0; i < n; ++i) {
         const auto result = reads.wait();
-        if (result) found[result->id] = result->problem;
+        if (result) found[result->id] = result->problem.english();
     }
     return found;
 }
@@ -183,8 +183,8 @@ class TestDirectReads : public QObject {
         QVERIFY(!read.advance(kPage));
         const auto done = read.advance(-EIO);
         QVERIFY(done && done->id == 3);
-        QCOMPARE(done->problem, path("broken").string() + ": cannot be read: Input/output error at byte " +
-                                    std::to_string(3 * kPage) + " or soon after it.");
+        QCOMPARE(done->problem.english(), path("broken").string() + ": cannot be read: Input/output error at byte " +
+                                              std::to_string(3 * kPage) + " or soon after it.");
     }
 
     void stop_endsEveryWait() {

@@ -80,8 +80,9 @@ class TestDispatcher : public QObject {
             QCOMPARE(used.at(PolicyKind::kBalanced), kTrial / 2);
             QCOMPARE(used.at(policy), kTrial / 2);
             QCOMPARE(dispatcher.n_decisions(), std::uint64_t{i + 1});
-            QVERIFY(dispatcher.decisions().back().find("balanced is used, as " + std::string(name_of(policy)) +
-                                                       " is not clearly faster: 1.00 ms") == 0);
+            QVERIFY(dispatcher.decisions().back().english().find(
+                        "balanced is used, as " + std::string(name_of(policy)) + " is not clearly faster: 1.00 ms") ==
+                    0);
         }
         const auto rest = decode(dispatcher, 900, loads, kAlike);
         QCOMPARE(rest.at(PolicyKind::kBalanced), 900);

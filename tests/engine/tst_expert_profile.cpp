@@ -25,7 +25,7 @@ class ScriptedModel final : public StepModel {
     void reset_totals() override {}
     void restart() override { windows.emplace_back(); }
     void feed(std::span<const TokenId> tokens, std::int64_t, bool, const std::stop_token& stop) override {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Stopped.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, from_outside("Stopped."));
         windows.back().insert(windows.back().end(), tokens.begin(), tokens.end());
         routing_.clear();
         for (const TokenId token : tokens) {

@@ -369,7 +369,7 @@ class TestExpertReader : public QObject {
         const std::string direct_note = " are read from disk whenever they are needed, past the system's cache.";
         const auto notes = [](const LoadedModel& loaded) {
             std::string all;
-            for (const std::string& note : loaded.summary().notes) all += note;
+            for (const Message& note : loaded.summary().notes) all += note.english();
             return all;
         };
         LoadRequest less = request;

@@ -430,13 +430,13 @@ class TestFamilies : public QObject {
         ReplanRequest replan;
         replan.context = 65;
         replanner.begin(1, replan, 0);
-        QVERIFY2(
-            QString::fromStdString(replanner.reports().back().problem).contains(QStringLiteral("beyond 64 tokens")),
-            replanner.reports().back().problem.c_str());
+        QVERIFY2(QString::fromStdString(replanner.reports().back().problem.english())
+                     .contains(QStringLiteral("beyond 64 tokens")),
+                 replanner.reports().back().problem.english().c_str());
         replan.context = 48;
         replanner.begin(2, replan, 0);
         replanner.finish({});
-        QCOMPARE(replanner.reports().back().problem, std::string());
+        QCOMPARE(replanner.reports().back().problem.english(), std::string());
         QCOMPARE(model->plan().context, 48);
     }
 

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/quant/quant_messages.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/snapshot_filler.h"
@@ -83,10 +84,9 @@ class TestFitEstimate : public QObject {
     void attentionThatStaysAsItIs_isNoted() {
         LoadRequest request = requestFor(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/full_heads_tied_f32");
         request.quant.dense = offstage::kernels::WeightType::kHqq4;
-        const std::vector<std::string> wanted = {
-            "Attention's matrices stay in F32: HQQ4 needs rows of a multiple of 64 weights, and theirs have 24."};
-        QCOMPARE(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes, wanted);
-        QCOMPARE(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().notes, wanted);
+        const std::vector<Message> wanted = {messages::attention_matrices_stay(messages::matrices, "F32", "HQQ4", 24)};
+        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes == wanted);
+        QVERIFY(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().notes == wanted);
         request.quant.dense = offstage::kernels::WeightType::kBf16;
         QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes.empty());
     }
@@ -140,7 +140,7 @@ class TestFitEstimate : public QObject {
         if (!experts.isEmpty()) request.quant.experts = parse_format(experts.toStdString());
 
         const FitEstimate estimate = estimate_fit(request);
-        QVERIFY2(estimate.fits, estimate.problem.c_str());
+        QVERIFY2(estimate.fits, estimate.problem.english().c_str());
         LoadedModel model(request, LoadedModel::Text::kWanted, {}, {});
         Snapshot snapshot;
         SnapshotFiller().fill(model, snapshot);
@@ -186,7 +186,7 @@ class TestFitEstimate : public QObject {
                          qPrintable(QStringLiteral("vram %1 ram %2: estimate \"%3\", load \"%4\"")
                                         .arg(request.vram_bytes)
                                         .arg(request.ram_bytes)
-                                        .arg(QString::fromStdString(estimate.problem), refusal)));
+                                        .arg(QString::fromStdString(estimate.problem.english()), refusal)));
             }
             if (device == QLatin1String("cpu")) break;
         }
@@ -203,7 +203,7 @@ class TestFitEstimate : public QObject {
         const FitEstimate estimate = estimator.estimate(request);
         QVERIFY(!estimate.fits);
         QVERIFY(estimate.vram_is_short);
-        QCOMPARE(QString::fromStdString(estimate.problem), refusalOf(request));
+        QCOMPARE(QString::fromStdString(estimate.problem.english()), refusalOf(request));
         LoadRequest exact = request;
         exact.vram_bytes += estimate.short_by;
         QVERIFY(estimator.estimate(exact).fits);

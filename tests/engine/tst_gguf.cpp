@@ -406,7 +406,7 @@ class TestGguf : public QObject {
         row("layers", "\"qwen3moe.block_count\" is \"four\"; expected an integer");
         row("more layers", "tensor \"blk.4.ffn_gate_exps.weight\" is missing");
         row("ffn", "tensor \"blk.0.ffn_gate_exps.weight\" has shape");
-        row("type", "tensor \"blk.0.attn_output.weight\" has dtype unknown type 41; expected one of F32, F16, Q4_0");
+        row("type", "tensor \"blk.0.attn_output.weight\" has dtype type 41; expected one of F32, F16, Q4_0");
         row("NVFP4", "tensor \"blk.0.attn_output.weight\" has dtype NVFP4 (type 40); expected one of F32, F16, Q4_0");
         row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8 (type 24); expected one of");
         row("what to take instead", "MXFP4; take a file of this model in one of them, such as its Q4_K_M");

@@ -31,8 +31,8 @@ void TestHardware::this_machine_hasSaneValues() {
 
 void TestHardware::cuda_saysWhyOrWhat() {
     const auto cuda = detect_hardware().cuda;
-    QCOMPARE(cuda.devices.empty(), !cuda.none_because.empty());
-    if (cuda.devices.empty()) QSKIP(("no GPU to describe: " + cuda.none_because).c_str());
+    QCOMPARE(cuda.devices.empty(), !cuda.none_because.none());
+    if (cuda.devices.empty()) QSKIP(("no GPU to describe: " + detect_hardware().no_gpu_because().english()).c_str());
     for (const auto& device : cuda.devices) {
         QVERIFY(!device.name.empty());
         QVERIFY(device.pci_bus_id.size() >= 12);  // 0000:65:00.0
@@ -48,7 +48,7 @@ void TestHardware::cuda_hiddenDevices_areNoError() {
     // The CUDA runtime may have read the variable already; either way the answer must agree with itself.
     qputenv("CUDA_VISIBLE_DEVICES", "");
     const auto cuda = detect_hardware().cuda;
-    QCOMPARE(cuda.devices.empty(), !cuda.none_because.empty());
+    QCOMPARE(cuda.devices.empty(), !cuda.none_because.none());
     qunsetenv("CUDA_VISIBLE_DEVICES");
 }
 

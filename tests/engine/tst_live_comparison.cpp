@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "engine/plan/live_comparison.h"
+#include "engine/plan/plan_messages.h"
 
 using namespace offstage::engine;
 
@@ -103,7 +104,7 @@ class TestLiveComparison : public QObject {
         LiveComparison live = comparison();
         const StepTime time = constant({favourite, challenger, 1});
         while (live.verdicts().empty()) run(live, 1, {kStatic}, time);
-        QCOMPARE(QString::fromStdString(live.verdicts().at(0).reason), reason);
+        QCOMPARE(QString::fromStdString(live.verdicts().at(0).reason.english()), reason);
         QCOMPARE(live.verdicts()[0].holder_us, favourite);
         QCOMPARE(live.verdicts()[0].challenger_us, challenger);
         const auto rest = run(live, static_cast<int>(LiveComparison::kEvery), {kStatic}, time);
@@ -157,10 +158,10 @@ class TestLiveComparison : public QObject {
         LiveComparison live = comparison();
         const auto ways = run(live, 2 * kTrial, {kTransfer, kStatic}, constant({1000, 900, 800}));
         QCOMPARE(live.verdicts().size(), std::size_t{2});
-        QCOMPARE(QString::fromStdString(live.verdicts()[0].reason),
+        QCOMPARE(QString::fromStdString(live.verdicts()[0].reason.english()),
                  QStringLiteral("transfer is used from now on: 0.80 ms per token against 1.00 with balanced (32 tokens "
                                 "each)"));
-        QCOMPARE(QString::fromStdString(live.verdicts()[1].reason),
+        QCOMPARE(QString::fromStdString(live.verdicts()[1].reason.english()),
                  QStringLiteral("transfer is kept: 0.80 ms per token against 0.90 with static (12 tokens each)"));
         QCOMPARE(count(ways, kStatic), std::int64_t{LiveComparison::kLeastPairs * LiveComparison::kWindow});
         QVERIFY(!live.comparing());
@@ -176,10 +177,10 @@ class TestLiveComparison : public QObject {
         QCOMPARE(live.way(), std::size_t{kStatic});
         run(live, static_cast<int>(LiveComparison::kEvery) + kTrial, {kTransfer, kStatic}, constant({1000, 500, 5000}));
         QCOMPARE(live.verdicts()[1].winner, std::size_t{kStatic});  // first of the trials: it is in use
-        QVERIFY(live.verdicts()[1].reason.find("static is kept") == 0);
+        QVERIFY(live.verdicts()[1].reason.is(messages::choice_kept));
         while (live.verdicts().size() < 4) run(live, 1, {kStatic}, constant({500, 500, 1}));
         QCOMPARE(live.way(), std::size_t{kBalanced});
-        QVERIFY(live.verdicts()[3].reason.find("balanced is used, as static is not clearly faster") == 0);
+        QVERIFY(live.verdicts()[3].reason.is(messages::choice_not_clearly_better));
     }
 
     void nothingToCompare_isAskedAgainLater() {

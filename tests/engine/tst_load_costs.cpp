@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/plan/calibration.h"
+#include "engine/run/run_messages.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
@@ -37,12 +38,13 @@ class TestLoadCosts : public QObject, ReplanSetup {
         request.compute = ComputeMode::kF32;  // or the products' two formats are compared, once
         request.cache_directory = nothing.path().toStdString();
         request.ram_bytes = cpu_fixed_bytes_ + 30 * expert_bytes_;
-        std::vector<std::string> stages;
+        std::vector<Message> stages;
         LoadedModel model(request, LoadedModel::Text::kNotNeeded,
                           [&](const LoadProgress& p) { stages.push_back(p.stage); }, {});
         QVERIFY(count(model.plan(), Place::kDisk) > 0);
         QCOMPARE(model.cost().table().expert_bytes, std::uint64_t{0});
-        QVERIFY(!stages.empty() && std::find(stages.begin(), stages.end(), "Measuring this machine") == stages.end());
+        QVERIFY(!stages.empty() &&
+                std::find(stages.begin(), stages.end(), Message(messages::measuring_this_machine)) == stages.end());
         QVERIFY(std::filesystem::is_empty(request.cache_directory));
     }
 

@@ -7,6 +7,7 @@
 #include "engine/model/weights.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/run_messages.h"
 #include "tests/engine/mixed_gguf.h"
 
 using namespace offstage::engine;
@@ -84,7 +85,8 @@ class TestLoadPlan : public QObject {
                             QCOMPARE(plan.formats[i],
                                      grid.stored(shape.type, static_cast<std::int64_t>(i) / grid.n_experts));
                         }
-                        QVERIFY2(plan.note.find("second time") == std::string::npos, plan.note.c_str());
+                        QVERIFY2(plan.note.english().find("second time") == std::string::npos,
+                                 plan.note.english().c_str());
                     }
                 }
             }
@@ -93,7 +95,7 @@ class TestLoadPlan : public QObject {
 
         request.quant.experts = kernels::WeightType::kHqq3;
         const LoadInputs inputs{shape.spec, shape.type, dense_bytes, {}, {}, MemorySize{}, 0, 64 << 20};
-        const std::string note = LoadPlanner(request, inputs).plan(popularity).note;
+        const std::string note = LoadPlanner(request, inputs).plan(popularity).note.english();
         QVERIFY2(
             note.find("Quantized a second time: 18 experts go from the file's Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 "
                       "to HQQ3, with a relative squared error of 0.034 against the file.") != std::string::npos,
@@ -106,15 +108,17 @@ class TestLoadPlan : public QObject {
     }
 
     void aLoadNearTheLimit_isNoted() {
-        QCOMPARE(memory_note(0, kLimited), std::string());
-        QCOMPARE(memory_note(800 * kMib, kLimited), std::string());
-        QCOMPARE(memory_note(801 * kMib, kLimited),
+        QVERIFY(memory_note(0, kLimited).empty());
+        QVERIFY(memory_note(800 * kMib, kLimited).empty());
+        QCOMPARE(memory_note(801 * kMib, kLimited).english(),
                  std::string("The model takes 801.0 MiB of RAM and 1000.0 MiB (RLIMIT_AS: 2.0 GiB) are free: little is "
                              "left for anything else."));
-        QCOMPARE(memory_note(1000 * kMib, kMachine),
+        QVERIFY(memory_note(1000 * kMib, kMachine) ==
+                messages::little_ram_left(ByteSize{1000 * kMib}, ByteSize{1000 * kMib}));
+        QCOMPARE(memory_note(1000 * kMib, kMachine).english(),
                  std::string("The model takes 1000.0 MiB of RAM and 1000.0 MiB are free: little is left for anything "
                              "else."));
-        QCOMPARE(memory_note(1001 * kMib, kLimited), std::string());  // that is refused
+        QVERIFY(memory_note(1001 * kMib, kLimited).empty());  // that is refused
     }
 
     void aBudgetBeyondWhatIsFree_isRefused_withTheLimit() {
@@ -131,8 +135,10 @@ class TestLoadPlan : public QObject {
         const auto refusal = [](std::uint64_t ram_bytes, const MemorySize& memory, ErrorKind kind) {
             LoadRequest request;
             request.ram_bytes = ram_bytes;
-            return refusalOf(
-                [&] { plan_under_limit(request, memory, [&]() -> Plan { throw Error(kind, "It does not fit."); }); });
+            return refusalOf([&] {
+                plan_under_limit(request, memory,
+                                 [&]() -> Plan { throw Error(kind, from_outside("It does not fit.")); });
+            });
         };
         QCOMPARE(refusal(0, kLimited, ErrorKind::kOutOfMemory),
                  std::string("It does not fit. Free memory: 1000.0 MiB (RLIMIT_AS: 2.0 GiB)."));

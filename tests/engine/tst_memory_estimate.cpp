@@ -95,7 +95,7 @@ class TestMemoryEstimate : public QObject {
             request.quant.method = QuantMethod::kNearest;
         }
         const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
-        QVERIFY2(estimate.fits, estimate.problem.c_str());
+        QVERIFY2(estimate.fits, estimate.problem.english().c_str());
         LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
         compare(estimate, loaded, false);
         if (QTest::currentTestFailed()) return;

@@ -69,7 +69,7 @@ class TestMemorySize : public QObject {
         QCOMPARE(memory.total_bytes, 8192 * kMib);
         QCOMPARE(memory.available_bytes, 6144 * kMib);
         QVERIFY(memory.limit.empty());
-        QCOMPARE(free_memory_text(memory), std::string("6.0 GiB"));
+        QCOMPARE(free_memory_text(memory).english(), std::string("6.0 GiB"));
     }
 
     void controlGroups_lower_data() {
@@ -218,7 +218,7 @@ class TestMemorySize : public QObject {
     }
 
     void text_namesTheLimit() {
-        QCOMPARE(free_memory_text({8192 * kMib, 612 * kMib, "RLIMIT_AS", 2000 * kMib}),
+        QCOMPARE(free_memory_text({8192 * kMib, 612 * kMib, "RLIMIT_AS", 2000 * kMib}).english(),
                  std::string("612.0 MiB (RLIMIT_AS: 2.0 GiB)"));
     }
 

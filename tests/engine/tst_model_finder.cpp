@@ -224,7 +224,7 @@ class TestModelFinder : public QObject {
         copyTo(tinyFolder() / "model.safetensors", revision / "model-00001-of-00002.safetensors");
         const FoundModels found = find(ModelOrigin::kHuggingFace, root());
         QCOMPARE(namesOf(found), QStringList{"b (not)"});
-        const QString problem = QString::fromStdString(found.models.front().problem);
+        const QString problem = QString::fromStdString(found.models.front().problem.english());
         QVERIFY2(problem.contains(QStringLiteral("model-00002-of-00002.safetensors")), qPrintable(problem));
     }
 
@@ -234,7 +234,7 @@ class TestModelFinder : public QObject {
         const FoundModels found = find(ModelOrigin::kHuggingFace, root());
         QCOMPARE(namesOf(found), QStringList{"m (not)"});
         QCOMPARE(
-            found.models.front().problem,
+            found.models.front().problem.english(),
             link.string() + ": is a link to ../../blobs/gone, which is missing; expected a file there: fetch it again");
     }
 
@@ -265,7 +265,7 @@ class TestModelFinder : public QObject {
         const FoundModels found = find(ModelOrigin::kLlamaCpp, root());
         QCOMPARE(found.models.size(), std::size_t{1});
         const FoundModel& model = found.models.front();
-        QVERIFY(QString::fromStdString(model.problem)
+        QVERIFY(QString::fromStdString(model.problem.english())
                     .contains(QStringLiteral("\"general.architecture\" \"qwen9moe\" is not supported")));
         QCOMPARE(model.family, "qwen9moe");
         QCOMPARE(model.n_experts, 512);
@@ -283,7 +283,8 @@ class TestModelFinder : public QObject {
         const FoundModels found = find(ModelOrigin::kFolder, root());
         QCOMPARE(namesOf(found), QStringList{"a (not)"});
         QCOMPARE(found.models.front().family, "NewMoe");
-        QVERIFY(QString::fromStdString(found.models.front().problem).contains(QStringLiteral("NewMoeForCausalLM")));
+        QVERIFY(QString::fromStdString(found.models.front().problem.english())
+                    .contains(QStringLiteral("NewMoeForCausalLM")));
         QCOMPARE(found.n_others, 1);
     }
 
@@ -309,7 +310,7 @@ class TestModelFinder : public QObject {
         for (const auto& [folder, missing] : {std::pair("second", 2), std::pair("first", 1)}) {
             const FoundModels found = find(ModelOrigin::kFolder, root(folder));
             QCOMPARE(namesOf(found), QStringList{"m (not)"});
-            QCOMPARE(found.models.front().problem,
+            QCOMPARE(found.models.front().problem.english(),
                      file(folder, missing).string() + ": is missing; expected all 3 parts of this model in one folder");
         }
     }
@@ -330,13 +331,15 @@ class TestModelFinder : public QObject {
         const FoundModels found = find(ModelOrigin::kOllama, root());
         QCOMPARE(namesOf(found), (QStringList{"qwen3:tiny", "ann/own:v1 (not)"}));
         QCOMPARE(found.models.front().path, root("blobs") / (std::string("sha256-") + kDigest));
-        QCOMPARE(found.models.back().problem, (root("blobs") / "sha256-ee").string() +
-                                                  ": is missing; expected it, because Ollama's ann/own:v1 is kept in "
-                                                  "it: fetch it again, \"ollama pull ann/own:v1\"");
+        QCOMPARE(found.models.back().problem.english(),
+                 (root("blobs") / "sha256-ee").string() +
+                     ": is missing; expected it, because Ollama's ann/own:v1 is kept in "
+                     "it: fetch it again, \"ollama pull ann/own:v1\"");
         QCOMPARE(found.n_others, 1);
         QCOMPARE(found.problems.size(), std::size_t{2});
-        QVERIFY(QString::fromStdString(found.problems[0]).contains(QStringLiteral("\"digest\" is \"sha256:../..")));
-        QVERIFY(QString::fromStdString(found.problems[1]).contains(QStringLiteral("broken/a")));
+        QVERIFY(QString::fromStdString(found.problems[0].english())
+                    .contains(QStringLiteral("\"digest\" is \"sha256:../..")));
+        QVERIFY(QString::fromStdString(found.problems[1].english()).contains(QStringLiteral("broken/a")));
     }
 
     // A GGUF file without the ending, everywhere a path of one is taken.
@@ -419,7 +422,8 @@ class TestModelFinder : public QObject {
         QVERIFY(found.complete);
         if (geteuid() != 0) {  // who may read everything meets no locked folder
             QCOMPARE(found.problems.size(), std::size_t{1});
-            QVERIFY(QString::fromStdString(found.problems[0]).contains(QStringLiteral("locked: cannot be listed")));
+            QVERIFY(QString::fromStdString(found.problems[0].english())
+                        .contains(QStringLiteral("locked: cannot be listed")));
         }
     }
 

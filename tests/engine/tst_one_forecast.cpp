@@ -94,7 +94,7 @@ class TestOneForecast : public QObject {
 
         FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
         const FitEstimate before = estimator.estimate(request);
-        QVERIFY2(before.fits, before.problem.c_str());
+        QVERIFY2(before.fits, before.problem.english().c_str());
         const QTemporaryDir nothing;
         LoadRequest unknown = request;
         unknown.cache_directory = nothing.path().toStdString();

@@ -10,6 +10,7 @@
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_report.h"
+#include "engine/run/run_messages.h"
 #include "test_models.h"
 #include "tests/engine/errors.h"
 
@@ -81,11 +82,11 @@ class TestPlanReport : public QObject {
         QCOMPARE(problem(plan), std::string());
         --load.ram_bytes;
         const FitEstimate estimate = estimator.estimate(load);
-        QVERIFY2(!estimate.fits && estimate.short_by == 1, estimate.problem.c_str());
-        QVERIFY(estimate.problem.find("The dense weights pass through RAM") == 0);
-        QCOMPARE(problem(plan), estimate.problem);
+        QVERIFY2(!estimate.fits && estimate.short_by == 1, estimate.problem.english().c_str());
+        QVERIFY(estimate.problem.is(messages::dense_weights_pass_ram));
+        QCOMPARE(problem(plan), estimate.problem.english());
         QCOMPARE(problem([&] { const LoadedModel model(load, LoadedModel::Text::kNotNeeded, {}, {}); }),
-                 estimate.problem);
+                 estimate.problem.english());
     }
 
     void costsOfAProfile_areWhatItsDeviceIsCalibratedTo() {
@@ -168,8 +169,8 @@ class TestPlanReport : public QObject {
         QCOMPARE(roomy.budget.ram_bytes, load.ram_bytes);
         QCOMPARE(roomy.budget.vram_bytes, load.vram_bytes);
         QCOMPARE(n_on_disk(roomy), 0);
-        QVERIFY2(roomy.plan.note.find("This computer has not enough memory") != std::string::npos,
-                 roomy.plan.note.c_str());
+        QVERIFY2(roomy.plan.note.english().find("This computer has not enough memory") != std::string::npos,
+                 roomy.plan.note.english().c_str());
         load.ram_bytes = std::uint64_t{1} << 40;  // more than this computer's as well
         const PlanReport less = plan_model(load, 64, {}, {});
         QCOMPARE(less.budget.ram_bytes, load.ram_bytes);
@@ -181,7 +182,7 @@ class TestPlanReport : public QObject {
         small.ram_bytes = std::uint64_t{256} << 20;
         const PlanReport here = plan_model(small, 64, {}, {});
         QCOMPARE(here.budget.ram_bytes, small.ram_bytes);
-        QVERIFY2(here.plan.note.find("This computer") == std::string::npos, here.plan.note.c_str());
+        QVERIFY2(here.plan.note.english().find("This computer") == std::string::npos, here.plan.note.english().c_str());
     }
 
     void budgetTooSmall_saysByHowMuch() {

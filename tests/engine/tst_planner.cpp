@@ -133,7 +133,7 @@ class TestPlanner : public QObject {
         QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + 256 * d.expert_bytes);
         QVERIFY(plan.duplicates);
         QCOMPARE(plan.expected_hit_rate, 1.0);
-        QVERIFY2(plan.note.empty(), plan.note.c_str());
+        QVERIFY2(plan.note.empty(), plan.note.english().c_str());
     }
 
     // Fiddler, appendix C: what its two environments hold, by popularity.
@@ -192,9 +192,9 @@ class TestPlanner : public QObject {
         const Plan shortest = make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular);
         QCOMPARE(plan.n_resident(), shortest.n_resident());
         QVERIFY(plan.context >= 2048 && plan.context < 32768);
-        QVERIFY2(plan.note.find("The context is " + std::to_string(plan.context) + " tokens instead of 32768") !=
-                     std::string::npos,
-                 plan.note.c_str());
+        QVERIFY2(plan.note.english().find("The context is " + std::to_string(plan.context) +
+                                          " tokens instead of 32768") != std::string::npos,
+                 plan.note.english().c_str());
     }
 
     void context_named_isKeptThoughExpertsLeave() {
@@ -261,7 +261,7 @@ class TestPlanner : public QObject {
         QCOMPARE(plan.host_staging_slots, 2);
         QCOMPARE(count(plan, Place::kRam), 256 - n - 3);
         QCOMPARE(count(plan, Place::kDisk), 3);
-        QVERIFY(plan.note.find("3 experts are read from disk") != std::string::npos);
+        QVERIFY(plan.note.english().find("3 experts are read from disk") != std::string::npos);
         // The least popular ones.
         const Popularity p = fiddler();
         double largest_on_disk = 0;

@@ -89,9 +89,9 @@ class TestPlanning : public QObject {
         planning.wait({});  // nothing to wait for
         const std::thread::id here = std::this_thread::get_id();
         std::vector<std::string> told;
-        const auto tell = [&](const std::optional<ReplanPreview>& preview, const std::string& problem) {
+        const auto tell = [&](const std::optional<ReplanPreview>& preview, const Message& problem) {
             QVERIFY(std::this_thread::get_id() == here);
-            told.push_back(preview.has_value() ? "preview" : problem);
+            told.push_back(preview.has_value() ? "preview" : problem.english());
         };
         const PlanDraft draft = play.replanner.draft();
         planning.start({1, {}, vram(3000), draft});
@@ -108,7 +108,7 @@ class TestPlanning : public QObject {
         QVERIFY(results[0].target->plan.places == draft.plan(vram(3000)).plan.places);
         QVERIFY(results[1].previewed.has_value() && results[1].preview);
         QVERIFY(results[2].id == 2 && !results[2].target.has_value());
-        QVERIFY(results[2].problem.find("VRAM") != std::string::npos);
+        QVERIFY(results[2].problem.english().find("VRAM") != std::string::npos);
         QVERIFY(!results[3].previewed.has_value());
         for (const auto& result : results) {
             if (result.preview) result.preview(result.previewed, result.problem);
@@ -148,7 +148,7 @@ class TestPlanning : public QObject {
         const std::uint64_t first = session.replan(vram(64));
         const std::uint64_t second = session.change_experts({ExpertChange::Kind::kEvict, {{2, 3}}});
         int previews = 0;
-        session.request_preview(vram(24), [&](const auto& preview, const std::string&) {
+        session.request_preview(vram(24), [&](const auto& preview, const Message&) {
             QVERIFY(preview.has_value());
             ++previews;
         });
@@ -168,9 +168,9 @@ class TestPlanning : public QObject {
         QCOMPARE(std::count(snapshot.experts.place.begin(), snapshot.experts.place.end(), std::uint8_t{0}), 63);
         // A model that goes takes its plans along.
         session.replan(vram(32));
-        session.request_preview(vram(24), [&](const auto&, const std::string&) { ++previews; });
+        session.request_preview(vram(24), [&](const auto&, const Message&) { ++previews; });
         session.advance(std::stop_token());
-        session.request_preview(vram(24), [&](const auto&, const std::string&) { ++previews; });
+        session.request_preview(vram(24), [&](const auto&, const Message&) { ++previews; });
         session.unload();
         QCOMPARE(previews, 2);
         session.load(load, {}, {});

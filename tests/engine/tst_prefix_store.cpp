@@ -363,7 +363,8 @@ class TestPrefixStore : public QObject {
         replan.context = 512;
         replanner.begin(1, replan, 0);
         replanner.finish({});
-        QVERIFY2(replanner.reports().back().state == ReplanState::kDone, replanner.reports().back().problem.c_str());
+        QVERIFY2(replanner.reports().back().state == ReplanState::kDone,
+                 replanner.reports().back().problem.english().c_str());
         QCOMPARE(reader.model.kv().pool(0).n_blocks(), 8 + kSpareKvBlocks);
         QCOMPARE(reader.store.n_tokens(), 3 * 448 - 3 * 64);  // 25 blocks are left
         reader.running.sequence.set_capacity(512);

@@ -265,7 +265,7 @@ class TestQuantCache : public QObject {
         QCOMPARE(t.files().size(), std::size_t{7});
         for (const std::uint64_t gone : {1, 2, 3}) QVERIFY(!fs::exists(t.fileOf(keyOf(gone))));
         QVERIFY(t.has(keyOf(0)));
-        const std::string said = t.cache.take_problem();
+        const std::string said = t.cache.take_problem().english();
         const std::string where = t.cache.directory().string();
         QVERIFY2(said.ends_with(" of quantized experts were removed from " + where +
                                 ": 5.0 GiB were free there, and 5.0 GiB must stay free for other files."),
@@ -276,7 +276,7 @@ class TestQuantCache : public QObject {
         QuantCache next(t.cache.directory(), QuantCache::kDefaultBudget, TestCache::spaceOf(&disk));
         next.keep_reserve();
         QVERIFY(t.files().empty());
-        QVERIFY(next.take_problem().find("removed") != std::string::npos);
+        QVERIFY(next.take_problem().english().find("removed") != std::string::npos);
     }
 
     void aNewBlock_takesTheRoomOfUnusedOnes_neverTheReserve() {
@@ -306,10 +306,11 @@ class TestQuantCache : public QObject {
         TestCache t(QuantCache::kDefaultBudget, &disk);
         QVERIFY(!t.store(keyOf(1)));
         QVERIFY(t.files().empty());
-        QCOMPARE(t.cache.take_problem(), "Quantized experts are not kept in " + t.cache.directory().string() +
-                                             ": 3.0 GiB are free there, and 5.0 GiB must stay free for other files.");
+        QCOMPARE(t.cache.take_problem().english(),
+                 "Quantized experts are not kept in " + t.cache.directory().string() +
+                     ": 3.0 GiB are free there, and 5.0 GiB must stay free for other files.");
         for (std::uint64_t i = 0; i < 5; ++i) QVERIFY(!t.store(keyOf(i)));
-        QCOMPARE(t.cache.take_problem(), std::string());
+        QVERIFY(t.cache.take_problem().empty());
         // There is room for a while.
         disk.set_left(5 * kGib + 3 * size);
         QVERIFY(t.store(keyOf(1)));

@@ -59,7 +59,7 @@ class TestReplan : public QObject, ReplanSetup {
                 QVERIFY(disturbed.model.kv().pool(0).n_free() >= kSpareKvBlocks);
             }
             disturbed.replanner.finish({});
-            QCOMPARE(disturbed.replanner.reports().back().problem, std::string());
+            QCOMPARE(disturbed.replanner.reports().back().problem.english(), std::string());
             QVERIFY(disturbed.replanner.reports().back().state == ReplanState::kDone);
             QVERIFY(disturbed.model.kv().type() == type);
             const auto use = static_cast<std::size_t>(MemoryUse::kKvCache);
@@ -137,7 +137,7 @@ class TestReplan : public QObject, ReplanSetup {
         for (const ReplanReport& report : disturbed.replanner.reports()) {
             visible += report.visible;
             ended += report.state == ReplanState::kDone;
-            QVERIFY2(report.state != ReplanState::kFailed, report.problem.c_str());
+            QVERIFY2(report.state != ReplanState::kFailed, report.problem.english().c_str());
             if (report.state != ReplanState::kMoving) QCOMPARE(report.requested, report.visible + report.cancelled);
         }
         QVERIFY(static_cast<int>(disturbed.replanner.reports().size()) >= kReplans * n_tokens / kTokens);
@@ -177,11 +177,12 @@ class TestReplan : public QObject, ReplanSetup {
                 disturbed.replanner.finish({});
             }
             const auto got = disturbed.step(next);
-            QVERIFY2(!got.empty(),
-                     qPrintable(QStringLiteral("token %1, context %2: %3")
-                                    .arg(token)
-                                    .arg(disturbed.sequence.capacity())
-                                    .arg(QString::fromStdString(disturbed.replanner.reports().back().problem))));
+            QVERIFY2(
+                !got.empty(),
+                qPrintable(QStringLiteral("token %1, context %2: %3")
+                               .arg(token)
+                               .arg(disturbed.sequence.capacity())
+                               .arg(QString::fromStdString(disturbed.replanner.reports().back().problem.english()))));
             QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
                      qPrintable(QStringLiteral("logits differ at token %1").arg(token)));
             spilled += disturbed.model.kv().n_held_in_host() > 0;
@@ -242,7 +243,7 @@ class TestReplan : public QObject, ReplanSetup {
         play.replanner.finish({});
         QVERIFY(!play.replanner.moving());
         const ReplanReport& last = play.replanner.reports().back();
-        QVERIFY2(last.state == ReplanState::kDone, last.problem.c_str());
+        QVERIFY2(last.state == ReplanState::kDone, last.problem.english().c_str());
         play.checkSteps();
     }
 
@@ -413,7 +414,7 @@ class TestReplan : public QObject, ReplanSetup {
             if (play.replanner.moving()) left = play.replanner.reports().back().seconds_left;
             play.replanner.finish({});
             const ReplanReport& report = play.replanner.reports().back();
-            QVERIFY2(report.state == ReplanState::kDone, report.problem.c_str());
+            QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
             QVERIFY(play.replanner.progress().done == told.work);
             QCOMPARE(report.seconds_left, 0.0);
             QVERIFY(told.work.copies < 4 || left > 0);
@@ -486,7 +487,8 @@ class TestReplan : public QObject, ReplanSetup {
         replan.quality = QualityFloor{4.2, 0};
         session.replan(replan);
         session.advance({});
-        QVERIFY2(session.replans().back().state == ReplanState::kDone, session.replans().back().problem.c_str());
+        QVERIFY2(session.replans().back().state == ReplanState::kDone,
+                 session.replans().back().problem.english().c_str());
         QVERIFY(session.replans().back().mean_bits >= 4.2 && session.replans().back().mean_bits < 5.5);
         GenerationRequest generation;
         generation.messages = {{Role::kUser, "What is an expert?"}};

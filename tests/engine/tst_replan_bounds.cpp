@@ -131,7 +131,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             disturbed.replanner.finish({});
             disturbed.checkBudgets();
             const ReplanReport& report = disturbed.replanner.reports().back();
-            QVERIFY2(report.state == ReplanState::kDone, report.problem.c_str());
+            QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
             const ArenaUsage ram = disturbed.model.ram().usage();
             const ArenaUsage vram = disturbed.model.device().memory().usage();
             QCOMPARE(ram.budget_bytes, *replan.ram_bytes);
@@ -158,7 +158,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         play.replanner.begin(1, replan, 0);
         play.replanner.finish({});
         QCOMPARE(play.replanner.reports().back().state, ReplanState::kFailed);
-        const QString problem = QString::fromStdString(play.replanner.reports().back().problem);
+        const QString problem = QString::fromStdString(play.replanner.reports().back().problem.english());
         QVERIFY2(problem.contains(QStringLiteral("RAM keeps its budget")), qPrintable(problem));
         QCOMPARE(play.model.ram().usage().budget_bytes, before);
         QVERIFY(placesOf(play) == places && agree(play, reference, next));
@@ -244,9 +244,10 @@ class TestReplanBounds : public QObject, ReplanSetup {
             play.replanner.finish({});
         }
         const ReplanReport& report = play.replanner.reports().back();
-        QVERIFY2(report.state == ReplanState::kDone && report.visible == report.requested, report.problem.c_str());
-        QVERIFY2(QString::fromStdString(report.note).contains(QStringLiteral("could not be kept")),
-                 report.note.c_str());
+        QVERIFY2(report.state == ReplanState::kDone && report.visible == report.requested,
+                 report.problem.english().c_str());
+        QVERIFY2(QString::fromStdString(report.note.english()).contains(QStringLiteral("could not be kept")),
+                 report.note.english().c_str());
         if (!no_folder) {  // nothing half written stays
             QCOMPARE(QDir(folder.filePath("quantized")).entryList(QDir::Files | QDir::Hidden), QStringList{"lock"});
         }
@@ -279,7 +280,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         play.replanner.finish({});
         const ReplanReport& report = play.replanner.reports().back();
         QCOMPARE(report.state, ReplanState::kFailed);
-        const QString problem = QString::fromStdString(report.problem);
+        const QString problem = QString::fromStdString(report.problem.english());
         QVERIFY2(problem.contains(QStringLiteral("model.safetensors: cannot be read: it has")), qPrintable(problem));
         QVERIFY(!problem.contains(QStringLiteral("Going back failed")));
         QVERIFY(placesOf(play) == places && play.model.experts().formats() == formats);
@@ -331,8 +332,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
                                 .arg(report.visible)
                                 .arg(report.requested)
                                 .arg(in_old_format())));
-        QVERIFY2(QString::fromStdString(report.problem).contains(QStringLiteral("model.safetensors")),
-                 report.problem.c_str());
+        QVERIFY2(QString::fromStdString(report.problem.english()).contains(QStringLiteral("model.safetensors")),
+                 report.problem.english().c_str());
         QVERIFY(in_old_format() > 0 && in_old_format() < 64);
         const ArenaUsage vram = play.model.device().memory().usage();
         QVERIFY(vram.budget_bytes == request.vram_bytes && vram.used_bytes <= vram.budget_bytes);
@@ -342,7 +343,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         play.replanner.begin(2, replan, 0);
         play.replanner.finish({});
         QVERIFY2(play.replanner.reports().back().state == ReplanState::kDone,
-                 play.replanner.reports().back().problem.c_str());
+                 play.replanner.reports().back().problem.english().c_str());
         QCOMPARE(in_old_format(), 64);
         QVERIFY(agrees());
     }

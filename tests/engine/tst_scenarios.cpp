@@ -38,7 +38,7 @@ class ScriptedModel final : public StepModel {
         first_tokens.push_back(-1);
     }
     void feed(std::span<const TokenId> tokens, std::int64_t, bool wants_logits, const std::stop_token& stop) override {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Stopped.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, from_outside("Stopped."));
         QVERIFY(static_cast<std::int64_t>(tokens.size()) <= max_step());
         if (fed == 0) first_tokens.back() = tokens[0];
         fed += static_cast<std::int64_t>(tokens.size());
@@ -48,7 +48,7 @@ class ScriptedModel final : public StepModel {
         if (wants_logits) make_logits();
     }
     void advance(std::span<const BeamSearch::Branch> branches, const std::stop_token& stop) override {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Stopped.");
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, from_outside("Stopped."));
         for (const auto& branch : branches) QVERIFY(branch.parent >= 0 && branch.parent < live_);
         live_ = static_cast<std::int64_t>(branches.size());
         widest = std::max(widest, live_);

@@ -422,6 +422,8 @@ class TestServe : public QObject {
             m_demo->post(kCompletions, completion_body({{QStringLiteral("prompt"), longText}}));
         QCOMPARE(tooLong.status, 400);
         QVERIFY2(message_of(tooLong).contains(QStringLiteral("the context of")), qPrintable(message_of(tooLong)));
+        QCOMPARE(json_of(tooLong)[QStringLiteral("error")][QStringLiteral("code")].toString(),
+                 QStringLiteral("prompt_longer_than_context"));
         const HttpResponse badId = m_demo->post(
             kCompletions,
             completion_body({{QStringLiteral("prompt"), QJsonArray{1, 99999999}}, {QStringLiteral("stream"), true}}));

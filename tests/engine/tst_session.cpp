@@ -79,8 +79,9 @@ class TestSession : public QObject {
         asked.max_tokens = 4;
         const GenerationResult result = m_session->generate(asked, {}, {});
         QCOMPARE(result.notes.size(), std::size_t{1});
-        QVERIFY2(result.notes[0].starts_with("Quantized experts could not be kept in " + request.quant_cache_directory),
-                 result.notes[0].c_str());
+        QVERIFY2(result.notes[0].english().starts_with("Quantized experts could not be kept in " +
+                                                       request.quant_cache_directory),
+                 result.notes[0].english().c_str());
         load();
         QVERIFY(m_session->generate(asked, {}, {}).notes.empty());
     }
@@ -290,7 +291,7 @@ class TestSession : public QObject {
         ReplanRequest smaller;
         smaller.vram_bytes = 12u << 20;
         m_session->request_preview(
-            smaller, [&](const std::optional<ReplanPreview>& answer, const std::string&) { preview = answer; });
+            smaller, [&](const std::optional<ReplanPreview>& answer, const Message&) { preview = answer; });
         QVERIFY(!preview.has_value());
         m_session->advance({});
         QVERIFY(preview.has_value());

@@ -202,7 +202,7 @@ class TestTransition : public QObject {
         QVERIFY(plan.vram_bytes() + kBlock > budget.vram_bytes);
         QCOMPARE(plan.n_resident(), 0);
         QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + 5 * d.expert_bytes + plan.kv_host_bytes);
-        QVERIFY2(plan.note.find("lie in RAM") != std::string::npos, plan.note.c_str());
+        QVERIFY2(plan.note.english().find("lie in RAM") != std::string::npos, plan.note.english().c_str());
 
         // Experts leave the device before a block does.
         budget.vram_bytes = 10 * kMiB + 63 * kBlock + kMiB + 64 * 100;

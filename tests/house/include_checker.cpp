@@ -220,9 +220,9 @@ constexpr const char* kMayListen =
 // policies, percentiles), the networks that forecasts know, which models lie on this
 // computer, how files are written, and the server that its switch starts.
 constexpr const char* kEngineForUi =
-    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
+    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/chat_template\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
-    "|files/file_writer\\.h|model/model_finder\\.h|plan/cache_folders\\.h"
+    "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h"
     "|serve/(local_server|answer_queue)\\.h)";
 

@@ -65,6 +65,15 @@ engine::TokenChoice choiceOf(std::size_t i, const std::string& text, engine::Tok
     return choice;
 }
 
+// What a script's texts are as messages.
+std::vector<engine::Message> said(const std::vector<std::string>& texts) {
+    std::vector<engine::Message> messages;
+    for (const std::string& text : texts) {
+        messages.push_back(engine::from_outside(text));
+    }
+    return messages;
+}
+
 class FakeSession : public engine::Session {
   public:
     explicit FakeSession(std::shared_ptr<Stage> stage) : m_stage(std::move(stage)) { ++m_stage->sessionsAlive; }
@@ -79,11 +88,11 @@ class FakeSession : public engine::Session {
         const auto begin = Clock::now();
         if (!script.loadNotes.empty()) {
             engine::LoadProgress early;
-            early.note = script.loadNotes.front();
+            early.note = engine::from_outside(script.loadNotes.front());
             progress(early);
         }
         for (int step = 0; step < script.loadSteps; ++step) {
-            progress({step < script.loadSteps / 2 ? "Reading weights" : "Packing experts",
+            progress({engine::from_outside(step < script.loadSteps / 2 ? "Reading weights" : "Packing experts"),
                       kBytes * static_cast<std::uint64_t>(step) / static_cast<std::uint64_t>(script.loadSteps),
                       kBytes});
             if (step == script.loadSteps / 2) {
@@ -96,7 +105,7 @@ class FakeSession : public engine::Session {
             }
             if (!sleepUnlessStopped(begin + std::chrono::milliseconds(script.loadMs * (step + 1) / script.loadSteps),
                                     script.layerMs, *m_stage, stop)) {
-                throw engine::Error(engine::ErrorKind::kCancelled, "Loading was cancelled.");
+                throw engine::Error(engine::ErrorKind::kCancelled, engine::from_outside("Loading was cancelled."));
             }
         }
         engine::ModelSummary model;
@@ -134,7 +143,7 @@ class FakeSession : public engine::Session {
         model.has_tokenizer = model.has_chat_template = true;
         model.thinks = !script.thought.empty();
         model.thinking_choices = script.thinkingChoices;
-        model.notes = script.loadNotes;
+        model.notes = said(script.loadNotes);
         model.n_early_notes = std::min<std::size_t>(1, script.loadNotes.size());
         const std::lock_guard lock(m_mutex);
         m_loaded = true;
@@ -175,7 +184,7 @@ class FakeSession : public engine::Session {
         } running(m_stage->generating);
 
         engine::GenerationResult result;
-        result.notes = script.answerNotes;
+        result.notes = said(script.answerNotes);
         // A raw prompt has two tokens a word, which no caller may know.
         result.prompt_tokens = request.raw
                                    ? 2 * (1 + std::count(request.raw_prompt.begin(), request.raw_prompt.end(), ' '))
@@ -186,9 +195,9 @@ class FakeSession : public engine::Session {
         result.seed = request.sampler.seed;
         if (result.prompt_tokens > script.context) {
             throw engine::Error(engine::ErrorKind::kInvalidInput,
-                                "The conversation takes " + std::to_string(result.prompt_tokens) +
-                                    " tokens; the context holds " + std::to_string(script.context) +
-                                    ". Shorten the message or begin a new conversation.",
+                                engine::from_outside("The conversation takes " + std::to_string(result.prompt_tokens) +
+                                                     " tokens; the context holds " + std::to_string(script.context) +
+                                                     ". Shorten the message or begin a new conversation."),
                                 "fake_session: prompt_tokens > context");
         }
         if (script.generateThrowsBadAlloc) {
@@ -307,7 +316,7 @@ class FakeSession : public engine::Session {
         report.id = m_reports.size();
         report.requested = static_cast<std::int64_t>(change.experts.size());
         report.state = m_script.expertProblem.empty() ? engine::ReplanState::kDone : engine::ReplanState::kFailed;
-        report.problem = m_script.expertProblem;
+        if (!m_script.expertProblem.empty()) report.problem = engine::from_outside(m_script.expertProblem);
         m_snapshot.revision = ++m_revision;
         engine::ExpertStates& states = m_snapshot.experts;
         for (const engine::ExpertChange::Expert& one : change.experts) {
@@ -359,7 +368,7 @@ class FakeSession : public engine::Session {
         const std::lock_guard lock(m_mutex);
         for (const std::string& decision : decisions) {
             ++m_snapshot.n_decisions;
-            m_snapshot.decisions.push_back(decision);
+            m_snapshot.decisions.push_back(engine::from_outside(decision));
             if (m_snapshot.decisions.size() > kKept) {
                 m_snapshot.decisions.erase(m_snapshot.decisions.begin());
             }

@@ -98,7 +98,7 @@ class ReplanSession : public engine::Session {
             ++m_stage->previews;
         }
         if (!problem.empty()) {
-            done(std::nullopt, problem);
+            done(std::nullopt, engine::from_outside(problem));
             return;
         }
         engine::ReplanPreview preview;
@@ -117,7 +117,7 @@ class ReplanSession : public engine::Session {
             preview.quantized = m_stage->quantized;
         }
         preview.mean_bits_before = preview.mean_bits_after = 16;
-        done(preview, "");
+        done(preview, {});
     }
     std::uint64_t replan(const engine::ReplanRequest& request) override {
         const std::lock_guard lock(m_stage->mutex);
@@ -150,7 +150,7 @@ class ReplanSession : public engine::Session {
             return;
         }
         engine::ReplanReport& report = m_reports.back();
-        report.problem = m_stage->failure;
+        if (!m_stage->failure.empty()) report.problem = engine::from_outside(m_stage->failure);
         if (!report.problem.empty()) {
             report.state = engine::ReplanState::kFailed;
             return;
@@ -164,7 +164,7 @@ class ReplanSession : public engine::Session {
         report.seconds = 1.5;
         report.resident_experts = 24;
         report.mean_bits = 16;
-        report.note = m_stage->note;
+        if (!m_stage->note.empty()) report.note = engine::from_outside(m_stage->note);
     }
 
   private:

@@ -354,7 +354,7 @@ class TestChatController : public QObject {
         f.answerWith("good");
         QVERIFY(f.ask(QStringLiteral("a")));
         Script failing;
-        failing.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, "Not enough.");
+        failing.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("Not enough."));
         f.stage->setScript(failing);
         QVERIFY(f.chat->regenerate(f.last().id));
         QVERIFY(f.settled());
@@ -375,7 +375,7 @@ class TestChatController : public QObject {
     void failure_elsewhere_isShownWhenOneComesBack() {
         Script failing;
         failing.promptMs = 50;
-        failing.generateError = engine::Error(engine::ErrorKind::kInternal, "It broke.");
+        failing.generateError = engine::Error(engine::ErrorKind::kInternal, engine::from_outside("It broke."));
         Fixture f({}, failing);
         QVERIFY(f.load());
         const ConversationId a = f.chat->current();

@@ -588,9 +588,9 @@ class TestPanels2 : public QObject {
             }
             return texts.join(u'|');
         };
-        banner.setProgress({"Reading", 512 * 1024, 1024 * 1024});
+        banner.setProgress({engine::from_outside("Reading"), 512 * 1024, 1024 * 1024});
         QVERIFY2(stage().contains(QStringLiteral("512.0 KiB of 1.0 MiB")), qPrintable(stage()));
-        banner.setProgress({"Measuring", 250, 1000, false});
+        banner.setProgress({engine::from_outside("Measuring"), 250, 1000, false});
         QVERIFY2(stage().contains(QStringLiteral("Measuring · 25 %")), qPrintable(stage()));
     }
 
@@ -607,11 +607,11 @@ class TestPanels2 : public QObject {
         };
         banner.show();
         banner.start(QStringLiteral("/models/a"));
-        banner.setProgress({"Reading", 512 * 1024, 1024 * 1024});
+        banner.setProgress({engine::from_outside("Reading"), 512 * 1024, 1024 * 1024});
         engine::LoadProgress early;
-        early.note = "Little memory is left.";
+        early.note = engine::from_outside("Little memory is left.");
         banner.setProgress(early);
-        banner.setProgress({"Packing", 768 * 1024, 1024 * 1024});
+        banner.setProgress({engine::from_outside("Packing"), 768 * 1024, 1024 * 1024});
         QVERIFY2(shown().contains(QStringLiteral("Little memory is left.")), qPrintable(shown()));
         QVERIFY2(shown().contains(QStringLiteral("768.0 KiB of 1.0 MiB")), qPrintable(shown()));
         banner.start(QStringLiteral("/models/b"));
@@ -718,7 +718,8 @@ class TestPanels2 : public QObject {
         QCOMPARE(log.at(6).text, QStringLiteral("The cache rests."));
         bench.with([](ReplanStage& s) { s.note.clear(); });
         Script failing;
-        failing.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, "RAM is short.", "12 bytes");
+        failing.loadError =
+            engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("RAM is short."), "12 bytes");
         bench.stage->setScript(failing);
         bench.engine.openModel({});
         QTRY_COMPARE(log.at(log.size() - 1).kind, LogKind::Problem);

@@ -97,8 +97,8 @@ class Restless {
         script.answer = texts[below(static_cast<int>(texts.size()))].toStdString() + longAnswer(below(120));
         script.generateError.reset();
         if (below(8) == 0) {
-            script.generateError =
-                offstage::engine::Error(offstage::engine::ErrorKind::kOutOfMemory, "There is no room.");
+            script.generateError = offstage::engine::Error(offstage::engine::ErrorKind::kOutOfMemory,
+                                                           offstage::engine::from_outside("There is no room."));
             script.failAfterTokens = below(10);
         }
         m_f.stage->setScript(script);
@@ -210,8 +210,8 @@ class Restless {
         script.loadMs = below(30);
         script.loadError.reset();
         if (below(4) == 0) {
-            script.loadError =
-                offstage::engine::Error(offstage::engine::ErrorKind::kNotFound, "There is no such model.");
+            script.loadError = offstage::engine::Error(offstage::engine::ErrorKind::kNotFound,
+                                                       offstage::engine::from_outside("There is no such model."));
         }
         m_f.stage->setScript(script);
         m_f.window->openModel(QStringLiteral("/models/fake-%1").arg(below(3)));

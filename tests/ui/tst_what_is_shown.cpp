@@ -15,6 +15,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "engine/plan/plan_messages.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -254,12 +255,16 @@ class TestWhatIsShown : public QObject {
     }
 
     void sentences_giveASizeOnce() {
-        const QString text =
-            engineText(QStringLiteral("The model does not fit: 152060224 bytes (145.0 MiB) were asked for."));
+        constexpr std::uint64_t kBytes = 152060224;
+        using Style = engine::ByteSize::Style;
+        const engine::Message message = engine::messages::ram_too_small(engine::ByteSize{kBytes, Style::kBoth},
+                                                                        engine::ByteSize{kBytes, Style::kBoth},
+                                                                        engine::ByteSize{kBytes, Style::kExact});
+        QVERIFY(message.english().find("152060224 bytes (145.0 MiB)") != std::string::npos);  // for logs
+        const QString text = engineText(message);
         QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
-        const QString more = engineText(QStringLiteral("It needs 145.0 MiB, 152060224 bytes more."));
-        QCOMPARE(more, QStringLiteral("It needs 145.0 MiB, 145.0 MiB more."));
+        QVERIFY2(text.endsWith(QStringLiteral("145.0 MiB more.")), qPrintable(text));
     }
 
     // The sides of a layer work at the same time: their lanes begin together, and who waited is said.

@@ -57,7 +57,8 @@ class TestWindow : public QObject {
         Script script;
         script.loadError = engine::Error(
             engine::ErrorKind::kInvalidModel,
-            "config.json: \"num_local_experts\" is 0; a number from 1 to 1024 was expected.", "offset 120");
+            engine::from_outside("config.json: \"num_local_experts\" is 0; a number from 1 to 1024 was expected."),
+            "offset 120");
         return script;
     }
     static void press(QWidget& parent, const QString& text) {
@@ -73,7 +74,8 @@ class TestWindow : public QObject {
   private Q_SLOTS:
     void shortMemory_cardLeadsToWhatWouldFit() {
         Script script;
-        script.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, "The model needs 3 GiB more.");
+        script.loadError =
+            engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("The model needs 3 GiB more."));
         WindowFixture f(script);
         f.window->openModel(QStringLiteral("/models/large"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
@@ -375,7 +377,8 @@ class TestWindow : public QObject {
     void generate_failingMidway_keepsWhatWasWritten() {
         Script script;
         script.answer = std::string(400, 'y');
-        script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, "2.1 GB are needed, 1.4 GB are free.");
+        script.generateError =
+            engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("2.1 GB are needed, 1.4 GB are free."));
         script.failAfterTokens = 10;
         WindowFixture f(script);
         f.openAndWait();
@@ -755,7 +758,8 @@ class TestWindow : public QObject {
                     script.answer = test::longAnswer(500);
                     break;
                 case 3:
-                    script.generateError = engine::Error(engine::ErrorKind::kInternal, "It failed.", "x");
+                    script.generateError =
+                        engine::Error(engine::ErrorKind::kInternal, engine::from_outside("It failed."), "x");
                     script.failAfterTokens = pick(4);
                     break;
                 case 4:

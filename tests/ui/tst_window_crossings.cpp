@@ -44,7 +44,7 @@ class TestWindowCrossings : public QObject {
     }
     static Script failing() {
         Script script;
-        script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, "No room.");
+        script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("No room."));
         return script;
     }
     static void askAndWait(WindowFixture& f, const QString& prompt) {

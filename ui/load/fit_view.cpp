@@ -355,7 +355,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                 "The device is emulated: its memory is part of this computer's RAM, and its times are worked "
                 "out, not measured.");
         }
-        for (const std::string& note : estimate.notes) {
+        for (const engine::Message& note : estimate.notes) {
             more << engineText(note);
         }
         m_detail->setText(more.join(u' '));
@@ -376,12 +376,12 @@ void FitView::showFailure(const EngineFailure& failure) {
         m_isMeasuring = false;
         showSpeed();
         if (failure.kind != engine::ErrorKind::kCancelled) {
-            m_speed->setText(engineText(failure.sentence));
+            m_speed->setText(sentenceOf(failure));
         }
         return;
     }
     forgetEstimate();
-    setVerdict(engineText(failure.sentence), Verdict::Bad);
+    setVerdict(sentenceOf(failure), Verdict::Bad);
     Q_EMIT changed();
 }
 

@@ -54,10 +54,10 @@ void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld&
                                ? bench->estimator->estimate(request, held)
                                : bench->estimator->measure(request, held, progress, stop, measures == Measures::kAnew);
             } catch (const engine::Error& error) {
-                failure = {error.kind(), QString::fromUtf8(error.what()), QString::fromStdString(error.detail())};
+                failure = {error.kind(), {}, QString::fromStdString(error.detail()), error.message()};
             } catch (const std::exception& error) {
                 failure = {engine::ErrorKind::kInternal, tr("The model could not be looked at."),
-                           QString::fromUtf8(error.what())};
+                           QString::fromUtf8(error.what()), {}};
             }
         }
         // The destructor joins this thread: `this` is there while the thread runs.

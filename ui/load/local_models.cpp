@@ -288,8 +288,9 @@ QString LocalModels::summary() const {
         sentences << tr("%n other model(s) are no Mixture-of-Experts models.", nullptr,
                         static_cast<int>(m_found.n_others));
     }
-    for (const std::string& problem : m_found.problems) {
-        sentences << engineText(problem) + (problem.ends_with('.') ? QString() : QStringLiteral("."));
+    for (const engine::Message& problem : m_found.problems) {
+        const QString said = engineText(problem);
+        sentences << said + (said.endsWith(u'.') ? QString() : QStringLiteral("."));
     }
     if (!m_found.complete) {
         sentences << tr("There are too many files: not all were looked at.");

@@ -134,7 +134,7 @@ void EventLog::follow(EngineController& engine) {
     });
     connect(&engine, &EngineController::answered, this,
             [this, &engine](RequestId, const engine::GenerationResult& result) {
-                for (const std::string& note : result.notes) {
+                for (const engine::Message& note : result.notes) {
                     append(LogKind::Note, engineText(note));
                 }
                 readReports(engine);

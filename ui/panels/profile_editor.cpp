@@ -149,7 +149,7 @@ void ProfileEditor::save() {
         }
         why = tr("The profile could not be saved as %1: %2.").arg(path, failure);
     } catch (const engine::Error& error) {
-        why = engineText(QString::fromUtf8(error.what()));
+        why = engineText(error.message());
     }
     m_problem->setText(why);
     m_problem->show();

@@ -147,10 +147,10 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_delay.setSingleShot(true);
     m_delay.setInterval(kDelayMs);
     connect(&m_delay, &QTimer::timeout, this, &WhatIfPanel::run);
-    connect(m_worker, &WhatIfWorker::progressed, this, [this](const QString& stage, int done, int total) {
+    connect(m_worker, &WhatIfWorker::progressed, this, [this](const engine::Message& stage, int done, int total) {
         m_progress->setRange(0, total);
         m_progress->setValue(done);
-        m_progress->setFormat(stage.isEmpty() ? tr("Forecasts") : engineText(stage));
+        m_progress->setFormat(stage.empty() ? tr("Forecasts") : engineText(stage));
     });
     connect(m_worker, &WhatIfWorker::answered, this, &WhatIfPanel::showResult);
     connect(m_run, &QPushButton::clicked, this, &WhatIfPanel::run);
@@ -406,7 +406,7 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
         sayCancelled();
         return;
     }
-    if (!result.problem.isEmpty()) {
+    if (!result.problem.empty()) {
         say(engineText(result.problem), Notice::Problem);
         return;
     }
@@ -577,7 +577,7 @@ void WhatIfPanel::edit() {
         });
         editor->open();
     } catch (const engine::Error& error) {
-        say(engineText(QString::fromUtf8(error.what())), Notice::Problem);
+        say(engineText(error.message()), Notice::Problem);
     }
 }
 

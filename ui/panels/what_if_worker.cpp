@@ -62,7 +62,7 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
     const quint64 id = ++m_newest;
     // The destructor joins the thread: `this` is there while it works.
     const auto here = [this](auto what) { QMetaObject::invokeMethod(this, what, Qt::QueuedConnection); };
-    const auto progress = [this, id, here](const QString& stage, int done, int total) {
+    const auto progress = [this, id, here](const engine::Message& stage, int done, int total) {
         here([this, id, stage, done, total] {
             if (id == m_newest && total > 0) {
                 Q_EMIT progressed(stage, done, total);
@@ -78,7 +78,7 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
                 kept->model = std::make_unique<engine::WhatIf>(
                     request,
                     [&progress](const engine::LoadProgress& p) {
-                        progress(QString::fromStdString(p.stage), static_cast<int>(p.bytes_done),
+                        progress(p.stage, static_cast<int>(p.bytes_done),
                                  static_cast<int>(p.bytes_total));
                     },
                     stop);
@@ -94,9 +94,9 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
             result.cancelled = stop.stop_requested();
         } catch (const engine::Error& error) {
             result.cancelled = error.kind() == engine::ErrorKind::kCancelled;
-            result.problem = QString::fromUtf8(error.what());
+            result.problem = engine::message_of(error);
         } catch (const std::exception& error) {
-            result.problem = QString::fromUtf8(error.what());
+            result.problem = engine::message_of(error);
         }
         here([this, id, result] {
             if (id == m_newest) {

@@ -35,7 +35,7 @@ struct WhatIfResult {
     std::optional<engine::WhatIfRow> now;     // the chosen profile with the marked budget,
     std::optional<engine::WhatIfRow> more;    // and with 1 GiB more
     std::optional<engine::WhatIfRow> here;    // what runs now, as it runs
-    QString problem;
+    engine::Message problem;
     bool cancelled = false;
 };
 
@@ -59,7 +59,7 @@ class WhatIfWorker : public QObject {
     int measurements() const { return m_measurements; }  // how often this computer was measured, as far as heard of
 
   Q_SIGNALS:
-    void progressed(const QString& stage, int done, int total);  // stage: of measuring; empty for forecasts
+    void progressed(const offstage::engine::Message& stage, int done, int total);  // stage: of measuring; empty for forecasts
     void answered(const WhatIfResult& result);
 
   private:

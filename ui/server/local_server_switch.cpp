@@ -1,3 +1,4 @@
+#include "engine/serve/serve_messages.h"
 #include "ui/server/local_server_switch.h"
 
 #include <filesystem>
@@ -113,7 +114,7 @@ void LocalServerSwitch::attempt(Act&& act) {
     try {
         act();
     } catch (const engine::Error& error) {
-        m_problem = engineText(QString::fromUtf8(error.what()));
+        m_problem = engineText(error.message());
     }
     refreshCounts();
     Q_EMIT changed();
@@ -236,9 +237,7 @@ void LocalServerSwitch::renewToken() {
         std::filesystem::rename(fresh, file, code);
         if (code) {
             throw engine::Error(engine::ErrorKind::kNotFound,
-                                tr("The token file %1 cannot be written: %2.")
-                                    .arg(tokenFile(), QString::fromStdString(code.message()))
-                                    .toStdString());
+                                engine::messages::token_file_not_written(tokenFile().toStdString(), code.message()));
         }
         m_token = QString::fromStdString(token);
         if (isOn()) {

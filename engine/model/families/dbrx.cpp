@@ -1,7 +1,9 @@
 // DBRX (transformers: models/dbrx): LayerNorm without bias, one matrix for q, k and v,
 // which are clipped, and the experts' matrices below each other in three tensors.
 
+#include "engine/base_messages.h"
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -13,7 +15,7 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
     config.read_common(spec, {}, {}, kDbrxKeys);
     spec.norm = {kernels::NormKind::kLayer, 1e-5f, false};
     const auto below = [&](const char* key) {
-        if (!config.has_value(key)) config.reject(key, "an object");
+        if (!config.has_value(key)) config.reject(key, messages::an_object);
         return config.object(key);
     };
     const JsonFields attn = below("attn_config");
@@ -40,7 +42,8 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
     const char* const normalise = "moe_normalize_expert_weights";
     moe.router.renormalise = !ffn.is_null(normalise);
     if (ffn.has_value(normalise) && ffn.number(normalise, 0, 1e3) != 1) {
-        config.unsupported("ffn_config.moe_normalize_expert_weights", describe(*ffn.find(normalise)), "1 or null");
+        config.unsupported("ffn_config.moe_normalize_expert_weights", describe(*ffn.find(normalise)),
+                           messages::one_or_null);
     }
     for (LayerSpec& layer : spec.layers) layer = {attention, moe};
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -30,7 +31,7 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
     a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : 128);
     a.value_dim = config.dim("v_head_dim", glm ? 256 : 128);
     const std::int64_t rotary = config.dim("qk_rope_head_dim", 64);
-    if (rotary % 2 != 0) config.reject("qk_rope_head_dim", "an even number, for rotary positions");
+    if (rotary % 2 != 0) config.reject("qk_rope_head_dim", messages::an_even_number_for_rope);
     if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
     a.interleaved = version == Version::kV2 || config.flag("rope_interleave", true);
     double softmax_factor = 1;
@@ -59,10 +60,10 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     const std::string method = text_or("topk_method", v3 ? "noaux_tc" : "greedy");
     const std::string scoring = text_or("scoring_func", v3 ? "sigmoid" : "softmax");
     if (method != "greedy" && method != "group_limited_greedy" && method != "noaux_tc") {
-        config.unsupported("topk_method", in_quotes(method), "\"greedy\", \"group_limited_greedy\" or \"noaux_tc\"");
+        config.unsupported("topk_method", in_quotes(method), messages::topk_methods);
     }
     if (scoring != "softmax" && scoring != "sigmoid") {
-        config.unsupported("scoring_func", in_quotes(scoring), "\"softmax\" or \"sigmoid\"");
+        config.unsupported("scoring_func", in_quotes(scoring), messages::softmax_or_sigmoid);
     }
     router.scoring = scoring == "sigmoid" ? kernels::RouterScoring::kSigmoid : kernels::RouterScoring::kSoftmax;
     router.denominator_floor = 1e-20f;

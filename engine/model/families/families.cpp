@@ -1,6 +1,7 @@
 #include <array>
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -104,7 +105,7 @@ void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec)) {
     if (!config.has_value("text_config")) return read(config, spec);
     if (config.has_value("quantization_config")) {
-        config.unsupported("quantization_config", "a quantized checkpoint", kReadableWeights);
+        config.unsupported("quantization_config", messages::a_quantized_checkpoint, messages::readable_weights);
     }
     read(ConfigFields(*config.find("text_config"), config.source(), config.names(), "text_config."), spec);
     spec.tied_embeddings = config.flag("tie_word_embeddings", spec.tied_embeddings);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -37,7 +38,7 @@ json layer_config(const ConfigFields& config, std::size_t layer, bool windowed) 
     if (config.has_value("rope_parameters")) {
         const JsonFields positions = config.object("rope_parameters");
         const char* const type = windowed ? "sliding_attention" : "full_attention";
-        if (!positions.has_value(type)) positions.reject(type, "an object with \"rope_type\" and \"rope_theta\"");
+        if (!positions.has_value(type)) positions.reject(type, messages::an_object_with_rope_type);
         own["rope_parameters"] = *positions.find(type);
     } else if (!windowed) {
         own["rope_parameters"] = {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}};
@@ -63,17 +64,17 @@ void refuse_variants(const ConfigFields& config) {
     config.expect("hidden_activation", "gelu_pytorch_tanh");
     const char* const per_layer = "hidden_size_per_layer_input";
     if (!config.is_null(per_layer) && config.optional_dim(per_layer, 256) > 0) {
-        config.unsupported(per_layer, "an embedding for each layer", "0");
+        config.unsupported(per_layer, messages::an_embedding_for_each_layer, "0");
     }
     if (config.optional_dim("num_kv_shared_layers", 0) > 0) {
-        config.unsupported("num_kv_shared_layers", "keys and values that layers share", "0");
+        config.unsupported("num_kv_shared_layers", messages::shared_keys_and_values, "0");
     }
     if (config.has_value("rope_scaling")) {  // positions are scaled by layer, in rope_parameters
         config.unsupported("rope_scaling", describe(*config.find("rope_scaling")), "null");
     }
     const char* const both_ways = "use_bidirectional_attention";
     if (config.has_value(both_ways) && *config.find(both_ways) != "vision") {
-        config.unsupported(both_ways, describe(*config.find(both_ways)), "null or \"vision\"");
+        config.unsupported(both_ways, describe(*config.find(both_ways)), messages::null_or_vision);
     }
 }
 

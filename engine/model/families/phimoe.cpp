@@ -3,6 +3,7 @@
 // by SparseMixer, LongRoPE. Names of tensors as Mixtral's.
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -20,7 +21,7 @@ void read_phimoe(const ConfigFields& config, ModelSpec& spec) {
     }
     MoeSpec moe = config.experts(spec, config.dim("intermediate_size", 6400), {"num_local_experts"}, 16, 2);
     if (spec.experts.n_active != 2) {
-        config.unsupported("num_experts_per_tok", std::to_string(spec.experts.n_active), "2: SparseMixer chooses two");
+        config.unsupported("num_experts_per_tok", std::to_string(spec.experts.n_active), messages::two_for_sparsemixer);
     }
     moe.router.scoring = kernels::RouterScoring::kSparseMixer;
     moe.router.jitter = 2 * static_cast<float>(config.positive("router_jitter_noise", 0.01));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -18,8 +19,7 @@ DeltaNetSpec read_delta_net(const ConfigFields& config, const ModelSpec& spec, c
     delta_net.n_key_heads = config.count("linear_num_key_heads", 1, kMostDeltaSize, 16);
     delta_net.n_value_heads = config.count("linear_num_value_heads", 1, kMostDeltaSize, 32);
     if (delta_net.n_value_heads % delta_net.n_key_heads != 0) {
-        config.reject("linear_num_value_heads",
-                      "a multiple of \"linear_num_key_heads\" (" + std::to_string(delta_net.n_key_heads) + ")");
+        config.reject("linear_num_value_heads", messages::a_multiple_of_key_heads(delta_net.n_key_heads));
     }
     delta_net.key_dim = config.count("linear_key_head_dim", 1, kMostDeltaSize, 128);
     delta_net.value_dim = config.count("linear_value_head_dim", 1, kMostDeltaSize, 128);
@@ -53,7 +53,7 @@ void read_text(const ConfigFields& config, ModelSpec& spec) {
         spec.layers[l].attention = linear ? AttentionSpec(delta_net) : AttentionSpec(attention);
         any_attention = any_attention || !linear;
     }
-    if (!any_attention) config.reject("num_hidden_layers", "a model with at least one layer of \"full_attention\"");
+    if (!any_attention) config.reject("num_hidden_layers", messages::a_model_with_full_attention);
 }
 
 void read_qwen35(const ConfigFields& config, ModelSpec& spec) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -15,11 +16,11 @@ std::vector<std::int64_t> dense_layers(const ConfigFields& config, std::int64_t 
     std::vector<std::int64_t> layers;
     if (!config.has_value("mlp_only_layers")) return layers;
     const nlohmann::json& list = *config.find("mlp_only_layers");
-    const std::string expected = "a list of layers from 0 to " + std::to_string(n_layers - 1);
+    const Message expected = messages::a_list_of_layers(n_layers - 1);
     if (!list.is_array()) config.reject("mlp_only_layers", expected);
     for (const nlohmann::json& layer : list) {
         if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= static_cast<std::uint64_t>(n_layers)) {
-            config.reject("mlp_only_layers", expected + ", but the list holds " + describe(layer));
+            config.reject("mlp_only_layers", messages::a_list_of_layers_but(n_layers - 1, describe(layer)));
         }
         layers.push_back(layer.get<std::int64_t>());
     }

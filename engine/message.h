@@ -1,0 +1,156 @@
+#pragma once
+// What the engine says to a person, as a value: a code and its arguments. The catalogues
+// (*_messages.def, one beside each subject) give every code its English template, in
+// which %1 to %9 stand for the arguments. The engine itself writes English (logs, the
+// command line, what() of an Error); the window translates by the code and writes numbers
+// and sizes as the reader's language does.
+//
+//   throw Error(ErrorKind::kInvalidInput, messages::ram_budget_not_free(ByteSize{asked}, ByteSize{free}));
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace offstage::engine {
+
+class Message;
+
+// A number of bytes as an argument.
+struct ByteSize {
+    enum class Style {
+        kRounded,  // "145.0 MiB"
+        kExact,    // "152060224 bytes"
+        kBoth,     // "152060224 bytes (145.0 MiB)"
+    };
+    std::uint64_t bytes = 0;
+    Style style = Style::kRounded;  // of the English; the window always rounds
+    bool operator==(const ByteSize&) const = default;
+};
+
+// A number with a fraction as an argument.
+struct Decimal {
+    double value = 0;
+    int decimals = -1;  // behind the point; -1: as many of six digits as it takes
+    bool operator==(const Decimal&) const = default;
+};
+
+// "5.6 GiB"
+std::string format_bytes(std::uint64_t bytes);
+
+// A code with its English template, a constant of a catalogue. Two are equal when they
+// are the same constant.
+struct MessageTemplate {
+    const char* code;
+    const char* english;
+};
+
+template <std::size_t kArguments>
+struct MessageCode;
+
+// What stands in one of a template's places. A text comes from outside (a name, a path,
+// what the system or a file says) and is never translated.
+class MessageArgument {
+  public:
+    using Value =
+        std::variant<std::string, std::int64_t, std::uint64_t, Decimal, ByteSize, std::shared_ptr<const Message>>;
+
+    MessageArgument(std::string text) : value_(std::move(text)) {}
+    MessageArgument(std::string_view text) : value_(std::string(text)) {}
+    MessageArgument(const char* text) : value_(std::string(text)) {}
+    template <std::signed_integral T>
+    requires(!std::same_as<T, char>) MessageArgument(T count) : value_(static_cast<std::int64_t>(count)) {}
+    template <std::unsigned_integral T>
+    requires(!std::same_as<T, bool>) MessageArgument(T count) : value_(static_cast<std::uint64_t>(count)) {}
+    MessageArgument(double number) : value_(Decimal{number}) {}
+    MessageArgument(Decimal number) : value_(number) {}
+    MessageArgument(ByteSize size) : value_(size) {}
+    MessageArgument(Message message);  // a part of a sentence, or a sentence in a sentence
+    MessageArgument(const MessageCode<0>& message);
+
+    const Value& value() const { return value_; }
+    std::string english() const;
+    bool operator==(const MessageArgument& other) const;
+
+  private:
+    Value value_;
+};
+
+// A sentence, or a part of one. Empty where nothing is to be said.
+class Message {
+  public:
+    Message() = default;
+    Message(const MessageCode<0>& message);
+    Message(const MessageTemplate& of, std::vector<MessageArgument> arguments)
+        : template_(&of), arguments_(std::move(arguments)) {}
+
+    bool empty() const { return template_ == nullptr; }
+    std::string_view code() const { return empty() ? "" : template_->code; }  // "ram_budget_not_free"
+    std::string_view english_template() const { return empty() ? "" : template_->english; }
+    const std::vector<MessageArgument>& arguments() const { return arguments_; }
+    // With its arguments in their places; empty where the message is.
+    std::string english() const;
+    bool is(const MessageTemplate& code) const { return template_ == &code; }
+    bool operator==(const Message& other) const {
+        return template_ == other.template_ && arguments_ == other.arguments_;
+    }
+
+  private:
+    const MessageTemplate* template_ = nullptr;  // of a catalogue, which lives as long as the program
+    std::vector<MessageArgument> arguments_;
+};
+
+// How many places a template has. They are %1, %2 ... without a gap, each once; anything else does not compile.
+consteval std::size_t count_places(std::string_view english) {
+    unsigned seen = 0;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i + 1 < english.size(); ++i) {
+        if (english[i] != '%' || english[i + 1] < '1' || english[i + 1] > '9') continue;
+        const unsigned bit = 1u << (english[i + 1] - '0');
+        if ((seen & bit) != 0) throw "a place stands twice in a template";
+        seen |= bit;
+        ++n;
+    }
+    if (seen != (2u << n) - 2) throw "a template's places are not %1, %2 ... without a gap";
+    return n;
+}
+
+// One code of a catalogue. Called with its arguments it makes a Message; a code without arguments is one itself.
+template <std::size_t kArguments>
+struct MessageCode : MessageTemplate {
+    template <typename... A>
+    requires(sizeof...(A) == kArguments) Message operator()(A&&... arguments) const {
+        std::vector<MessageArgument> list;
+        list.reserve(kArguments);
+        (list.emplace_back(std::forward<A>(arguments)), ...);
+        return Message(*this, std::move(list));
+    }
+};
+
+inline Message::Message(const MessageCode<0>& message) : template_(&message) {}
+inline MessageArgument::MessageArgument(Message message)
+    : value_(std::make_shared<const Message>(std::move(message))) {}
+inline MessageArgument::MessageArgument(const MessageCode<0>& message) : MessageArgument(Message(message)) {}
+
+// Each in English.
+std::vector<std::string> english(const std::vector<Message>& messages);
+
+// One sentence behind the other; either may be empty.
+Message joined(Message first, Message second);
+
+// What is said in words that come from outside alone: of a library, of the system.
+Message from_outside(std::string text);
+
+}  // namespace offstage::engine
+
+// A line of a catalogue.
+#define OFFSTAGE_MESSAGE(code, english) inline constexpr MessageCode<count_places(english)> code{{#code, english}};
+// The same of what only the command line and files of results show: it has no translation.
+#define OFFSTAGE_COMMAND_MESSAGE(code, english) OFFSTAGE_MESSAGE(code, english)
+// The same of what only puts its arguments side by side: there is nothing to translate.
+#define OFFSTAGE_FRAME(code, english) OFFSTAGE_MESSAGE(code, english)
