@@ -251,6 +251,7 @@ void MainWindow::connectConversation() {
         showConversationPage();
         m_page->input().setFocus();
     });
+    connect(m_list, &ConversationList::thoughtFound, &view, &ConversationView::showThought);
     connect(&m_chat, &ChatController::currentChanged, this, &MainWindow::showConversation);
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, this,
             [this] { m_chat.setDraft(m_page->input().edit().toPlainText()); });

@@ -12,6 +12,7 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/persona_bar.h"
 #include "ui/conversation_setup.h"
+#include "ui/engine/kept_context.h"
 #include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/kept_budget.h"
@@ -36,6 +37,7 @@ engine::LoadRequest MainWindow::requestFor(const QString& model) const {
     request.model = model.toStdString();
     request.device = m_device.toStdString();
     request.vram_bytes = m_vramBytes;
+    request.kept_context = KeptContext::tokens();
     if (m_options.device.isEmpty()) {  // what was asked for on the command line stands
         KeptBudget::applyTo(request);
     }
@@ -111,6 +113,7 @@ void MainWindow::load(const engine::LoadRequest& request) {
     }
     m_loadingModel = QString::fromStdString(request.model);
     engine::LoadRequest paced = request;
+    paced.kept_context = KeptContext::tokens();
     paced.paced = request.device.starts_with("emulated:");
     m_engine.openModel(paced);
     refreshHardware();

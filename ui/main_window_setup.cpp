@@ -30,6 +30,7 @@
 #include "ui/server/server_indicator.h"
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/settings_dialog.h"
+#include "ui/settings/storage_page.h"
 #include "ui/side_columns.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
@@ -229,12 +230,22 @@ SettingsDialog* MainWindow::settingsDialog() const {
 
 SettingsDialog& MainWindow::openSettings() {
     if (!m_settingsDialog) {
-        QStringList models = LocalModels::addedFolders();
+        QStringList others;
         for (const engine::ModelPlace& place : m_options.modelPlaces.value_or(std::vector<engine::ModelPlace>())) {
-            models += QFile::decodeName(place.folder.string().c_str());
+            others += QFile::decodeName(place.folder.string().c_str());
         }
-        m_settingsDialog =
-            new SettingsDialog({m_appearance, *m_keys, *m_server, m_options.historyFolder, models}, this);
+        m_settingsDialog = new SettingsDialog({m_appearance, *m_keys, *m_server, m_engine, m_options.historyFolder,
+                                               LocalModels::addedFolders(), others},
+                                              this);
+        StoragePage& storage = m_settingsDialog->storagePage();
+        storage.addModelsButton().setEnabled(m_local != nullptr);
+        if (m_local != nullptr) {
+            connect(&storage, &StoragePage::modelFolderAdded, m_local, &LocalModels::addFolder);
+            connect(&storage, &StoragePage::modelFolderRemoved, m_local, &LocalModels::removeFolder);
+            connect(m_local, &LocalModels::foldersChanged, &storage, [&storage, others] {
+                storage.setModelFolders(LocalModels::addedFolders(), others);
+            });
+        }
         m_settingsDialog->setAttribute(Qt::WA_DeleteOnClose);
         m_settingsDialog->addAction(m_actions.help);  // its keys count there, too
     }

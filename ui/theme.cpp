@@ -67,6 +67,29 @@ class DockTitleStyle : public QProxyStyle {
             painter->restore();
         }
     }
+
+    // Fusion's outline of an unchecked box is a shade of the window's, hardly to be seen in the dark.
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const bool isBox = element == PE_IndicatorCheckBox, isRadio = element == PE_IndicatorRadioButton;
+        if ((!isBox && !isRadio) || !isDark(option->palette)) {
+            return;
+        }
+        const auto group = option->state & State_Enabled ? QPalette::Active : QPalette::Disabled;
+        const QRectF frame = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setBrush(Qt::NoBrush);
+        painter->setPen(option->palette.color(group, group == QPalette::Disabled ? QPalette::Text
+                                                                                  : QPalette::PlaceholderText));
+        if (isBox) {
+            painter->drawRoundedRect(frame, 1.5, 1.5);
+        } else {
+            painter->drawEllipse(frame);
+        }
+        painter->restore();
+    }
 };
 
 QColor mix(const QColor& a, const QColor& b, double shareOfB) {

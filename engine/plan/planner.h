@@ -24,6 +24,7 @@ struct Budget {
     kernels::KvType kv = kernels::KvType::kBf16;  // what keys and values are kept in
     double theta = 0;  // neurons with |silu(w1 x)| below are skipped (CORM); only 0 is supported yet
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
+    std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
 };
 
 // One format that experts may be kept in.

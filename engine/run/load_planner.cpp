@@ -135,8 +135,12 @@ void check_request(const LoadRequest& request) {
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
                                                   ", or 0 for the model's own.");
     }
-    if (request.kept_context < 0 || request.kept_context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput, "Room for " + std::to_string(request.kept_context) +
+    check_kept_context(request.kept_context);
+}
+
+void check_kept_context(std::int64_t tokens) {
+    if (tokens < 0 || tokens > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, "Room for " + std::to_string(tokens) +
                                                   " tokens of other conversations was asked for; expected 0 to " +
                                                   std::to_string(kLargestContext) + ".");
     }

@@ -25,6 +25,8 @@ inline constexpr std::int64_t kSampledSteps[] = {1, 2, 4, 8, 9, 16, 32, 64, 128,
 
 // Throws Error (kInvalidInput) for what no model could be loaded with.
 void check_request(const LoadRequest& request);
+// LoadRequest::kept_context and ReplanRequest's. Throws Error (kInvalidInput).
+void check_kept_context(std::int64_t tokens);
 // "cpu" also where no device is named.
 bool runs_on_cpu(const LoadRequest& request);
 

@@ -235,6 +235,18 @@ void ConversationView::unfoldThought(MessageId id, bool unfolded) {
     m_follow = verticalScrollBar()->value() == verticalScrollBar()->maximum();
 }
 
+void ConversationView::showThought(MessageId id) {
+    for (int row = 0; row < m_model.rowCount(); ++row) {
+        if (m_model.messages()[row].id != id) {
+            continue;
+        }
+        if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget)) {
+            widget->setThoughtUnfolded(true);
+        }
+        unfoldThought(id, true);
+    }
+}
+
 void ConversationView::startFlushTimer() {
     if (m_flushTimer.isActive()) {
         return;  // throttled, not debounced: the timer is never started anew

@@ -202,7 +202,11 @@ void ConversationList::openIndex(const QModelIndex& index) {
     const ConversationId id = index.data(ConversationListModel::ConversationRole).toULongLong();
     const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
     if (id != 0 && (id != m_chat.current() || message != 0) && m_chat.openConversation(id, message)) {
+        const bool inThought = index.data(ConversationListModel::ThoughtRole).toBool();
         Q_EMIT opened();
+        if (inThought) {
+            Q_EMIT thoughtFound(message);
+        }
     }
 }
 

@@ -49,6 +49,8 @@ class ConversationList : public QWidget {
     void newRequested();
     // The chat shows it now.
     void opened();
+    // After opened(): it was found in what the model thought before this answer.
+    void thoughtFound(offstage::ui::MessageId message);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

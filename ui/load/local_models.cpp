@@ -306,8 +306,18 @@ void LocalModels::addFolder(const QString& folder) {
     if (!folders.contains(folder)) {
         folders << folder;
         QSettings().setValue(kFoldersKey, folders);
+        Q_EMIT foldersChanged();
     }
     search();
+}
+
+void LocalModels::removeFolder(const QString& folder) {
+    QStringList folders = addedFolders();
+    if (folders.removeAll(folder) > 0) {
+        QSettings().setValue(kFoldersKey, folders);
+        Q_EMIT foldersChanged();
+        search();
+    }
 }
 
 }  // namespace offstage::ui
