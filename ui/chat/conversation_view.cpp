@@ -10,11 +10,11 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
-#include "ui/icons.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

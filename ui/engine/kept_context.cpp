@@ -8,16 +8,16 @@ namespace offstage::ui {
 
 namespace {
 
-const QString kKey = QStringLiteral("keptContext");
+const QString kKeptContextKey = QStringLiteral("keptContext");
 
 }  // namespace
 
 qint64 KeptContext::tokens() {
-    return std::clamp<qint64>(QSettings().value(kKey, 0).toLongLong(), 0, kMost);
+    return std::clamp<qint64>(QSettings().value(kKeptContextKey, 0).toLongLong(), 0, kMost);
 }
 
 void KeptContext::setTokens(qint64 tokens) {
-    QSettings().setValue(kKey, std::clamp<qint64>(tokens, 0, kMost));
+    QSettings().setValue(kKeptContextKey, std::clamp<qint64>(tokens, 0, kMost));
 }
 
 }  // namespace offstage::ui

@@ -7,8 +7,8 @@
 #include <QTextLayout>
 #include <QWidget>
 
+#include "ui/base/theme.h"
 #include "ui/history/conversation_list_model.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -131,8 +131,7 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
         painter->restore();
         second.setLeft(second.left() + QFontMetrics(italic).horizontalAdvance(shown));
     }
-    paintMarked(*painter, second,
-                index.data(ConversationListModel::SecondLineRole).toString(),
+    paintMarked(*painter, second, index.data(ConversationListModel::SecondLineRole).toString(),
                 index.data(ConversationListModel::MarksRole).toList(), small);
     painter->restore();
 }

@@ -8,8 +8,8 @@
 #include <QSettings>
 
 #include "engine/error.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

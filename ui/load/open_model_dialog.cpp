@@ -16,8 +16,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "ui/engine/engine_controller.h"
 #include "ui/engine/kept_context.h"
-#include "ui/engine_controller.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"

@@ -8,7 +8,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"

@@ -13,8 +13,8 @@
 
 #include "engine/error.h"
 #include "engine/serve/local_server.h"
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
 
 namespace offstage::ui {
 

@@ -12,33 +12,33 @@ namespace offstage::ui {
 
 namespace {
 
-const QString kKey = QStringLiteral("cacheFolder");
-constexpr char kVariable[] = "OFFSTAGE_CACHE";
+const QString kCacheFolderKey = QStringLiteral("cacheFolder");
+constexpr char kCacheVariable[] = "OFFSTAGE_CACHE";
 // Set while the variable is what apply() made of the settings.
-constexpr char kIsOurs[] = "offstageCacheIsChosen";
+constexpr char kCacheIsChosen[] = "offstageCacheIsChosen";
 
 struct PlaceText {
     Q_DECLARE_TR_FUNCTIONS(CachePlace)
 };
 
-QString folderOf(const std::vector<engine::CacheFolder>& folders) {
+QString cacheRootOf(const std::vector<engine::CacheFolder>& folders) {
     return folders.empty() ? QString() : QFile::decodeName(folders.front().folder.parent_path().string().c_str());
 }
 
-bool isOurs() {
-    return QCoreApplication::instance() != nullptr && QCoreApplication::instance()->property(kIsOurs).toBool();
+bool isChosenCache() {
+    return QCoreApplication::instance() != nullptr && QCoreApplication::instance()->property(kCacheIsChosen).toBool();
 }
 
 }  // namespace
 
 QString CachePlace::chosen() {
-    const QString folder = QSettings().value(kKey).toString();
+    const QString folder = QSettings().value(kCacheFolderKey).toString();
     return QDir::isAbsolutePath(folder) ? folder : QString();
 }
 
 QString CachePlace::choose(const QString& folder) {
     if (folder.isEmpty()) {
-        QSettings().remove(kKey);
+        QSettings().remove(kCacheFolderKey);
         return {};
     }
     const QString place = QDir(folder).filePath(QStringLiteral("offstage"));
@@ -48,26 +48,26 @@ QString CachePlace::choose(const QString& folder) {
         return PlaceText::tr("Nothing can be written to %1. Choose another folder.")
             .arg(QDir::toNativeSeparators(place));
     }
-    QSettings().setValue(kKey, place);
+    QSettings().setValue(kCacheFolderKey, place);
     return {};
 }
 
 QString CachePlace::inForce() {
-    return folderOf(engine::cache_folders());
+    return cacheRootOf(engine::cache_folders());
 }
 
 QString CachePlace::next() {
-    if (qEnvironmentVariableIsSet(kVariable) && !isOurs()) {
+    if (qEnvironmentVariableIsSet(kCacheVariable) && !isChosenCache()) {
         return inForce();
     }
-    return chosen().isEmpty() ? folderOf(engine::usual_cache_folders()) : chosen();
+    return chosen().isEmpty() ? cacheRootOf(engine::usual_cache_folders()) : chosen();
 }
 
 void CachePlace::apply() {
     const QString folder = chosen();
-    if (!folder.isEmpty() && !qEnvironmentVariableIsSet(kVariable)) {
-        qputenv(kVariable, QFile::encodeName(folder));
-        QCoreApplication::instance()->setProperty(kIsOurs, true);
+    if (!folder.isEmpty() && !qEnvironmentVariableIsSet(kCacheVariable)) {
+        qputenv(kCacheVariable, QFile::encodeName(folder));
+        QCoreApplication::instance()->setProperty(kCacheIsChosen, true);
     }
 }
 

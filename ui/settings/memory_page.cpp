@@ -9,19 +9,19 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 #include "ui/engine/kept_context.h"
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
 namespace {
 
-constexpr int kTypingPauseMs = 500;
-constexpr int kLookMs = 300;
-constexpr int kStep = 4096;
+constexpr int kTokensPauseMs = 500;
+constexpr int kMemoryLookMs = 300;
+constexpr int kTokensStep = 4096;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ MemoryPage::MemoryPage(EngineController& engine, QWidget* parent)
     const qint64 kept = KeptContext::tokens();
     m_on->setChecked(kept > 0);
     m_tokens->setRange(1, static_cast<int>(KeptContext::kMost));
-    m_tokens->setSingleStep(kStep);
+    m_tokens->setSingleStep(kTokensStep);
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setValue(static_cast<int>(kept > 0 ? kept : KeptContext::kUsual));
     m_tokens->setEnabled(kept > 0);
@@ -62,8 +62,8 @@ MemoryPage::MemoryPage(EngineController& engine, QWidget* parent)
     column->addStretch(1);
 
     m_soon.setSingleShot(true);
-    m_soon.setInterval(kTypingPauseMs);
-    m_look.setInterval(kLookMs);
+    m_soon.setInterval(kTokensPauseMs);
+    m_look.setInterval(kMemoryLookMs);
     connect(m_on, &QCheckBox::toggled, this, [this](bool on) {
         m_tokens->setEnabled(on);
         apply();
@@ -119,16 +119,14 @@ void MemoryPage::refresh() {
         return;
     }
     const QLocale locale;
-    QString text =
-        snapshot->kept_context > 0
-            ? tr("In force now: room for %1 tokens, which takes %2 of memory.")
-                  .arg(locale.toString(qint64{snapshot->kept_context}), bytesText(snapshot->kept_context_bytes))
-            : tr("In force now: no room of their own, which takes no memory.");
-    text += u' ' + (snapshot->kept_prefixes == 0
-                        ? tr("Nothing of other conversations is kept at the moment.")
-                        : tr("Kept at the moment: %1 tokens of %n conversation(s).", nullptr,
-                             static_cast<int>(snapshot->kept_prefixes))
-                              .arg(locale.toString(qint64{snapshot->kept_tokens})));
+    QString text = snapshot->kept_context > 0 ? tr("In force now: room for %1 tokens, which takes %2 of memory.")
+                                                    .arg(locale.toString(qint64{snapshot->kept_context}),
+                                                         bytesText(snapshot->kept_context_bytes))
+                                              : tr("In force now: no room of their own, which takes no memory.");
+    text += u' ' + (snapshot->kept_prefixes == 0 ? tr("Nothing of other conversations is kept at the moment.")
+                                                 : tr("Kept at the moment: %1 tokens of %n conversation(s).", nullptr,
+                                                      static_cast<int>(snapshot->kept_prefixes))
+                                                       .arg(locale.toString(qint64{snapshot->kept_tokens})));
     const std::vector<engine::ReplanReport> reports = m_engine.replans();
     const auto report = std::find_if(reports.begin(), reports.end(),
                                      [this](const engine::ReplanReport& each) { return each.id == m_id; });
@@ -136,8 +134,8 @@ void MemoryPage::refresh() {
         text += u' ' + tr("Your choice is being carried out…");
     } else if (m_id != 0 && report->state == engine::ReplanState::kFailed) {
         text += u' ' + tr("Your choice could not be carried out: %1").arg(engineText(report->problem));
-    } else if (m_id != 0 && (report->state == engine::ReplanState::kWaiting ||
-                             report->state == engine::ReplanState::kMoving)) {
+    } else if (m_id != 0 &&
+               (report->state == engine::ReplanState::kWaiting || report->state == engine::ReplanState::kMoving)) {
         text += u' ' + tr("Your choice is being carried out…");
     } else if (snapshot->kept_context != chosen() && !m_soon.isActive()) {
         text += u' ' + tr("Your choice counts for the next model that is opened.");

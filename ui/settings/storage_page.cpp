@@ -17,7 +17,7 @@
 #include <QVBoxLayout>
 
 #include "engine/plan/cache_folders.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/settings/cache_place.h"
 #include "ui/settings/disk_use.h"
 #include "ui/widgets/labels.h"
@@ -240,16 +240,18 @@ void StoragePage::chooseCache(const QString& folder) {
         return;
     }
     if (CachePlace::next() != CachePlace::inForce()) {
-        endQuestion(tr("What was kept so far is not moved: it is made anew in the new folder, and stays where it is until "
-                       "you delete it."));
+        endQuestion(
+            tr("What was kept so far is not moved: it is made anew in the new folder, and stays where it is until "
+               "you delete it."));
     }
 }
 
 void StoragePage::refreshCachePlace() {
     const QString now = CachePlace::inForce(), next = CachePlace::next();
-    m_cachePlace->setText(next == now ? tr("Caches are kept in the folder %1.").arg(QDir::toNativeSeparators(now))
-                                      : tr("From the next start on caches are kept in the folder %1.")
-                                            .arg(QDir::toNativeSeparators(next)));
+    m_cachePlace->setText(
+        next == now
+            ? tr("Caches are kept in the folder %1.").arg(QDir::toNativeSeparators(now))
+            : tr("From the next start on caches are kept in the folder %1.").arg(QDir::toNativeSeparators(next)));
     m_usualCache->setVisible(!CachePlace::chosen().isEmpty());
 }
 
