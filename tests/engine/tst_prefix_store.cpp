@@ -331,6 +331,7 @@ class TestPrefixStore : public QObject {
     void keptContext_movesWithAReplan() {
         QFETCH(QString, device);
         LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), device);
+        request.model = demoModel();
         LocalSession session;
         session.load(request, {}, {});
         KvPool& pool = session.model()->kv().pool(0);

@@ -41,6 +41,11 @@ QString chosenLanguage(const QString& named) {
     return QStringLiteral("en");
 }
 
+// Buttons that Qt itself names. Its own catalogue need not be on this computer, so that ours has them too.
+[[maybe_unused]] constexpr const char* kQtButtons[] = {
+    QT_TRANSLATE_NOOP("QPlatformTheme", "Cancel"), QT_TRANSLATE_NOOP("QPlatformTheme", "Close"),
+    QT_TRANSLATE_NOOP("QPlatformTheme", "OK"), QT_TRANSLATE_NOOP("QPlatformTheme", "Save")};
+
 void speak(QApplication& app, const QString& code) {
     initTranslations();
     auto* own = new QTranslator(&app);
