@@ -14,9 +14,10 @@
 #include "app/process_setup.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
-#include "ui/language.h"
-#include "ui/main_window.h"
+#include "ui/base/language.h"
+#include "ui/settings/cache_place.h"
 #include "ui/settings/settings_format.h"
+#include "ui/window/main_window.h"
 
 using offstage::ui::MainWindow;
 
@@ -160,6 +161,7 @@ int main(int argc, char** argv) {
     QApplication::setApplicationVersion(QStringLiteral(OFFSTAGE_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("offstage"));
     offstage::ui::useSettingsFormat();
+    offstage::ui::CachePlace::apply();
 
     offstage::ui::speak(app, offstage::ui::chosenLanguage(namedLanguage(QApplication::arguments())));
     const CommandLine line = parse(app);

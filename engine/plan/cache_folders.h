@@ -20,5 +20,7 @@ struct CacheFolder {
 
 // Empty where cache_directory() is.
 std::vector<CacheFolder> cache_folders();
+// The same where OFFSTAGE_CACHE names no other place.
+std::vector<CacheFolder> usual_cache_folders();
 
 }  // namespace offstage::engine

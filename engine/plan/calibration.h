@@ -120,7 +120,7 @@ class CalibrationCache {
 // The sentence for measurements that a folder did not take.
 Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
 
-// $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when neither is known.
+// $OFFSTAGE_CACHE, $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when none is known.
 std::filesystem::path cache_directory();
 // Where calibrations are kept: `asked`, or a folder of cache_directory() where nothing was asked for.
 std::filesystem::path calibration_directory(const std::string& asked = {});

@@ -330,7 +330,9 @@ std::filesystem::path calibration_directory(const std::string& asked) {
     return caches.empty() ? caches : caches / "calibration";
 }
 
-std::filesystem::path cache_directory() {
+namespace {
+
+std::filesystem::path usual_cache_directory() {
     // The specification of XDG_CACHE_HOME: a relative path is to be ignored.
     const char* const xdg = std::getenv("XDG_CACHE_HOME");
     if (xdg != nullptr && std::filesystem::path(xdg).is_absolute()) return std::filesystem::path(xdg) / "offstage";
@@ -341,12 +343,27 @@ std::filesystem::path cache_directory() {
     return {};
 }
 
-std::vector<CacheFolder> cache_folders() {
-    const std::filesystem::path caches = cache_directory();
+std::vector<CacheFolder> cache_folders_of(const std::filesystem::path& caches) {
     if (caches.empty()) return {};
     return {{CacheContent::kQuantized, caches / "quantized"},
-            {CacheContent::kCalibration, calibration_directory()},
+            {CacheContent::kCalibration, caches / "calibration"},
             {CacheContent::kSensitivity, caches / "sensitivity"}};
+}
+
+}  // namespace
+
+std::filesystem::path cache_directory() {
+    const char* const own = std::getenv("OFFSTAGE_CACHE");
+    if (own != nullptr && std::filesystem::path(own).is_absolute()) return own;
+    return usual_cache_directory();
+}
+
+std::vector<CacheFolder> cache_folders() {
+    return cache_folders_of(cache_directory());
+}
+
+std::vector<CacheFolder> usual_cache_folders() {
+    return cache_folders_of(usual_cache_directory());
 }
 
 }  // namespace offstage::engine

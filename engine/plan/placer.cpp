@@ -62,6 +62,8 @@ class Placer {
         if (choice_.order == nullptr) own_order_ = placement_order(demand_, popularity_, kind_);
         sum_sizes();
         plan_.kv = demand_.kv;
+        plan_.kept_context = demand_.kept_context;
+        plan_.kept_bytes = demand_.kept_bytes();
         plan_.dense_bytes = demand_.dense_bytes;
         if (demand_.shares_host_memory) {
             place_on_host();

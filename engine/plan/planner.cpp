@@ -111,7 +111,7 @@ std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
         const std::int64_t n = group.n_blocks(plan.context);
         const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
         KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
-        (shares_host_memory ? room.device_blocks : room.host_blocks) += group.n_kept_blocks(kept_context);
+        (shares_host_memory ? room.device_blocks : room.host_blocks) += group.n_kept_blocks(plan.kept_context);
         rooms.push_back(room);
     }
     return rooms;

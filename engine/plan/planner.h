@@ -23,6 +23,7 @@ struct Budget {
     QualityFloor quality{};
     kernels::KvType kv = kernels::KvType::kBf16;   // what keys and values are kept in
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
+    std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
 };
 
 // One format that experts may be kept in.

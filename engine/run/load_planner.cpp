@@ -138,9 +138,12 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
-    if (request.kept_context < 0 || request.kept_context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput,
-                    messages::kept_context_out_of_range(request.kept_context, kLargestContext));
+    check_kept_context(request.kept_context);
+}
+
+void check_kept_context(std::int64_t tokens) {
+    if (tokens < 0 || tokens > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, messages::kept_context_out_of_range(tokens, kLargestContext));
     }
 }
 

@@ -23,6 +23,7 @@ Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
     // The workspace is that of the steps the model was loaded with; blocks of the KV
     // cache are among it.
     ModelDemand model = demand.with_kv(budget.kv);
+    if (budget.kept_context.has_value()) model.kept_context = *budget.kept_context;
     model.workspace_fixed_bytes = in_force.workspace_bytes + model.kv_workspace_bytes(in_force.max_step) -
                                   demand.with_kv(in_force.kv).kv_workspace_bytes(in_force.max_step);
     model.workspace_bytes_per_token = 0;

@@ -37,6 +37,10 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
         }
         target.budget.context = *request.context;
     }
+    if (request.kept_context.has_value()) {
+        check_kept_context(*request.kept_context);
+        target.budget.kept_context = *request.kept_context;
+    }
     if (request.kv.has_value()) target.budget.kv = *request.kv;
     if (request.quality.has_value()) {
         target.budget.quality = *request.quality;

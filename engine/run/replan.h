@@ -17,6 +17,7 @@ struct ReplanRequest {
     std::optional<std::uint64_t> vram_bytes;
     std::optional<std::uint64_t> ram_bytes;
     std::optional<std::int64_t> context;
+    std::optional<std::int64_t> kept_context;  // room for other conversations, as LoadRequest::kept_context
     std::optional<KvType> kv;  // what keys and values are kept in: those of the conversation are written anew
     std::optional<QualityFloor> quality;  // the planner chooses each expert's format
     std::optional<FormatId> experts;      // one format for all; excludes `quality`

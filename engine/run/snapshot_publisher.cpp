@@ -77,6 +77,10 @@ void SnapshotPublisher::publish(When when, const Conversation& conversation) {
     snapshot.context_size = conversation.capacity;
     snapshot.kept_prefixes = conversation.n_kept;
     snapshot.kept_tokens = conversation.n_kept_tokens;
+    if (model_ != nullptr) {
+        snapshot.kept_context = model_->plan().kept_context;
+        snapshot.kept_context_bytes = model_->plan().kept_bytes;
+    }
     snapshot.decode_overhead_us = conversation.overhead_us;
     board_.publish(std::move(snapshot));
 }

@@ -61,6 +61,9 @@ struct Snapshot {
     // room, and how many tokens they hold together (a common beginning counts for each).
     std::int64_t kept_prefixes = 0;
     std::int64_t kept_tokens = 0;
+    // Room that the plan in force has for them beside the context, and its bytes.
+    std::int64_t kept_context = 0;
+    std::uint64_t kept_context_bytes = 0;
 
     // The rest is gathered while somebody looks (Session::snapshot() was called within kLookedAt) and whenever the
     // engine comes to rest.

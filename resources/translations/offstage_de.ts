@@ -219,6 +219,13 @@
     </message>
 </context>
 <context>
+    <name>CachePlace</name>
+    <message>
+        <source>Nothing can be written to %1. Choose another folder.</source>
+        <translation>Nach %1 kann nicht geschrieben werden. Wählen Sie einen anderen Ordner.</translation>
+    </message>
+</context>
+<context>
     <name>ConversationFiles</name>
     <message>
         <source>missing</source>
@@ -3826,14 +3833,6 @@
         <translation>Einstellungen</translation>
     </message>
     <message>
-        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, the local server, and what is stored where.</source>
-        <translation>**Bearbeiten › Einstellungen** enthält, was das Programm selbst betrifft: Farbschema, Textgröße und Sprache, die Tasten aller Befehle, den lokalen Server und was wo gespeichert ist.</translation>
-    </message>
-    <message>
-        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed.</source>
-        <translation>Unter **Speicher** hat jeder Ordner seine Größe und einen Knopf, der ihn öffnet. Quantisierte Kopien und gemessene Kosten können jederzeit gelöscht werden: Sie entstehen neu, wenn sie gebraucht werden.</translation>
-    </message>
-    <message>
         <source>Every change holds at once and is kept.</source>
         <translation>Jede Änderung gilt sofort und bleibt.</translation>
     </message>
@@ -3852,6 +3851,18 @@
     <message>
         <source>The local server keeps nothing of what is asked and answered.</source>
         <translation>Der lokale Server behält nichts von Fragen und Antworten.</translation>
+    </message>
+    <message>
+        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, what is kept in memory, the local server, and what is stored where.</source>
+        <translation>**Bearbeiten › Einstellungen** enthält, was das Programm selbst betrifft: Farben, Textgröße und Sprache, die Tasten aller Befehle, was im Speicher bleibt, den lokalen Server und was wo gespeichert ist.</translation>
+    </message>
+    <message>
+        <source>Under **Memory** you choose how much of other conversations stays in memory beside the one that is shown, so that going back to one does not read it again, and see what that takes now.</source>
+        <translation>Unter **Arbeitsspeicher** wählen Sie, wie viel von anderen Unterhaltungen neben der gezeigten dort bleibt, damit die Rückkehr zu einer sie nicht neu liest, und sehen, was das jetzt belegt.</translation>
+    </message>
+    <message>
+        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed. They can be kept in another folder, and models can be looked for in folders of your own.</source>
+        <translation>Unter **Speicher** hat jeder Ordner seine Größe und eine Schaltfläche, die ihn öffnet. Quantisierte Kopien und gemessene Kosten können jederzeit gelöscht werden: Sie entstehen neu, wenn sie gebraucht werden. Sie können in einem anderen Ordner liegen, und Modelle können in eigenen Ordnern gesucht werden.</translation>
     </message>
 </context>
 <context>
@@ -4027,6 +4038,25 @@
     <message>
         <source>%1: this Offstage was built without Qt PDF and cannot read PDF files; copy its text.</source>
         <translation>%1: Dieses Offstage wurde ohne Qt PDF gebaut und kann keine PDF-Dateien lesen; kopieren Sie den Text.</translation>
+    </message>
+</context>
+<context>
+    <name>QPlatformTheme</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>OK</source>
+        <translation>OK</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
     </message>
 </context>
 <context>
@@ -5587,6 +5617,11 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Older</source>
         <translation>Älter</translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <comment>where a search found something</comment>
+        <translation>Gedanke</translation>
     </message>
 </context>
 <context>
@@ -7819,6 +7854,64 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::MemoryPage</name>
+    <message>
+        <source>&amp;Keep room for other conversations</source>
+        <translation>Platz für andere Unterhaltungen &amp;behalten</translation>
+    </message>
+    <message>
+        <source>What is in force</source>
+        <translation>Was gilt</translation>
+    </message>
+    <message>
+        <source>What was read of a conversation stays in memory while there is room, so that going back to it does not read it again. Without room of their own, the others have what the running conversation leaves of its context.</source>
+        <translation>Was von einer Unterhaltung gelesen wurde, bleibt im Speicher, solange Platz ist, damit die Rückkehr zu ihr sie nicht neu liest. Ohne eigenen Platz haben die anderen das, was die laufende Unterhaltung von ihrem Kontext übrig lässt.</translation>
+    </message>
+    <message>
+        <source>&amp;Tokens</source>
+        <translation>&amp;Token</translation>
+    </message>
+    <message>
+        <source>Tokens of other conversations that are kept</source>
+        <translation>Token anderer Unterhaltungen, die behalten werden</translation>
+    </message>
+    <message>
+        <source>No model is open. The next one is opened with what is chosen here.</source>
+        <translation>Kein Modell ist geöffnet. Das nächste wird mit dem geöffnet, was hier gewählt ist.</translation>
+    </message>
+    <message>
+        <source>In force now: room for %1 tokens, which takes %2 of memory.</source>
+        <translation>Jetzt gilt: Platz für %1 Token; er belegt %2 Speicher.</translation>
+    </message>
+    <message>
+        <source>In force now: no room of their own, which takes no memory.</source>
+        <translation>Jetzt gilt: kein eigener Platz; das belegt keinen Speicher.</translation>
+    </message>
+    <message>
+        <source>Nothing of other conversations is kept at the moment.</source>
+        <translation>Von anderen Unterhaltungen ist im Augenblick nichts da.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
+        <translation>
+            <numerusform>Im Augenblick da: %1 Token von einer Unterhaltung.</numerusform>
+            <numerusform>Im Augenblick da: %1 Token von %n Unterhaltungen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Your choice is being carried out…</source>
+        <translation>Ihre Wahl wird gerade umgesetzt …</translation>
+    </message>
+    <message>
+        <source>Your choice could not be carried out: %1</source>
+        <translation>Ihre Wahl konnte nicht umgesetzt werden: %1</translation>
+    </message>
+    <message>
+        <source>Your choice counts for the next model that is opened.</source>
+        <translation>Ihre Wahl gilt für das nächste Modell, das geöffnet wird.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::MessageAttachments</name>
     <message>
         <source>Text of %1</source>
@@ -8344,7 +8437,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Memory</source>
-        <translation>Speicher</translation>
+        <translation>Arbeitsspeicher</translation>
     </message>
     <message>
         <source>Of the GPU in all</source>
@@ -8742,6 +8835,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <source>Storage</source>
         <translation>Speicher</translation>
     </message>
+    <message>
+        <source>Memory</source>
+        <translation>Arbeitsspeicher</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SettingsWatch</name>
@@ -8995,6 +9092,62 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Not all of “%1” could be deleted: %2.</source>
         <translation>Nicht alle „%1“ konnten gelöscht werden: %2.</translation>
+    </message>
+    <message>
+        <source>Where caches are kept</source>
+        <translation>Wo Zwischenspeicher liegen</translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation>Ändern …</translation>
+    </message>
+    <message>
+        <source>The usual place</source>
+        <translation>Üblicher Ort</translation>
+    </message>
+    <message>
+        <source>&amp;Add a folder…</source>
+        <translation>Ordner &amp;hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>Modelle in einem Ordner suchen</translation>
+    </message>
+    <message>
+        <source>Choose where caches are kept</source>
+        <translation>Wählen, wo Zwischenspeicher liegen</translation>
+    </message>
+    <message>
+        <source>Keep caches in the usual place</source>
+        <translation>Zwischenspeicher am üblichen Ort halten</translation>
+    </message>
+    <message>
+        <source>Keep caches in a folder</source>
+        <translation>Zwischenspeicher in einem Ordner halten</translation>
+    </message>
+    <message>
+        <source>What was kept so far is not moved: it is made anew in the new folder, and stays where it is until you delete it.</source>
+        <translation>Was bisher da ist, wird nicht verschoben: Es entsteht im neuen Ordner neu und bleibt am alten, bis Sie es löschen.</translation>
+    </message>
+    <message>
+        <source>Caches are kept in the folder %1.</source>
+        <translation>Zwischenspeicher liegen im Ordner %1.</translation>
+    </message>
+    <message>
+        <source>From the next start on caches are kept in the folder %1.</source>
+        <translation>Vom nächsten Start an liegen Zwischenspeicher im Ordner %1.</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Look no longer for models in %1</source>
+        <translation>Modelle nicht mehr in %1 suchen</translation>
+    </message>
+    <message>
+        <source>Models are no longer looked for there; its files stay.</source>
+        <translation>Modelle werden dort nicht mehr gesucht; die Dateien bleiben.</translation>
     </message>
 </context>
 <context>

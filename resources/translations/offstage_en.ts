@@ -106,6 +106,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::MemoryPage</name>
+    <message numerus="yes">
+        <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
+        <translation>
+            <numerusform>Kept at the moment: %1 tokens of one conversation.</numerusform>
+            <numerusform>Kept at the moment: %1 tokens of %n conversations.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::PersonaBar</name>
     <message numerus="yes">
         <source>%n persona(s) imported</source>

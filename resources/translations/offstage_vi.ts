@@ -219,6 +219,13 @@
     </message>
 </context>
 <context>
+    <name>CachePlace</name>
+    <message>
+        <source>Nothing can be written to %1. Choose another folder.</source>
+        <translation>Không ghi được vào %1. Hãy chọn thư mục khác.</translation>
+    </message>
+</context>
+<context>
     <name>ConversationFiles</name>
     <message>
         <source>missing</source>
@@ -3826,14 +3833,6 @@
         <translation>Cài đặt</translation>
     </message>
     <message>
-        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, the local server, and what is stored where.</source>
-        <translation>**Sửa › Cài đặt** chứa những gì thuộc về chính chương trình: giao diện, cỡ chữ và ngôn ngữ, phím của mọi lệnh, máy chủ cục bộ, và thứ gì được lưu ở đâu.</translation>
-    </message>
-    <message>
-        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed.</source>
-        <translation>Trong mục **Lưu trữ**, mỗi thư mục có kích thước và nút để mở nó. Có thể xóa các bản lượng tử hóa và chi phí đã đo bất cứ lúc nào: chúng được tạo lại khi cần.</translation>
-    </message>
-    <message>
         <source>Every change holds at once and is kept.</source>
         <translation>Mọi thay đổi có hiệu lực ngay và được lưu lại.</translation>
     </message>
@@ -3852,6 +3851,18 @@
     <message>
         <source>The local server keeps nothing of what is asked and answered.</source>
         <translation>Máy chủ cục bộ không lưu gì từ câu hỏi và câu trả lời.</translation>
+    </message>
+    <message>
+        <source>**Edit › Settings** holds what is about the program itself: theme, text size and language, the keys of all commands, what is kept in memory, the local server, and what is stored where.</source>
+        <translation>**Sửa › Cài đặt** chứa những gì thuộc về chính chương trình: giao diện, cỡ chữ và ngôn ngữ, phím của mọi lệnh, những gì được giữ trong bộ nhớ, máy chủ cục bộ, và cái gì được lưu ở đâu.</translation>
+    </message>
+    <message>
+        <source>Under **Memory** you choose how much of other conversations stays in memory beside the one that is shown, so that going back to one does not read it again, and see what that takes now.</source>
+        <translation>Ở **Bộ nhớ**, bạn chọn giữ lại bao nhiêu của các cuộc trò chuyện khác bên cạnh cuộc đang hiện, để khi quay lại không phải đọc lại từ đầu, và thấy hiện giờ nó chiếm bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed. They can be kept in another folder, and models can be looked for in folders of your own.</source>
+        <translation>Ở **Lưu trữ**, mỗi thư mục có kích thước và một nút để mở. Các bản lượng tử hóa và chi phí đã đo có thể xóa bất cứ lúc nào: chúng được tạo lại khi cần. Chúng có thể nằm ở thư mục khác, và có thể tìm mô hình trong các thư mục của riêng bạn.</translation>
     </message>
 </context>
 <context>
@@ -4025,6 +4036,25 @@
     <message>
         <source>%1: this Offstage was built without Qt PDF and cannot read PDF files; copy its text.</source>
         <translation>%1: bản Offstage này được dựng không có Qt PDF và không đọc được tệp PDF; hãy sao chép văn bản của nó.</translation>
+    </message>
+</context>
+<context>
+    <name>QPlatformTheme</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Hủy</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Đóng</translation>
+    </message>
+    <message>
+        <source>OK</source>
+        <translation>OK</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Lưu</translation>
     </message>
 </context>
 <context>
@@ -5582,6 +5612,11 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Older</source>
         <translation>Cũ hơn</translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <comment>where a search found something</comment>
+        <translation>Suy nghĩ</translation>
     </message>
 </context>
 <context>
@@ -7808,6 +7843,63 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::MemoryPage</name>
+    <message>
+        <source>&amp;Keep room for other conversations</source>
+        <translation>&amp;Giữ chỗ cho các cuộc trò chuyện khác</translation>
+    </message>
+    <message>
+        <source>What is in force</source>
+        <translation>Điều đang áp dụng</translation>
+    </message>
+    <message>
+        <source>What was read of a conversation stays in memory while there is room, so that going back to it does not read it again. Without room of their own, the others have what the running conversation leaves of its context.</source>
+        <translation>Những gì đã đọc của một cuộc trò chuyện ở lại trong bộ nhớ chừng nào còn chỗ, để khi quay lại không phải đọc lại. Nếu không có chỗ riêng, các cuộc khác dùng phần ngữ cảnh mà cuộc đang chạy chừa lại.</translation>
+    </message>
+    <message>
+        <source>&amp;Tokens</source>
+        <translation>&amp;Token</translation>
+    </message>
+    <message>
+        <source>Tokens of other conversations that are kept</source>
+        <translation>Số token của các cuộc trò chuyện khác được giữ lại</translation>
+    </message>
+    <message>
+        <source>No model is open. The next one is opened with what is chosen here.</source>
+        <translation>Chưa mở mô hình nào. Mô hình kế tiếp được mở với lựa chọn ở đây.</translation>
+    </message>
+    <message>
+        <source>In force now: room for %1 tokens, which takes %2 of memory.</source>
+        <translation>Đang áp dụng: chỗ cho %1 token, chiếm %2 bộ nhớ.</translation>
+    </message>
+    <message>
+        <source>In force now: no room of their own, which takes no memory.</source>
+        <translation>Đang áp dụng: không có chỗ riêng, không chiếm bộ nhớ.</translation>
+    </message>
+    <message>
+        <source>Nothing of other conversations is kept at the moment.</source>
+        <translation>Hiện không giữ gì của các cuộc trò chuyện khác.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
+        <translation>
+            <numerusform>Hiện đang giữ: %1 token của %n cuộc trò chuyện.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Your choice is being carried out…</source>
+        <translation>Đang thực hiện lựa chọn của bạn…</translation>
+    </message>
+    <message>
+        <source>Your choice could not be carried out: %1</source>
+        <translation>Không thực hiện được lựa chọn của bạn: %1</translation>
+    </message>
+    <message>
+        <source>Your choice counts for the next model that is opened.</source>
+        <translation>Lựa chọn của bạn áp dụng cho mô hình được mở kế tiếp.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::MessageAttachments</name>
     <message>
         <source>Text of %1</source>
@@ -8729,6 +8821,10 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>Storage</source>
         <translation>Lưu trữ</translation>
     </message>
+    <message>
+        <source>Memory</source>
+        <translation>Bộ nhớ</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SettingsWatch</name>
@@ -8982,6 +9078,62 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Not all of “%1” could be deleted: %2.</source>
         <translation>Không xóa được hết “%1”: %2.</translation>
+    </message>
+    <message>
+        <source>Where caches are kept</source>
+        <translation>Nơi giữ bộ đệm</translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation>Đổi…</translation>
+    </message>
+    <message>
+        <source>The usual place</source>
+        <translation>Nơi mặc định</translation>
+    </message>
+    <message>
+        <source>&amp;Add a folder…</source>
+        <translation>&amp;Thêm thư mục…</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>Tìm mô hình trong một thư mục</translation>
+    </message>
+    <message>
+        <source>Choose where caches are kept</source>
+        <translation>Chọn nơi giữ bộ đệm</translation>
+    </message>
+    <message>
+        <source>Keep caches in the usual place</source>
+        <translation>Giữ bộ đệm ở nơi mặc định</translation>
+    </message>
+    <message>
+        <source>Keep caches in a folder</source>
+        <translation>Giữ bộ đệm trong một thư mục</translation>
+    </message>
+    <message>
+        <source>What was kept so far is not moved: it is made anew in the new folder, and stays where it is until you delete it.</source>
+        <translation>Những gì đã có không được chuyển đi: chúng được tạo lại trong thư mục mới, và ở yên chỗ cũ cho đến khi bạn xóa.</translation>
+    </message>
+    <message>
+        <source>Caches are kept in the folder %1.</source>
+        <translation>Bộ đệm được giữ trong thư mục %1.</translation>
+    </message>
+    <message>
+        <source>From the next start on caches are kept in the folder %1.</source>
+        <translation>Từ lần khởi động sau, bộ đệm được giữ trong thư mục %1.</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Bỏ</translation>
+    </message>
+    <message>
+        <source>Look no longer for models in %1</source>
+        <translation>Không tìm mô hình trong %1 nữa</translation>
+    </message>
+    <message>
+        <source>Models are no longer looked for there; its files stay.</source>
+        <translation>Không tìm mô hình ở đó nữa; các tệp vẫn còn.</translation>
     </message>
 </context>
 <context>

@@ -27,7 +27,7 @@
 #include <QTimer>
 
 #include "tests/ui/fake_session.h"
-#include "ui/main_window.h"
+#include "ui/window/main_window.h"
 
 using namespace offstage;
 using namespace offstage::ui;

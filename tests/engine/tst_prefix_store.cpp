@@ -323,6 +323,50 @@ class TestPrefixStore : public QObject {
         QCOMPARE(in_use(reader.model.device().memory()), in_use(without.model.device().memory()));
     }
 
+    // Room for other conversations comes and goes while the model is loaded.
+    void keptContext_movesWithAReplan_data() {
+        QTest::addColumn<QString>("device");
+        for (const char* const device : {"cpu", kEmulated}) QTest::addRow("%s", device) << QString(device);
+    }
+    void keptContext_movesWithAReplan() {
+        QFETCH(QString, device);
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), device);
+        request.model = demoModel();
+        LocalSession session;
+        session.load(request, {}, {});
+        KvPool& pool = session.model()->kv().pool(0);
+        const std::int64_t before = pool.n_blocks();
+        QCOMPARE(session.snapshot().kept_context, 0);
+        request.kept_context = 3 * kKeptTokensEach;
+        Reader loaded(request);
+        ReplanRequest more;
+        more.kept_context = request.kept_context;
+        session.replan(more);
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kDone);
+        QCOMPARE(pool.n_blocks(), loaded.model.kv().pool(0).n_blocks());
+        QCOMPARE(session.snapshot().kept_context, request.kept_context);
+        QCOMPARE(session.snapshot().kept_context_bytes, loaded.model.demand().kept_bytes());
+        // What is asked for next leaves it.
+        ReplanRequest shorter;
+        shorter.context = session.model()->plan().context / 2;
+        session.replan(shorter);
+        session.advance({});
+        QCOMPARE(session.snapshot().kept_context, request.kept_context);
+        ReplanRequest none;
+        none.kept_context = 0;
+        none.context = 2 * *shorter.context;
+        session.replan(none);
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kDone);
+        QCOMPARE(pool.n_blocks(), before);
+        QCOMPARE(session.snapshot().kept_context_bytes, std::uint64_t{0});
+        more.kept_context = -1;
+        session.replan(more);
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kFailed);
+    }
+
     // The running conversation's blocks lie on the device, those of the others in RAM.
     void otherConversations_leaveTheDevice_andComeBack() {
         LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated));

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include <QRegularExpression>
@@ -168,6 +169,22 @@ constexpr FolderRule kEngineFolders[] = {
     {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
 };
 
+// The same of ui/. No file lies in ui/ itself.
+constexpr FolderRule kUiFolders[] = {
+    {"base", ""},
+    {"plot", " base"},
+    {"widgets", " base"},
+    {"engine", " base"},
+    {"help", " base widgets"},
+    {"server", " base widgets engine"},
+    {"history", " base widgets engine"},
+    {"settings", " base widgets engine help server history"},
+    {"load", " base plot widgets engine"},
+    {"chat", " base widgets engine history settings load"},
+    {"panels", " base plot widgets engine load"},
+    {"window", " base plot widgets engine help server history settings load chat panels"},
+};
+
 constexpr bool names(std::string_view list, std::string_view folder) {
     for (std::size_t at = list.find(folder); at != list.npos; at = list.find(folder, at + 1)) {
         const std::size_t end = at + folder.size();
@@ -176,32 +193,36 @@ constexpr bool names(std::string_view list, std::string_view folder) {
     return false;
 }
 
-constexpr bool folders_have_no_circles() {
-    for (std::size_t i = 0; i < std::size(kEngineFolders); ++i) {
-        for (std::size_t j = i; j < std::size(kEngineFolders); ++j) {
-            if (names(kEngineFolders[i].may_include, kEngineFolders[j].folder)) return false;
+constexpr bool folders_have_no_circles(std::span<const FolderRule> rules) {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        for (std::size_t j = i; j < rules.size(); ++j) {
+            if (names(rules[i].may_include, rules[j].folder)) return false;
         }
     }
     return true;
 }
-static_assert(folders_have_no_circles());
+static_assert(folders_have_no_circles(kEngineFolders));
+static_assert(folders_have_no_circles(kUiFolders));
 
 // "run" of "engine/run/layers/a.h"; empty: the file lies in engine/ itself.
-std::string_view engine_folder_of(std::string_view path) {
+std::string_view folder_of(std::string_view path) {
     path.remove_prefix(path.find('/') + 1);
     const std::size_t slash = path.find('/');
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-std::optional<std::string> broken_folder_rule(std::string_view file, std::string_view target) {
-    const std::string_view from = engine_folder_of(file), to = engine_folder_of(target);
+// Of an include within one floor; `rules` are those of its folders.
+std::optional<std::string> broken_folder_rule(std::string_view floor, std::span<const FolderRule> rules,
+                                              std::string_view file, std::string_view target) {
+    const std::string_view from = folder_of(file), to = folder_of(target);
     if (to.empty() || from == to) return std::nullopt;
-    if (from.empty()) return "files of engine/ itself include nothing of its folders";
-    const auto* const row = std::find_if(std::begin(kEngineFolders), std::end(kEngineFolders),
-                                         [&](const FolderRule& rule) { return rule.folder == from; });
-    if (row == std::end(kEngineFolders)) return "engine/" + std::string(from) + " has no row in the table of folders";
+    const std::string base = std::string(floor) + '/';
+    if (from.empty()) return "files of " + base + " itself include nothing of its folders";
+    const auto row =
+        std::find_if(rules.begin(), rules.end(), [&](const FolderRule& rule) { return rule.folder == from; });
+    if (row == rules.end()) return base + std::string(from) + " has no row in the table of folders";
     if (names(row->may_include, to)) return std::nullopt;
-    return "engine/" + std::string(from) + " includes nothing of engine/" + std::string(to);
+    return base + std::string(from) + " includes nothing of " + base + std::string(to);
 }
 
 bool matches(const std::string& text, const char* pattern) {
@@ -268,7 +289,13 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
         if (matches(target, kServer) && !matches(file, kMayListen)) {
             return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
         }
-        if (kFloors[from] == "engine" && kFloors[*to] == "engine") return broken_folder_rule(file, target);
+        if (kFloors[from] == "engine" && kFloors[*to] == "engine") {
+            return broken_folder_rule("engine", kEngineFolders, file, target);
+        }
+        if (kFloors[from] == "ui" && kFloors[*to] == "ui" && folder_of(target).empty()) {
+            return "every file of ui/ lies in one of its folders";
+        }
+        if (kFloors[from] == "ui" && kFloors[*to] == "ui") return broken_folder_rule("ui", kUiFolders, file, target);
         if (kFloors[from] == "ui" && kFloors[*to] == "engine" && !matches(target, kEngineForUi)) {
             return "ui includes of the engine only the session façade and value types";
         }

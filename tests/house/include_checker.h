@@ -1,6 +1,6 @@
 #pragma once
 // Reads #include lines and says which of them break the plan of the house (app -> ui ->
-// engine -> kernels, the folders of engine/, and who may know which library). Used by
+// engine -> kernels, the folders of engine/ and of ui/, and who may know which library). Used by
 // tst_includes on this tree, and on invented ones with breaches.
 
 #include <filesystem>

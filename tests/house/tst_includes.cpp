@@ -97,6 +97,16 @@ void TestIncludes::invented_breachIsFound_data() {
                                                     << "#include \"engine/telemetry/snapshot.h\"";
     QTest::newRow("a folder without a row") << "engine/somewhere/a.h"
                                             << "#include \"engine/files/text_file.h\"";
+    QTest::newRow("the engine's window side to the chat") << "ui/engine/a.h"
+                                                          << "#include \"ui/chat/chat_controller.h\"";
+    QTest::newRow("history to chat") << "ui/history/a.cpp"
+                                     << "#include \"ui/chat/chat_controller.h\"";
+    QTest::newRow("a panel to the window") << "ui/panels/a.cpp"
+                                           << "#include \"ui/window/main_window.h\"";
+    QTest::newRow("ui's own files") << "ui/window/a.cpp"
+                                    << "#include \"ui/format.h\"";
+    QTest::newRow("a folder of ui without a row") << "ui/somewhere/a.h"
+                                                  << "#include \"ui/base/theme.h\"";
     QTest::newRow("engine to Qt") << "engine/a.cpp"
                                   << "#include <QString>";
     QTest::newRow("engine to Qt by module") << "engine/a.cpp"
@@ -172,6 +182,8 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                 << "#include \"kernels/types.h\"";
     QTest::newRow("down the engine's folders") << "engine/run/layers/a.cpp"
                                                << "#include \"engine/plan/planner.h\"";
+    QTest::newRow("down ui's folders") << "ui/window/a.cpp"
+                                       << "#include \"ui/panels/panel.h\"";
     QTest::newRow("same folder") << "engine/model/families/a.cpp"
                                  << "#include \"engine/model/model_spec.h\"";
     QTest::newRow("engine's own files from a folder") << "engine/files/a.cpp"

@@ -21,14 +21,14 @@
 #include <QTemporaryDir>
 #include <QTimer>
 
+#include "ui/base/language.h"
 #include "ui/chat/chat_page.h"
-#include "ui/language.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
-#include "ui/main_window.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/what_if_panel.h"
+#include "ui/window/main_window.h"
 
 using namespace offstage;
 using namespace offstage::ui;

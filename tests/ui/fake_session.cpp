@@ -153,6 +153,8 @@ class FakeSession : public engine::Session {
         m_snapshot.n_experts = script.experts;
         m_snapshot.n_active = script.active;
         m_snapshot.context_size = script.context;
+        m_snapshot.kept_context = request.kept_context;
+        m_snapshot.kept_context_bytes = static_cast<std::uint64_t>(request.kept_context) * kFakeKeptBytes;
         m_script = script;
         clearCounts();
         placeExperts();
@@ -333,6 +335,23 @@ class FakeSession : public engine::Session {
             if (change.kind != Kind::kUnpin) {
                 states.place[i] = change.kind == Kind::kPin ? 0 : 1;
             }
+        }
+        return report.id;
+    }
+    // Of what re-plans may ask for, room for other conversations alone.
+    std::uint64_t replan(const engine::ReplanRequest& request) override {
+        if (!request.kept_context.has_value()) {
+            return engine::Session::replan(request);
+        }
+        const std::lock_guard lock(m_mutex);
+        engine::ReplanReport& report = m_reports.emplace_back();
+        report.id = m_reports.size();
+        report.state = m_script.expertProblem.empty() ? engine::ReplanState::kDone : engine::ReplanState::kFailed;
+        report.problem = m_script.expertProblem;
+        if (m_script.expertProblem.empty()) {
+            m_snapshot.revision = ++m_revision;
+            m_snapshot.kept_context = *request.kept_context;
+            m_snapshot.kept_context_bytes = static_cast<std::uint64_t>(*request.kept_context) * kFakeKeptBytes;
         }
         return report.id;
     }

@@ -68,6 +68,9 @@ class Stage {
     std::vector<engine::LoadRequest> m_loads;
 };
 
+// What a token of kept context takes there.
+inline constexpr std::uint64_t kFakeKeptBytes = 1024;
+
 // What the fake engine gives its i-th token, over and over: 0.9, 0.4, 0.1, 0.03, 0.005.
 double fakeProbability(std::size_t i);
 

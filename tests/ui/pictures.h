@@ -6,7 +6,7 @@
 #include <QApplication>
 #include <QWidget>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::test {
 

@@ -10,14 +10,15 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/prompt_text.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
+#include "ui/chat/context_counter.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/draft_attachments.h"
 #include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
-#include "ui/context_counter.h"
 #include "ui/history/conversation_files.h"
 
 using namespace offstage;

@@ -7,7 +7,7 @@
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_controller.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 
 using namespace offstage;
 using namespace offstage::ui;

@@ -4,8 +4,8 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/conversation_setup.h"
-#include "ui/history/conversation_list.h"
+#include "ui/chat/conversation_list.h"
+#include "ui/window/conversation_setup.h"
 
 using namespace offstage;
 using namespace offstage::test;

@@ -10,9 +10,9 @@
 #include <QToolBar>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/chat/empty_state.h"
 #include "ui/panels/benchmark_panel.h"
-#include "ui/theme.h"
 #include "ui/widgets/head_room.h"
 
 using namespace offstage;

@@ -37,10 +37,10 @@
 #include "engine/text/chat_template.h"
 #include "engine/text/text_messages.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
-#include "ui/language.h"
-#include "ui/load_banner.h"
+#include "ui/base/language.h"
+#include "ui/chat/load_banner.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
 #include "ui/panels/event_log.h"
 
 using namespace offstage;

@@ -23,16 +23,16 @@
 #include "tests/ui/fault_runs.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/engine/kept_budget.h"
 #include "ui/history/conversation_files.h"
-#include "ui/kept_budget.h"
 #include "ui/panels/benchmark_export.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/picture_dialog.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/recent_models.h"
 #include "ui/settings/settings_format.h"
 #include "ui/settings/settings_watch.h"
+#include "ui/window/recent_models.h"
 
 using namespace offstage;
 using namespace offstage::test;

@@ -4,7 +4,7 @@
 #include <QWheelEvent>
 
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/plot/heat_map.h"

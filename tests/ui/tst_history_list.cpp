@@ -10,8 +10,10 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_list.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/thought_block.h"
 #include "ui/history/conversation_files.h"
-#include "ui/history/conversation_list.h"
 #include "ui/history/conversation_list_model.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
@@ -135,6 +137,31 @@ class TestHistoryList : public QObject {
         QCOMPARE(f.chat->current(), a);
         QTest::keyClick(&f.list->searchField(), Qt::Key_Escape);
         QTRY_COMPARE(f.list->model().rowCount(), 2);
+    }
+
+    void search_thatFindsAThought_saysSo_andUnfoldsIt() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("fruit?"), QStringLiteral("Pears."));
+        const MessageId answer = f.history.open(a)->path().last().id;
+        f.history.edit(a, answer, [](Message& m) { m.thought.text = QStringLiteral("Not a quince."); });
+        QVERIFY(f.history.flush());
+        QTest::keyClicks(&f.list->searchField(), QStringLiteral("quince"));
+        // The list had one row before, too.
+        QTRY_VERIFY(f.list->model().index(0).data(ConversationListModel::ThoughtRole).toBool());
+        QCOMPARE(f.list->model().rowCount(), 1);
+        const QModelIndex hit = f.list->model().index(0);
+        QCOMPARE(hit.data(ConversationListModel::PlaceRole).toString(), QStringLiteral("Thought"));
+        QVERIFY(hit.data(Qt::AccessibleTextRole).toString().contains(QStringLiteral("Thought: ")));
+        QSignalSpy found(f.list.get(), &ConversationList::thoughtFound);
+        ConversationView view(f.model);
+        view.resize(400, 400);
+        view.show();
+        connect(f.list.get(), &ConversationList::thoughtFound, &view, &ConversationView::showThought);
+        QTest::mouseClick(f.list->view().viewport(), Qt::LeftButton, {}, f.list->view().visualRect(hit).center());
+        QCOMPARE(found.size(), 1);
+        QCOMPARE(found.first().first().toULongLong(), answer);
+        QTRY_VERIFY(!view.findChildren<ThoughtBlock*>().isEmpty());
+        QTRY_VERIFY(view.findChild<ThoughtBlock*>()->isUnfolded());
     }
 
     // ---------------------------------------------------------------- files

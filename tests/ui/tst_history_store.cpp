@@ -227,6 +227,65 @@ class TestHistoryStore : public QObject {
         QCOMPARE(hits[0].snippet.mid(hits[0].marks[1].first, hits[0].marks[1].second), QStringLiteral("routers"));
     }
 
+    void search_findsThoughts() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        const auto thinking = [](const QString& thought, const QString& text) {
+            Message m = answer(text, 3);
+            m.id = 4;
+            m.thought.text = thought;
+            return change::PutMessage{1, m};
+        };
+        Sql sql(f.file());
+        const auto indexIsWhole = [&sql] {
+            return !sql(QStringLiteral("INSERT INTO thought_text(thought_text, rank) VALUES ('integrity-check', 1)"))
+                        .toString()
+                        .startsWith(QStringLiteral("error"));
+        };
+        store.commit(
+            {change::PutConversation{someInfo(1, QStringLiteral("a"))}, message(1, 3, 0, QStringLiteral("Which pear?")),
+             thinking(QStringLiteral("A pear or a quince; %% 100"), QStringLiteral("The pear."))},
+            1);
+        QCOMPARE(store.search(QStringLiteral("quin")).size(), 1);
+        const SearchHit hit = store.search(QStringLiteral("quin")).first();
+        QVERIFY(hit.inThought);
+        QCOMPARE(hit.message, MessageId(4));
+        QCOMPARE(hit.snippet.mid(hit.marks[0].first, hit.marks[0].second), QStringLiteral("quince"));
+        const QList<SearchHit> all = store.search(QStringLiteral("pear"));  // the answer, its thought, the prompt
+        QCOMPARE(all.size(), 3);
+        QVERIFY(!all[0].inThought && all[1].inThought && !all[2].inThought);
+        QCOMPARE(all[1].message, all[0].message);
+        QCOMPARE(store.search(QStringLiteral("%%")).size(), 1);  // no word: as it stands
+        QVERIFY(indexIsWhole());
+        store.commit({thinking(QStringLiteral("A medlar."), QStringLiteral("The pear."))}, 1);
+        QCOMPARE(store.search(QStringLiteral("quince")).size(), 0);
+        QCOMPARE(store.search(QStringLiteral("medlar")).size(), 1);
+        store.commit({thinking({}, QStringLiteral("The pear."))}, 1);
+        QCOMPARE(store.search(QStringLiteral("medlar")).size(), 0);
+        store.commit({thinking(QStringLiteral("A medlar."), QStringLiteral("The pear."))}, 1);
+        store.commit({change::RemoveMessage{4}}, 1);
+        QCOMPARE(store.search(QStringLiteral("medlar")).size(), 0);
+        QVERIFY(indexIsWhole());
+    }
+
+    // A file of the first version gets the index of its thoughts; a row with figures that are none does not hinder it.
+    void search_findsThoughts_ofAnOlderFile() {
+        HistoryFolder f;
+        {
+            Sql sql(f.file());
+            migrate(sql.database(), historyMigrations().first(1));
+            sql(QStringLiteral(
+                "INSERT INTO conversations (id, title, created_ms, changed_ms) VALUES (1, 'old', 0, 0)"));
+            sql(
+                QStringLiteral("INSERT INTO messages (id, conversation, kind, state, text, figures) VALUES "
+                               "(2, 1, 'answer', 'done', 'x', '{\"thought\":{\"text\":\"a quince\"}}'), "
+                               "(3, 1, 'answer', 'done', 'x', 'no JSON'), (4, 1, 'answer', 'done', 'x', NULL)"));
+        }
+        ConversationStore store(f.file());
+        QCOMPARE(store.search(QStringLiteral("quince")).size(), 1);
+        QVERIFY(store.search(QStringLiteral("quince")).first().inThought);
+    }
+
     void search_followsEditsAndRemovals() {
         HistoryFolder f;
         ConversationStore store(f.file());

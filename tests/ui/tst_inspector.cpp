@@ -15,17 +15,17 @@
 #include "tests/ui/geometry.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/history/conversation_list.h"
-#include "ui/language.h"
+#include "ui/base/language.h"
+#include "ui/base/theme.h"
+#include "ui/chat/conversation_list.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/what_if_panel.h"
-#include "ui/side_columns.h"
-#include "ui/theme.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_rail.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/side_columns.h"
 
 using namespace offstage;
 using namespace offstage::test;

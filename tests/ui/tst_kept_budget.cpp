@@ -5,7 +5,7 @@
 
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/kept_budget.h"
+#include "ui/engine/kept_budget.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
 

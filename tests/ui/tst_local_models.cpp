@@ -19,12 +19,12 @@
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/empty_state.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
-#include "ui/panels/precision_fields.h"
+#include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
 
 using namespace offstage;

@@ -12,8 +12,8 @@
 #include <QToolButton>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/settings/sampling_panel.h"
-#include "ui/theme.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
 

@@ -14,7 +14,8 @@
 
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_controller.h"
+#include "ui/base/theme.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/dispatch_view.h"
@@ -22,7 +23,6 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
-#include "ui/theme.h"
 
 using namespace offstage;
 using namespace offstage::ui;

@@ -11,7 +11,7 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_panel.h"

@@ -5,7 +5,7 @@
 
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/expert_actions.h"

@@ -4,7 +4,7 @@
 #include <QTest>
 
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 

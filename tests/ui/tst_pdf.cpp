@@ -9,9 +9,9 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
+#include "ui/chat/context_counter.h"
 #include "ui/chat/draft_attachments.h"
 #include "ui/chat/pdf_text.h"
-#include "ui/context_counter.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;

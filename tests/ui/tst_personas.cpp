@@ -13,9 +13,9 @@
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/persona_bar.h"
-#include "ui/conversation_setup.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/window/conversation_setup.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;

@@ -8,13 +8,13 @@
 #include <QTest>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/csv.h"
 #include "ui/plot/heat_map.h"
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/plot/timeline_plot.h"
-#include "ui/theme.h"
 
 using namespace offstage::ui;
 

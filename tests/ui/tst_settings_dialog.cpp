@@ -1,6 +1,9 @@
 // The settings: what is chosen there holds at once, is kept, and is what the menus show.
 
+#include <cmath>
+
 #include <QAction>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QListWidget>
@@ -8,16 +11,20 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QStyleOptionButton>
 #include <QTreeWidget>
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
+#include "ui/load/local_models.h"
 #include "ui/settings/appearance_page.h"
+#include "ui/settings/cache_place.h"
 #include "ui/settings/disk_use.h"
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/key_edit.h"
 #include "ui/settings/keys_page.h"
+#include "ui/settings/memory_page.h"
 #include "ui/settings/settings_dialog.h"
 #include "ui/settings/storage_page.h"
 #include "ui/widgets/command_palette.h"
@@ -256,7 +263,129 @@ class TestSettingsDialog : public QObject {
         QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));
     }
 
+    // ---------------------------------------------------------------- memory
+
+    void keptContext_movesWhileAModelIsOpen_andIsKept() {
+        WindowFixture f;
+        MemoryPage& page = open(f, Page::Memory).memoryPage();
+        QVERIFY(!page.switchBox().isChecked());
+        QVERIFY2(page.inForce().contains(QStringLiteral("No model")), qPrintable(page.inForce()));
+        f.openAndWait();
+        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
+        page.switchBox().setFocus();
+        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
+        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("16,384 tokens, which takes 16.0 MiB")),
+                     qPrintable(page.inForce()));
+        QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 16384);
+        page.tokensBox().setFocus();
+        page.tokensBox().selectAll();
+        QTest::keyClicks(&page.tokensBox(), QStringLiteral("2048"));
+        QTest::keyClick(&page.tokensBox(), Qt::Key_Return);  // at once, not after the pause
+        QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 2048);
+        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("2,048 tokens, which takes 2.0 MiB")),
+                     qPrintable(page.inForce()));
+        f.openAndWait(QStringLiteral("/models/another"));
+        QCOMPARE(f.stage->loads().back().kept_context, 2048);
+        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
+        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
+        QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 0);
+    }
+
+    void keptContext_thatFindsNoRoom_saysWhy() {
+        Script script;
+        script.expertProblem = "There is no room.";
+        WindowFixture f(script);
+        f.openAndWait();
+        MemoryPage& page = open(f, Page::Memory).memoryPage();
+        click(page.switchBox());
+        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("There is no room.")), qPrintable(page.inForce()));
+        QVERIFY(page.inForce().contains(QStringLiteral("no room of their own")));
+    }
+
     // ---------------------------------------------------------------- storage
+
+    void modelFolders_areAddedAndRemoved() {
+        StoragePage page({});
+        QSignalSpy removed(&page, &StoragePage::modelFolderRemoved);
+        page.setModelFolders({QStringLiteral("/mine/a"), QStringLiteral("/mine/b")}, {QStringLiteral("/others/c")});
+        page.show();
+        QVERIFY(page.removeModelsButton(QStringLiteral("/others/c")) == nullptr);
+        click(*page.removeModelsButton(QStringLiteral("/mine/b")));
+        QCOMPARE(removed.size(), 1);
+        QCOMPARE(removed.first().first().toString(), QStringLiteral("/mine/b"));
+        page.setModelFolders({QStringLiteral("/mine/a")}, {QStringLiteral("/others/c")});
+        QVERIFY(page.removeModelsButton(QStringLiteral("/mine/b")) == nullptr);
+    }
+
+    void modelFolders_areTheWindows() {
+        const QTemporaryDir mine;
+        QSettings().setValue(QStringLiteral("modelFolders"), QStringList{mine.path()});
+        const QTemporaryDir empty;
+        MainWindow::Options options;
+        options.modelPlaces = std::vector<offstage::engine::ModelPlace>();
+        MainWindow window([] { return makeFakeSession(std::make_shared<Stage>()); }, options);
+        window.show();
+        QTest::keyClick(&window, Qt::Key_Comma, Qt::ControlModifier);
+        SettingsDialog& dialog = *window.settingsDialog();
+        dialog.showPage(Page::Storage);
+        StoragePage& page = dialog.storagePage();
+        QVERIFY(page.addModelsButton().isEnabled());
+        click(*page.removeModelsButton(mine.path()));
+        QCOMPARE(LocalModels::addedFolders(), QStringList());
+        QVERIFY(page.removeModelsButton(mine.path()) == nullptr);
+        Q_EMIT page.modelFolderAdded(empty.path());
+        QCOMPARE(LocalModels::addedFolders(), QStringList(empty.path()));
+        QVERIFY(page.removeModelsButton(empty.path()) != nullptr);
+    }
+
+    void caches_areKeptElsewhere_fromTheNextStartOn() {
+        const QTemporaryDir other;
+        StoragePage page({});
+        page.show();
+        const QString usual = m_cache.filePath(QStringLiteral("offstage"));
+        QVERIFY2(page.cacheText().contains(usual), qPrintable(page.cacheText()));
+        QVERIFY(!page.usualCacheButton().isVisible());
+        page.chooseCache(other.path());
+        const QString chosen = other.filePath(QStringLiteral("offstage"));
+        QVERIFY2(page.cacheText().contains(chosen) && page.cacheText().contains(QStringLiteral("next start")),
+                 qPrintable(page.cacheText()));
+        QVERIFY2(page.notice().contains(QStringLiteral("not moved")), qPrintable(page.notice()));
+        QCOMPARE(CachePlace::inForce(), usual);
+        CachePlace::apply();  // the next start
+        QCOMPARE(CachePlace::inForce(), chosen);
+        click(page.usualCacheButton());
+        QCOMPARE(CachePlace::next(), usual);
+        QVERIFY(!page.usualCacheButton().isVisible());
+        qunsetenv("OFFSTAGE_CACHE");
+        const QString file = other.filePath(QStringLiteral("file"));
+        write(file, "x");
+        page.chooseCache(file);  // not a folder: nothing can be written below it
+        QVERIFY2(page.notice().contains(QStringLiteral("Choose another")), qPrintable(page.notice()));
+        QCOMPARE(CachePlace::chosen(), QString());
+    }
+
+    // The outline against what is around it, by the definition of WCAG; 3:1 is asked of controls.
+    void uncheckedBoxes_areSeen_inTheDark() {
+        offstage::ui::applyTheme(*qApp, Theme::Dark);
+        QCheckBox box(QStringLiteral("x"));
+        box.resize(box.sizeHint());
+        box.show();
+        QCoreApplication::processEvents();
+        const QImage image = box.grab().toImage();
+        const auto luminance = [](QRgb c) {
+            const auto linear = [](int v) {
+                return v <= 10 ? v / 255.0 / 12.92 : std::pow((v / 255.0 + 0.055) / 1.055, 2.4);
+            };
+            return 0.2126 * linear(qRed(c)) + 0.7152 * linear(qGreen(c)) + 0.0722 * linear(qBlue(c));
+        };
+        QStyleOptionButton option;
+        option.initFrom(&box);
+        const QRect indicator = box.style()->subElementRect(QStyle::SE_CheckBoxIndicator, &option, &box);
+        const double frame = luminance(image.pixel(indicator.left() + indicator.width() / 2, indicator.top()));
+        const double around = luminance(box.palette().color(QPalette::Window).rgb());
+        offstage::ui::applyTheme(*qApp, Theme::Light);
+        QVERIFY2((frame + 0.05) / (around + 0.05) >= 3, qPrintable(QString::number((frame + 0.05) / (around + 0.05))));
+    }
 
     void caches_haveTheirBytes_andAreDeletedAfterOneQuestion() {
         const QString quantized = m_cache.filePath(QStringLiteral("offstage/quantized"));
@@ -322,6 +451,8 @@ class TestSettingsDialog : public QObject {
         dialog.keysPage().choose(QStringLiteral("newConversation"));
         QTest::keyClick(&dialog.keysPage().keyEdit(), Qt::Key_K, Qt::ControlModifier);
         picture(dialog, QStringLiteral("settings-keys"), {680, 760}, 520);
+        dialog.showPage(Page::Memory);
+        picture(dialog, QStringLiteral("settings-memory"), {680, 760}, 520);
         dialog.showPage(Page::Server);
         picture(dialog, QStringLiteral("settings-server"), {680, 760}, 520);
         dialog.showPage(Page::Storage);

@@ -12,7 +12,7 @@
 #include "tests/ui/geometry.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/history/conversation_list.h"
+#include "ui/chat/conversation_list.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_panel.h"
@@ -20,9 +20,9 @@
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/unsaved_bar.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/unsaved_bar.h"
 
 using namespace offstage;
 using namespace offstage::test;

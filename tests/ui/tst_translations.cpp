@@ -7,7 +7,7 @@
 #include <QXmlStreamReader>
 
 #include "tests/ui/window_fixture.h"
-#include "ui/language.h"
+#include "ui/base/language.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;

@@ -19,8 +19,9 @@
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/base/theme.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 #include "ui/history/conversation_list_model.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
@@ -31,11 +32,10 @@
 #include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/status_line.h"
-#include "ui/theme.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/status_line.h"
 
 using namespace offstage;
 using namespace offstage::test;

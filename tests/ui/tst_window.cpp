@@ -27,15 +27,15 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/load_banner.h"
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
 #include "ui/load/open_model_dialog.h"
-#include "ui/load_banner.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/settings/sampling_panel.h"
-#include "ui/status_line.h"
+#include "ui/window/status_line.h"
 
 using namespace offstage;
 using namespace offstage::ui;

@@ -4,10 +4,10 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_list.h"
 #include "ui/history/conversation_files.h"
-#include "ui/history/conversation_list.h"
 #include "ui/history/conversation_list_model.h"
-#include "ui/unsaved_bar.h"
+#include "ui/window/unsaved_bar.h"
 
 using namespace offstage::ui;
 using offstage::test::HistoryFolder;

@@ -15,17 +15,17 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/find_bar.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
-#include "ui/history/conversation_list.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/event_log.h"
 #include "ui/panels/experts_panel.h"
-#include "ui/status_line.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/window/status_line.h"
 
 using namespace offstage;
 using namespace offstage::ui;

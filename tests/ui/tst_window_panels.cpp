@@ -10,7 +10,7 @@
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/dispatch_panel.h"

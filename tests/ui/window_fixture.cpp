@@ -1,7 +1,7 @@
 #include "tests/ui/window_fixture.h"
 
 #include "engine/run/fit_estimate.h"
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 
 namespace offstage::test {
 

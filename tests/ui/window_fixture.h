@@ -12,7 +12,7 @@
 #include "tests/ui/fake_session.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/input_bar.h"
-#include "ui/main_window.h"
+#include "ui/window/main_window.h"
 
 namespace offstage::test {
 

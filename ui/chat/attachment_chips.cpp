@@ -6,8 +6,8 @@
 #include <QKeyEvent>
 #include <QPainter>
 
-#include "ui/icons.h"
-#include "ui/theme.h"
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

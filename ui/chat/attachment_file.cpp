@@ -10,7 +10,7 @@
 #include <QUrl>
 
 #include "ui/chat/pdf_text.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 
@@ -41,16 +41,6 @@ QString oneLine(QString name) {
         }
     }
     return name;
-}
-
-qsizetype longestRunOfBackticks(const QString& text) {
-    qsizetype longest = 0;
-    qsizetype run = 0;
-    for (const QChar c : text) {
-        run = c == u'`' ? run + 1 : 0;
-        longest = std::max(longest, run);
-    }
-    return longest;
 }
 
 }  // namespace
@@ -117,21 +107,6 @@ ReadAttachment readAttachment(const QString& path, const std::stop_token& stop,
         return refuse(AttachmentText::tr("%1 is empty.").arg(name));
     }
     return {{name, content.size(), text}, {}};
-}
-
-QString framed(const Attachment& attachment) {
-    const QString fence(std::max<qsizetype>(3, longestRunOfBackticks(attachment.text) + 1), u'`');
-    const QString end = attachment.text.endsWith(u'\n') ? QString() : QStringLiteral("\n");
-    // Not translated: models were trained on English, and the prompt must not change with the window's language.
-    return QStringLiteral("File: ") + attachment.name + u'\n' + fence + u'\n' + attachment.text + end + fence;
-}
-
-QString promptForModel(const QString& text, const QList<Attachment>& attachments) {
-    QString out;
-    for (const Attachment& attachment : attachments) {
-        out += framed(attachment) + QStringLiteral("\n\n");
-    }
-    return attachments.isEmpty() ? text : out + text;
 }
 
 bool isModelPath(const QString& path) {

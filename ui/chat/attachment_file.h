@@ -1,12 +1,12 @@
 #pragma once
-// Files that are attached to a prompt: how they are read, and what the model gets of them.
+// Files that are attached to a prompt: how they are read.
 
 #include <functional>
 #include <stop_token>
 
 #include <QStringList>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 
 class QMimeData;
 
@@ -24,12 +24,6 @@ struct ReadAttachment {
 // `stop` says so. `onPage`: of a PDF file. Blocks for as long as the disk takes; any thread.
 ReadAttachment readAttachment(const QString& path, const std::stop_token& stop = {},
                               const std::function<void(int page, int nPages)>& onPage = {});
-
-// What the model gets of a file: its name, and its text in a fence that is longer than any inside it.
-QString framed(const Attachment& attachment);
-// What the model gets of a prompt: the files, then what the person wrote. Without files it is the text as it is. The
-// same prompt always gives the same text, so that its KV cache is found again.
-QString promptForModel(const QString& text, const QList<Attachment>& attachments);
 
 // A folder, or a file that a model is read from: by its name, or because it begins as GGUF files do.
 bool isModelPath(const QString& path);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/chat/attachment_file.h"
+#include "ui/base/prompt_text.h"
 
 namespace offstage::ui {
 

@@ -8,9 +8,9 @@
 #include <QObject>
 
 #include "ui/chat/conversation_model.h"
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/sampling.h"
 #include "ui/history/history.h"
-#include "ui/settings/sampling.h"
 
 namespace offstage::ui {
 

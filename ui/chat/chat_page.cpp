@@ -6,15 +6,15 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "ui/chat/context_counter.h"
 #include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/draft_attachments.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/find_bar.h"
 #include "ui/chat/input_bar.h"
-#include "ui/context_counter.h"
-#include "ui/format.h"
-#include "ui/load_banner.h"
+#include "ui/chat/load_banner.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/chat/attachment_file.h"
+#include "ui/base/prompt_text.h"
 
 namespace offstage::ui {
 

@@ -2,7 +2,7 @@
 
 #include <QAbstractListModel>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 
 namespace offstage::ui {
 

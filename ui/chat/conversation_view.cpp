@@ -10,11 +10,11 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
-#include "ui/icons.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -233,6 +233,18 @@ void ConversationView::unfoldThought(MessageId id, bool unfolded) {
     m_follow = false;
     arrange();
     m_follow = verticalScrollBar()->value() == verticalScrollBar()->maximum();
+}
+
+void ConversationView::showThought(MessageId id) {
+    for (int row = 0; row < m_model.rowCount(); ++row) {
+        if (m_model.messages()[row].id != id) {
+            continue;
+        }
+        if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget)) {
+            widget->setThoughtUnfolded(true);
+        }
+        unfoldThought(id, true);
+    }
 }
 
 void ConversationView::startFlushTimer() {

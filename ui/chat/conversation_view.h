@@ -56,6 +56,8 @@ class ConversationView : public QAbstractScrollArea {
     void setCurrentFound(MessageId id, QPair<int, int> range);
     // Brings a place of a message's source into the viewport, if it is not there yet.
     void showSource(MessageId id, int offset);
+    // Unfolds what was thought before this answer.
+    void showThought(MessageId id);
     void startEditing(MessageId id);  // a prompt, in its place
     // What promptEdited() brought was taken, or was not: then the text stays where it is, with the reason.
     void finishEditing(MessageId id);

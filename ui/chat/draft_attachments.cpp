@@ -9,11 +9,12 @@
 #include <QLocale>
 #include <QSettings>
 
+#include "ui/base/prompt_text.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
+#include "ui/chat/context_counter.h"
 #include "ui/chat/input_bar.h"
-#include "ui/context_counter.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -9,10 +9,10 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/icons.h"
 #include "ui/load/local_model_view.h"
-#include "ui/theme.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

@@ -7,10 +7,10 @@
 #include <QLocale>
 #include <QToolButton>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/icons.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

@@ -16,10 +16,10 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/icons.h"
-#include "ui/settings/sampling.h"
-#include "ui/theme.h"
+#include "ui/engine/sampling.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

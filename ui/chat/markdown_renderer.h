@@ -4,9 +4,9 @@
 #include <QTextDocument>
 #include <QTextFormat>
 
+#include "ui/base/theme.h"
 #include "ui/chat/markdown_splitter.h"
 #include "ui/chat/source_map.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

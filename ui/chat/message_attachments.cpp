@@ -6,9 +6,9 @@
 #include <QFontDatabase>
 #include <QPlainTextEdit>
 
+#include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
-#include "ui/format.h"
-#include "ui/theme.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 
 class QPlainTextEdit;
 

@@ -15,7 +15,7 @@
 #include <QTextLayout>
 #include <QToolButton>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -12,7 +12,7 @@
 #include <QTextBlock>
 #include <QVBoxLayout>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -12,13 +12,13 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/thought_block.h"
-#include "ui/format.h"
-#include "ui/icons.h"
-#include "ui/theme.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 #include "ui/chat/message_body.h"
 
 class QLabel;

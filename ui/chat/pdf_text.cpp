@@ -9,7 +9,7 @@
 #include <QtPdf/QPdfSelection>
 #endif
 
-#include "ui/format.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

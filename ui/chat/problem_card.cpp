@@ -11,8 +11,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/icons.h"
-#include "ui/theme.h"
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

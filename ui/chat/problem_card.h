@@ -2,7 +2,7 @@
 
 #include <QFrame>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 
 class QLabel;
 class QPlainTextEdit;

@@ -6,9 +6,9 @@
 #include <QPainter>
 #include <QToolButton>
 
-#include "ui/format.h"
-#include "ui/icons.h"
-#include "ui/theme.h"
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -4,7 +4,7 @@
 #include <QTimer>
 #include <QWidget>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 #include "ui/chat/message_body.h"
 
 class QToolButton;

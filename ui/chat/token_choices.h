@@ -8,8 +8,8 @@
 #include <QHash>
 #include <QObject>
 
-#include "ui/chat/message.h"
-#include "ui/engine_values.h"
+#include "ui/base/message.h"
+#include "ui/engine/engine_values.h"
 
 namespace offstage::ui {
 

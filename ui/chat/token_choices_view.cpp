@@ -9,8 +9,8 @@
 #include <QScreen>
 #include <QScrollBar>
 
+#include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

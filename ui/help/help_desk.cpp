@@ -9,7 +9,8 @@
 
 namespace offstage::ui {
 
-HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus) : QObject(&window), m_window(window), m_menus(menus) {}
+HelpDesk::HelpDesk(QMainWindow& window, const QList<QDockWidget*>& panels, const QMenuBar& menus)
+    : QObject(&window), m_window(window), m_panels(panels), m_menus(menus) {}
 
 HelpDialog* HelpDesk::dialog() const {
     return m_dialog;
@@ -29,9 +30,9 @@ void HelpDesk::open(const QString& page) {
         m_dialog = new HelpDialog(&m_window);
         m_dialog->setAttribute(Qt::WA_DeleteOnClose);
     }
-    QHash<QString, QString> panels;
-    for (const QDockWidget* dock : m_window.findChildren<QDockWidget*>()) {
-        panels.insert(helpPageOf(dock), dock->windowTitle());
+    QList<PanelTitle> panels;
+    for (const QDockWidget* dock : m_panels) {
+        panels.append({helpPageOf(dock), dock->windowTitle()});
     }
     m_dialog->setPages(helpPages(panels, m_menus));
     m_dialog->showPage(page);

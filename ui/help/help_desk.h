@@ -1,8 +1,10 @@
 #pragma once
 
+#include <QList>
 #include <QObject>
 #include <QPointer>
 
+class QDockWidget;
 class QMainWindow;
 class QMenuBar;
 
@@ -16,8 +18,8 @@ class HelpDesk : public QObject {
     Q_OBJECT
 
   public:
-    // The window's docks are panels with a help page (setHelpPage()).
-    HelpDesk(QMainWindow& window, const QMenuBar& menus);
+    // `panels`: with a help page each (setHelpPage()), in the order of the list of pages.
+    HelpDesk(QMainWindow& window, const QList<QDockWidget*>& panels, const QMenuBar& menus);
 
     // One at a time; the pages are made anew.
     void open(const QString& page);
@@ -27,6 +29,7 @@ class HelpDesk : public QObject {
 
   private:
     QMainWindow& m_window;
+    QList<QDockWidget*> m_panels;
     const QMenuBar& m_menus;
     QPointer<HelpDialog> m_dialog;
 };

@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QCoreApplication>
+#include <QHash>
 #include <QMenuBar>
 #include <QWidget>
 
@@ -203,9 +204,14 @@ QList<HelpPage> programPages() {
         {QStringLiteral("settings"), Help::tr("Settings"),
          joined(
              {Help::tr("**Edit › Settings** holds what is about the program itself: theme, text size and language, "
-                       "the keys of all commands, the local server, and what is stored where."),
-              Help::tr("Under **Storage** every folder has its size and a button that opens it. Quantized copies and "
-                       "measured costs can be deleted at any time: they are made again when they are needed."),
+                       "the keys of all commands, what is kept in memory, the local server, and what is stored where."),
+              Help::tr(
+                  "Under **Memory** you choose how much of other conversations stays in memory beside the one that "
+                  "is shown, so that going back to one does not read it again, and see what that takes now."),
+              Help::tr(
+                  "Under **Storage** every folder has its size and a button that opens it. Quantized copies and "
+                  "measured costs can be deleted at any time: they are made again when they are needed. They can be "
+                  "kept in another folder, and models can be looked for in folders of your own."),
               Help::tr("Every change holds at once and is kept.")})},
         {QStringLiteral("privacy"), Help::tr("Privacy"),
          joined({Help::tr("Offstage makes no outbound connections: no telemetry, no update check, no download of "
@@ -219,15 +225,11 @@ QList<HelpPage> programPages() {
 
 }  // namespace
 
-QList<HelpPage> helpPages(const QHash<QString, QString>& panels, const QMenuBar& menus) {
-    // As the panels' tabs, what most people open first.
-    constexpr const char16_t* kPanels[] = {u"conversations", u"experts",  u"cache",     u"dispatch", u"budget",
-                                           u"whatIf",        u"sampling", u"benchmark", u"log"};
+QList<HelpPage> helpPages(const QList<PanelTitle>& panels, const QMenuBar& menus) {
     QList<HelpPage> pages = chatPages();
     const QHash<QString, QString> texts = panelTexts();
-    for (const char16_t* each : kPanels) {
-        const QString name = QStringView(each).toString();
-        pages.append({name, panels.value(name), texts.value(name)});
+    for (const PanelTitle& each : panels) {
+        pages.append({each.name, each.title, texts.value(each.name)});
     }
     pages.append({QStringLiteral("keys"), Help::tr("Keys"), keysText(menus)});
     pages.append(programPages());

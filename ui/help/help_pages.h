@@ -1,7 +1,6 @@
 #pragma once
 // The help in the program: what each page says. The one place of these texts.
 
-#include <QHash>
 #include <QList>
 #include <QString>
 
@@ -16,9 +15,15 @@ struct HelpPage {
     QString text;   // Markdown, without the title
 };
 
-// In the order of the list. `panels`: titles by name, as on their tabs. The keys are those that the menus' commands
-// have now.
-QList<HelpPage> helpPages(const QHash<QString, QString>& panels, const QMenuBar& menus);
+// A panel of the window: its name, and what its tab says.
+struct PanelTitle {
+    QString name;
+    QString title;
+};
+
+// In the order of the list, the panels in the order they are given. The keys are those that the menus' commands have
+// now.
+QList<HelpPage> helpPages(const QList<PanelTitle>& panels, const QMenuBar& menus);
 
 // The page that tells about a part of a window. A part without one has that of what it lies in.
 void setHelpPage(QWidget& part, const QString& id);

@@ -7,8 +7,8 @@
 #include <QTextLayout>
 #include <QWidget>
 
+#include "ui/base/theme.h"
 #include "ui/history/conversation_list_model.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -119,9 +119,19 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     painter->setFont(small);
     const bool unsaved = index.data(ConversationListModel::UnsavedRole).toBool();
     painter->setPen(unsaved ? colours.problem : weak);
-    paintMarked(*painter,
-                QRect(inner.left(), first.bottom() + 1 + kTextGap, inner.width(), QFontMetrics(small).height()),
-                index.data(ConversationListModel::SecondLineRole).toString(),
+    QRect second(inner.left(), first.bottom() + 1 + kTextGap, inner.width(), QFontMetrics(small).height());
+    if (const QString place = index.data(ConversationListModel::PlaceRole).toString(); !place.isEmpty()) {
+        QFont italic = small;
+        italic.setItalic(true);
+        const QString shown = place + QStringLiteral(" · ");
+        painter->save();
+        painter->setFont(italic);
+        painter->setPen(colours.accent);
+        painter->drawText(second, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, shown);
+        painter->restore();
+        second.setLeft(second.left() + QFontMetrics(italic).horizontalAdvance(shown));
+    }
+    paintMarked(*painter, second, index.data(ConversationListModel::SecondLineRole).toString(),
                 index.data(ConversationListModel::MarksRole).toList(), small);
     painter->restore();
 }

@@ -9,11 +9,11 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
-#include "ui/chat/attachment_file.h"
-#include "ui/format.h"
+#include "ui/base/prompt_text.h"
+#include "ui/base/save_file.h"
+#include "ui/engine/format.h"
 #include "ui/history/conversation_tree.h"
 #include "ui/history/history_json.h"
-#include "ui/save_file.h"
 
 namespace offstage::ui {
 

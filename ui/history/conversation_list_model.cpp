@@ -48,11 +48,16 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
             return info.title + (info.model.isEmpty() ? QString() : u'\n' + info.model);
         case Qt::AccessibleTextRole:
             return data(index, Qt::DisplayRole).toString() + QStringLiteral(", ") +
+                   (found && row.inThought ? data(index, PlaceRole).toString() + QStringLiteral(": ") : QString()) +
                    data(index, SecondLineRole).toString();
         case ConversationRole:
             return row.conversation;
         case MessageRole:
             return row.message;
+        case ThoughtRole:
+            return found && row.inThought;
+        case PlaceRole:
+            return found && row.inThought ? tr("Thought", "where a search found something") : QString();
         case SecondLineRole: {
             if (found) {
                 return row.snippet;

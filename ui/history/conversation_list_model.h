@@ -16,6 +16,8 @@ class ConversationListModel : public QAbstractListModel {
         ConversationRole = Qt::UserRole + 1,  // quint64
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
+        ThoughtRole,                          // bool: it was found in what the model thought
+        PlaceRole,                            // QString: "Thought", before the second line of such a hit; else empty
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
         SectionRole,                          // QString: "Today", above the first of them; empty above the others
         UnsavedRole,                          // bool: trouble keeps it from the disk; the second line begins with that

@@ -296,14 +296,28 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
         "substr(messages.text, max(1, instr(messages.text, ?) - 40), 120) "
         "FROM messages JOIN conversations ON conversations.id = conversation "
         "WHERE instr(messages.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
+    static constexpr char kThoughtWords[] =
+        "SELECT messages.id, conversation, kind, messages.created_ms, "
+        "snippet(thought_text, 0, char(2), char(3), char(8230), 14) "
+        "FROM thought_text JOIN messages ON messages.id = thought_text.rowid "
+        "JOIN conversations ON conversations.id = conversation "
+        "WHERE thought_text MATCH ? AND deleted_by IS NULL ORDER BY thought_text.rowid DESC LIMIT ?";
+    static constexpr char kThoughtLiteral[] =
+        "SELECT messages.id, conversation, kind, messages.created_ms, "
+        "substr(thoughts.text, max(1, instr(thoughts.text, ?) - 40), 120) "
+        "FROM message_thoughts AS thoughts JOIN messages ON messages.id = thoughts.id "
+        "JOIN conversations ON conversations.id = conversation "
+        "WHERE instr(thoughts.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
     const QString literal = typed.trimmed();
     QList<SearchHit> hits;
     if (literal.isEmpty()) {
         return hits;
     }
     const QString words = fullTextQuery(typed);
+    bool inThought = false;
     const auto take = [&](const QSqlQuery& row) {
         SearchHit hit;
+        hit.inThought = inThought;
         hit.message = row.value(0).toULongLong();
         hit.conversation = row.value(1).toULongLong();
         hit.kind = messageKind(row.value(2).toString()).value_or(Message::Kind::Answer);
@@ -314,11 +328,18 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
         }
         hits.append(hit);
     };
-    if (words.isEmpty()) {
-        forEach(kLiteral, {literal, literal, limit}, take);
-    } else {
-        forEach(kWords, {words, limit}, take);
+    for (const bool ofThoughts : {false, true}) {
+        inThought = ofThoughts;
+        if (words.isEmpty()) {
+            forEach(ofThoughts ? kThoughtLiteral : kLiteral, {literal, literal, limit}, take);
+        } else {
+            forEach(ofThoughts ? kThoughtWords : kWords, {words, limit}, take);
+        }
     }
+    // Newest first; of one message what it says before what it thought.
+    std::stable_sort(hits.begin(), hits.end(),
+                     [](const SearchHit& a, const SearchHit& b) { return a.message > b.message; });
+    hits.resize(std::min<qsizetype>(hits.size(), limit));
     return hits;
 }
 

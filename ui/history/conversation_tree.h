@@ -4,7 +4,7 @@
 
 #include <QList>
 
-#include "ui/chat/message.h"
+#include "ui/base/message.h"
 
 namespace offstage::ui {
 

@@ -7,8 +7,8 @@
 #include <QJsonObject>
 #include <QString>
 
-#include "ui/chat/message.h"
-#include "ui/settings/sampling.h"
+#include "ui/base/message.h"
+#include "ui/engine/sampling.h"
 
 namespace offstage::ui {
 

@@ -19,6 +19,12 @@ int number(QSqlDatabase& database, const QString& statement) {
     return query.value(0).toInt();
 }
 
+const QString kThoughtOf = QStringLiteral("CASE WHEN json_valid(%1) THEN json_extract(%1, '$.thought.text') END");
+
+QString thoughtOf(const char* figures) {
+    return kThoughtOf.arg(QLatin1String(figures));
+}
+
 }  // namespace
 
 std::span<const Migration> historyMigrations() {
@@ -60,6 +66,30 @@ std::span<const Migration> historyMigrations() {
                             "INSERT INTO message_text(message_text, rowid, text) "
                             "VALUES ('delete', old.id, old.text); "
                             "INSERT INTO message_text(rowid, text) VALUES (new.id, new.text); END"),
+         }},
+        // What models thought is searched too. It stands in messages.figures (history_json.h), of which the index takes
+        // it through a view.
+        {2,
+         {
+             QStringLiteral("CREATE VIEW message_thoughts AS SELECT id, %1 AS text FROM messages "
+                            "WHERE %1 IS NOT NULL")
+                 .arg(thoughtOf("figures")),
+             QStringLiteral("CREATE VIRTUAL TABLE thought_text USING fts5("
+                            "text, content='message_thoughts', content_rowid='id', "
+                            "tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')"),
+             QStringLiteral("CREATE TRIGGER thought_added AFTER INSERT ON messages WHEN %1 IS NOT NULL BEGIN "
+                            "INSERT INTO thought_text(rowid, text) VALUES (new.id, %1); END")
+                 .arg(thoughtOf("new.figures")),
+             QStringLiteral("CREATE TRIGGER thought_removed AFTER DELETE ON messages WHEN %1 IS NOT NULL BEGIN "
+                            "INSERT INTO thought_text(thought_text, rowid, text) VALUES ('delete', old.id, %1); END")
+                 .arg(thoughtOf("old.figures")),
+             QStringLiteral("CREATE TRIGGER thought_edited AFTER UPDATE OF figures ON messages "
+                            "WHEN %1 IS NOT %2 BEGIN "
+                            "INSERT INTO thought_text(thought_text, rowid, text) "
+                            "SELECT 'delete', old.id, %1 WHERE %1 IS NOT NULL; "
+                            "INSERT INTO thought_text(rowid, text) SELECT new.id, %2 WHERE %2 IS NOT NULL; END")
+                 .arg(thoughtOf("old.figures"), thoughtOf("new.figures")),
+             QStringLiteral("INSERT INTO thought_text(thought_text) VALUES ('rebuild')"),
          }},
     };
     return steps;

@@ -7,8 +7,8 @@
 #include <QList>
 #include <QString>
 
-#include "ui/chat/message.h"
-#include "ui/settings/sampling.h"
+#include "ui/base/message.h"
+#include "ui/engine/sampling.h"
 
 namespace offstage::ui {
 
@@ -44,6 +44,7 @@ struct SearchHit {
     ConversationId conversation = 0;
     MessageId message = 0;
     Message::Kind kind = Message::Kind::Prompt;
+    bool inThought = false;  // in what the model thought before it answered, not in the text
     qint64 createdMs = 0;
     QString snippet;                               // a line of the text around the first match
     QList<std::pair<qsizetype, qsizetype>> marks;  // (from, length) of the matches in `snippet`

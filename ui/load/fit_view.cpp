@@ -13,14 +13,13 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/base/theme.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 #include "ui/load/fit_worker.h"
-#include "ui/panels/memory_rows.h"
-#include "ui/panels/panel.h"
-#include "ui/panels/precision_fields.h"
+#include "ui/load/memory_rows.h"
+#include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
-#include "ui/theme.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 

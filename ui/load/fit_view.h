@@ -4,8 +4,8 @@
 #include <QWidget>
 
 #include "engine/run/fit_estimate.h"
-#include "ui/device_choice.h"
-#include "ui/engine_values.h"
+#include "ui/engine/device_choice.h"
+#include "ui/engine/engine_values.h"
 
 class QComboBox;
 class QLabel;

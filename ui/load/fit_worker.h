@@ -7,7 +7,7 @@
 #include <QThread>
 
 #include "engine/run/fit_estimate.h"
-#include "ui/engine_values.h"
+#include "ui/engine/engine_values.h"
 
 namespace offstage::ui {
 

@@ -18,8 +18,8 @@
 #include <QTextOption>
 #include <QVBoxLayout>
 
+#include "ui/base/theme.h"
 #include "ui/load/local_models.h"
-#include "ui/theme.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

@@ -8,8 +8,8 @@
 #include <QSettings>
 
 #include "engine/error.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 
@@ -307,8 +307,18 @@ void LocalModels::addFolder(const QString& folder) {
     if (!folders.contains(folder)) {
         folders << folder;
         QSettings().setValue(kFoldersKey, folders);
+        Q_EMIT foldersChanged();
     }
     search();
+}
+
+void LocalModels::removeFolder(const QString& folder) {
+    QStringList folders = addedFolders();
+    if (folders.removeAll(folder) > 0) {
+        QSettings().setValue(kFoldersKey, folders);
+        Q_EMIT foldersChanged();
+        search();
+    }
 }
 
 }  // namespace offstage::ui

@@ -60,9 +60,11 @@ class LocalModels : public QAbstractListModel {
     // Kept in the settings.
     static QStringList addedFolders();
     void addFolder(const QString& folder);
+    void removeFolder(const QString& folder);  // from the list; its files stay
 
   Q_SIGNALS:
     void searched();
+    void foldersChanged();
 
   private:
     std::vector<engine::ModelPlace> places() const;

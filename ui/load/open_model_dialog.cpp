@@ -16,7 +16,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/kept_context.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
@@ -86,6 +87,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
 
     engine::LoadRequest request = engine.loadRequest();
     request.drill = {};
+    request.kept_context = KeptContext::tokens();
     m_view->setHeld(heldBy(engine));
     m_view->setRequest(request);
     m_path->setText(QString::fromStdString(request.model));

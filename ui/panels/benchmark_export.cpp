@@ -10,9 +10,9 @@
 
 #include "engine/device/hardware.h"
 #include "engine/statistics.h"
-#include "ui/format.h"
+#include "ui/base/save_file.h"
+#include "ui/engine/format.h"
 #include "ui/plot/csv.h"
-#include "ui/save_file.h"
 
 namespace offstage::ui {
 

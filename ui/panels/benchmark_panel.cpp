@@ -22,11 +22,11 @@
 #include <QVBoxLayout>
 
 #include "engine/run/fit_estimate.h"
-#include "ui/format.h"
+#include "ui/base/save_file.h"
+#include "ui/engine/format.h"
 #include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
-#include "ui/save_file.h"
 #include "ui/widgets/head_room.h"
 #include "ui/widgets/labels.h"
 

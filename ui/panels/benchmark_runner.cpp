@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

@@ -8,7 +8,7 @@
 #include <QSet>
 #include <QTimer>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/benchmark_export.h"
 
 namespace offstage::ui {

@@ -1,6 +1,6 @@
 #include <QLocale>
 
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/panels/benchmark_panel.h"
 
 namespace offstage::ui {

@@ -9,9 +9,9 @@
 #include <QLabel>
 #include <QLocale>
 
-#include "ui/engine_controller.h"
-#include "ui/format.h"
-#include "ui/panels/precision_fields.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
+#include "ui/load/precision_fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 

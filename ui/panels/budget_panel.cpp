@@ -11,9 +11,9 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "ui/engine_text.h"
-#include "ui/format.h"
-#include "ui/panels/memory_rows.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+#include "ui/load/memory_rows.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/labels.h"
 

@@ -4,7 +4,7 @@
 
 #include <QTimer>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/budget_form.h"
 #include "ui/panels/panel.h"
 

@@ -17,7 +17,8 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"

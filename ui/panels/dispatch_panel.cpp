@@ -8,7 +8,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"
@@ -18,6 +18,9 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kNarrowestDispatch = 420;
+constexpr int kTallestTimeline = 420;
+// Of the width, beside each other: a token of many layers wants more of it than the bars.
+constexpr int kTimelineShare = 3, kBarsShare = 2;
 
 }  // namespace
 
@@ -65,6 +68,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setFileName(tr("token timeline"));
     m_timeline->setCategories(spanCategories());
     m_timeline->setMinimumHeight(150);
+    m_timeline->setMaximumHeight(kTallestTimeline);
     m_timeline->setToolTip(
         tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
            "was predicted. Ctrl and the wheel or + and - zoom, a click says why."));
@@ -86,17 +90,17 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
         column->setContentsMargins(0, 0, 0, 0);
         column->addLayout(first);
         for (QWidget* widget : widgets) {
-            column->addWidget(widget);
+            // The timeline takes the height that is there, up to lanes that are easy to hit.
+            column->addWidget(widget, widget->sizePolicy().verticalPolicy() == QSizePolicy::Expanding ? 1000 : 0);
         }
         column->addStretch(1);
         return part;
     };
     m_idle->setMinimumHeight(fontMetrics().lineSpacing());
     auto* tiles = new Tiles(kNarrowestDispatch);
-    tiles->add(columnOf({m_timeline, m_idle, m_why}, tokenRow));
-    tiles->add(columnOf({m_bars}, choices));
-    body().addWidget(tiles);
-    body().addStretch(1);
+    tiles->add(columnOf({m_timeline, m_idle, m_why}, tokenRow), kTimelineShare);
+    tiles->add(columnOf({m_bars}, choices), kBarsShare);
+    body().addWidget(tiles, 1);
     setEmptyText(tr("Write a prompt to see where the experts of each layer run, and why."));
 
     connect(m_previous, &QToolButton::clicked, this, [this] { m_selection.stepToken(-1); });

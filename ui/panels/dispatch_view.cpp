@@ -5,7 +5,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
-#include "ui/format.h"
+#include "ui/engine/format.h"
 #include "ui/panels/expert_channels.h"
 
 namespace offstage::ui {

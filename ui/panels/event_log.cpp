@@ -8,9 +8,9 @@
 #include <QJsonObject>
 #include <QTimer>
 
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

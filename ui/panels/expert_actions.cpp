@@ -5,8 +5,8 @@
 
 #include <QMenu>
 
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 

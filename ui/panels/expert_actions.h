@@ -8,7 +8,7 @@
 #include <QObject>
 #include <QTimer>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/token_log.h"
 
 class QMenu;

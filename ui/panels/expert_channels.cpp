@@ -7,8 +7,8 @@
 #include <QLocale>
 #include <QStringList>
 
-#include "ui/format.h"
-#include "ui/panels/format_categories.h"
+#include "ui/engine/format.h"
+#include "ui/load/format_categories.h"
 #include "ui/panels/panel.h"
 
 namespace offstage::ui {

@@ -11,7 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"

@@ -14,7 +14,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "ui/save_file.h"
+#include "ui/base/save_file.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

@@ -14,9 +14,10 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "ui/engine_controller.h"
+#include "ui/base/theme.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
 #include "ui/panels/snapshot_poller.h"
-#include "ui/theme.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
@@ -40,10 +41,6 @@ class BodyContent : public QWidget {
 };
 
 }  // namespace
-
-QString percentText(double share) {
-    return std::isfinite(share) ? QLocale().toString(100 * share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
-}
 
 Panel::Panel(EngineController& engine, QWidget* parent)
     : QWidget(parent),

@@ -101,7 +101,4 @@ class Panel : public QWidget {
     double m_refresh_us = 0;  // running mean of what one refresh of this panel takes
 };
 
-// "12.5 %"; a share that is not finite is a dash.
-QString percentText(double share);
-
 }  // namespace offstage::ui

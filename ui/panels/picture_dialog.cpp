@@ -10,8 +10,8 @@
 #include <QRegularExpression>
 #include <QVBoxLayout>
 
+#include "ui/base/save_file.h"
 #include "ui/plot/plot_widget.h"
-#include "ui/save_file.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

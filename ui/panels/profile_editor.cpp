@@ -12,8 +12,8 @@
 
 #include "engine/cluster/what_if.h"
 #include "engine/error.h"
-#include "ui/engine_text.h"
-#include "ui/save_file.h"
+#include "ui/base/save_file.h"
+#include "ui/engine/engine_text.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/size_spin_box.h"
 

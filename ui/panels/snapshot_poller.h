@@ -3,7 +3,7 @@
 #include <QObject>
 #include <QTimer>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 
 class QWidget;
 

@@ -25,8 +25,9 @@ Tiles::Tiles(int narrowest, QWidget* parent) : QWidget(parent), m_narrowest(narr
     m_grid->setSpacing(8);
 }
 
-void Tiles::add(QWidget* tile) {
+void Tiles::add(QWidget* tile, int share) {
     m_tiles.append(tile);
+    m_shares.insert(tile, share);
     tile->installEventFilter(this);
     arrange();
 }
@@ -68,7 +69,9 @@ void Tiles::arrange() {
         m_grid->removeWidget(tile);
     }
     for (int column = 0; column < std::max(columns, m_columns); ++column) {
-        m_grid->setColumnStretch(column, column < columns ? 1 : 0);
+        // Only a single row has columns of one tile each.
+        const int share = shown.size() <= columns && column < shown.size() ? m_shares.value(shown[column]) : 1;
+        m_grid->setColumnStretch(column, column < columns ? share : 0);
     }
     const int rows = (static_cast<int>(shown.size()) + columns - 1) / columns;
     for (int row = 0; row < std::max(rows, m_grid->rowCount()); ++row) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QHash>
+#include <QList>
 #include <QWidget>
 
 class QGridLayout;
@@ -7,8 +9,8 @@ class QGridLayout;
 namespace offstage::ui {
 
 // Widgets one below the other where there is little width, and side by side, row by row, where there is more: a panel
-// in a wide dock shows its plots together. All in a row are equally wide and high. Hidden ones take no place. GUI
-// thread only.
+// in a wide dock shows its plots together. All in a row are equally high, and equally wide unless shares were given.
+// Hidden ones take no place. GUI thread only.
 class Tiles : public QWidget {
     Q_OBJECT
 
@@ -16,7 +18,8 @@ class Tiles : public QWidget {
     // No tile is made narrower than this to stand beside another.
     explicit Tiles(int narrowest, QWidget* parent = nullptr);
 
-    void add(QWidget* tile);
+    // `share` of the width, where all stand in one row.
+    void add(QWidget* tile, int share = 1);
     int columns() const { return m_columns; }
 
     QSize minimumSizeHint() const override;  // as wide as one tile: they can always stand one below the other
@@ -31,6 +34,7 @@ class Tiles : public QWidget {
     int m_narrowest;
     int m_columns = 0;
     QList<QWidget*> m_tiles;
+    QHash<QWidget*, int> m_shares;
     QList<QWidget*> m_shown;  // as they stand in the grid
     QGridLayout* m_grid;
 };

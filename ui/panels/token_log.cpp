@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/engine_controller.h"
+#include "ui/engine/engine_controller.h"
 
 namespace offstage::ui {
 

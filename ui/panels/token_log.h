@@ -12,8 +12,8 @@
 
 #include "engine/formats.h"
 #include "engine/telemetry/layer_event.h"
-#include "ui/chat/message.h"
-#include "ui/engine_values.h"
+#include "ui/base/message.h"
+#include "ui/engine/engine_values.h"
 
 namespace offstage::engine {
 struct ModelSummary;

@@ -17,15 +17,15 @@
 #include <QVBoxLayout>
 
 #include "engine/error.h"
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
-#include "ui/format.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+#include "ui/engine/speed_meter.h"
 #include "ui/panels/first_column.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
-#include "ui/speed_meter.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {

@@ -11,8 +11,8 @@
 #include <QPainter>
 #include <QStaticText>
 
+#include "ui/base/theme.h"
 #include "ui/plot/csv.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

@@ -4,8 +4,8 @@
 #include <QLocale>
 #include <QPainter>
 
+#include "ui/base/theme.h"
 #include "ui/plot/heat_map.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

@@ -8,7 +8,7 @@
 #include <QPainter>
 #include <QPainterPath>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

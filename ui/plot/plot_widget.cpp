@@ -14,8 +14,8 @@
 #include <QStandardPaths>
 #include <QTimer>
 
-#include "ui/save_file.h"
-#include "ui/theme.h"
+#include "ui/base/save_file.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -6,8 +6,8 @@
 
 #include <QPainter>
 
+#include "ui/base/theme.h"
 #include "ui/plot/csv.h"
-#include "ui/theme.h"
 
 namespace offstage::ui {
 

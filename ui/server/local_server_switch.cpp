@@ -1,4 +1,3 @@
-#include "engine/serve/serve_messages.h"
 #include "ui/server/local_server_switch.h"
 
 #include <filesystem>
@@ -14,8 +13,9 @@
 
 #include "engine/error.h"
 #include "engine/serve/local_server.h"
-#include "ui/engine_controller.h"
-#include "ui/engine_text.h"
+#include "engine/serve/serve_messages.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
 
 namespace offstage::ui {
 

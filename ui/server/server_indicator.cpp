@@ -4,7 +4,7 @@
 #include <QHBoxLayout>
 #include <QToolButton>
 
-#include "ui/icons.h"
+#include "ui/base/icons.h"
 #include "ui/server/local_server_switch.h"
 
 namespace offstage::ui {

@@ -4,7 +4,7 @@
 
 #include <QObject>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

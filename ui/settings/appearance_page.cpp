@@ -8,7 +8,7 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include "ui/language.h"
+#include "ui/base/language.h"
 #include "ui/settings/appearance.h"
 #include "ui/widgets/labels.h"
 

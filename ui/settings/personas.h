@@ -7,7 +7,7 @@
 #include <QObject>
 #include <QString>
 
-#include "ui/settings/sampling.h"
+#include "ui/engine/sampling.h"
 
 namespace offstage::ui {
 

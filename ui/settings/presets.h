@@ -4,7 +4,7 @@
 #include <QList>
 #include <QString>
 
-#include "ui/settings/sampling.h"
+#include "ui/engine/sampling.h"
 
 class QSettings;
 

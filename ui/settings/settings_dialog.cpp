@@ -14,6 +14,7 @@
 #include "ui/server/local_server_page.h"
 #include "ui/settings/appearance_page.h"
 #include "ui/settings/keys_page.h"
+#include "ui/settings/memory_page.h"
 #include "ui/settings/storage_page.h"
 #include "ui/widgets/panel_area.h"
 
@@ -33,12 +34,14 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
       m_appearance(new AppearancePage(subjects.appearance)),
       m_keys(new KeysPage(subjects.keys)),
       m_server(new LocalServerPage(subjects.server)),
-      m_storage(new StoragePage(subjects.conversations, subjects.models)) {
+      m_memory(new MemoryPage(subjects.engine)),
+      m_storage(new StoragePage(subjects.conversations)) {
     setWindowTitle(tr("Settings"));
     m_list->setAccessibleName(tr("Subjects"));
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     add(tr("Appearance"), new PanelArea(m_appearance));
     add(tr("Keys"), m_keys);
+    add(tr("Memory"), new PanelArea(m_memory));
     add(tr("Local server"), new PanelArea(m_server));
     add(tr("Storage"), m_storage);
     m_list->setFixedWidth(m_list->sizeHintForColumn(0) + 40);
@@ -57,6 +60,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     setHelpPage(*this, QStringLiteral("settings"));
     setHelpPage(*m_keys, QStringLiteral("keys"));
     setHelpPage(*m_server, QStringLiteral("server"));
+    m_storage->setModelFolders(subjects.addedModels, subjects.othersModels);
     m_list->setCurrentRow(0);
     setMinimumSize(kLeastSettingsSize);
     resize(parent == nullptr ? kSettingsSize : kSettingsSize.boundedTo(parent->size() - QSize(24, 24)));

@@ -12,8 +12,10 @@ class Appearance;
 class AppearancePage;
 class KeyBindings;
 class KeysPage;
+class EngineController;
 class LocalServerPage;
 class LocalServerSwitch;
+class MemoryPage;
 class StoragePage;
 
 // What can be chosen about the program itself, a page for each subject. Everything holds at once and is kept; there is
@@ -22,14 +24,16 @@ class SettingsDialog : public QDialog {
     Q_OBJECT
 
   public:
-    enum class Page { Appearance, Keys, Server, Storage };
+    enum class Page { Appearance, Keys, Memory, Server, Storage };
 
     struct Subjects {
         Appearance& appearance;
         KeyBindings& keys;
         LocalServerSwitch& server;
-        QString conversations;  // their folder; empty: in memory only
-        QStringList models;     // folders where models are looked for
+        EngineController& engine;
+        QString conversations;     // their folder; empty: in memory only
+        QStringList addedModels;   // folders of the person's own where models are looked for
+        QStringList othersModels;  // and those of other programs
     };
 
     explicit SettingsDialog(const Subjects& subjects, QWidget* parent = nullptr);
@@ -40,6 +44,7 @@ class SettingsDialog : public QDialog {
     AppearancePage& appearancePage() const { return *m_appearance; }
     KeysPage& keysPage() const { return *m_keys; }
     LocalServerPage& serverPage() const { return *m_server; }
+    MemoryPage& memoryPage() const { return *m_memory; }
     StoragePage& storagePage() const { return *m_storage; }
 
   private:
@@ -50,6 +55,7 @@ class SettingsDialog : public QDialog {
     AppearancePage* m_appearance;
     KeysPage* m_keys;
     LocalServerPage* m_server;
+    MemoryPage* m_memory;
     StoragePage* m_storage;
 };
 

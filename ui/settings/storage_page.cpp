@@ -5,6 +5,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QFutureWatcher>
 #include <QGridLayout>
@@ -16,7 +17,8 @@
 #include <QVBoxLayout>
 
 #include "engine/plan/cache_folders.h"
-#include "ui/format.h"
+#include "ui/engine/format.h"
+#include "ui/settings/cache_place.h"
 #include "ui/settings/disk_use.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
@@ -76,10 +78,21 @@ QString folderOf(const QString& path) {
     return info.isDir() ? path : info.absolutePath();
 }
 
+// Long paths may be broken at any slash.
+void showPath(QLabel& label, const QString& path) {
+    label.setText(QDir::toNativeSeparators(path).replace(u'/', QStringLiteral("/\u200b")));
+    label.setToolTip(QDir::toNativeSeparators(path));
+}
+
 }  // namespace
 
-StoragePage::StoragePage(const QString& conversations, const QStringList& models, QWidget* parent)
+StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     : QWidget(parent),
+      m_cachePlace(textLabel(tr("Where caches are kept"))),
+      m_changeCache(new QPushButton(tr("Change…"))),
+      m_usualCache(new QPushButton(tr("The usual place"))),
+      m_addModels(new QPushButton(tr("&Add a folder…"))),
+      m_modelRows(new QVBoxLayout),
       m_notice(textLabel(tr("About what is stored"))),
       m_confirm(new QPushButton(tr("&Delete"))),
       m_keep(new QPushButton(tr("&Keep"))) {
@@ -98,12 +111,16 @@ StoragePage::StoragePage(const QString& conversations, const QStringList& models
     for (const engine::CacheFolder& cache : engine::cache_folders()) {
         add(*grid, describe(cache));
     }
-    if (!models.isEmpty()) {
-        addHeading(*grid, tr("Where models are looked for"));
-        for (qsizetype i = 0; i < models.size(); ++i) {
-            add(*grid, {QStringLiteral("models%1").arg(i), {}, {}, models[i], false, false});
-        }
-    }
+    addCachePlace(*grid);
+    addHeading(*grid, tr("Where models are looked for"));
+    m_modelRows->setContentsMargins(0, 0, 0, 0);
+    grid->addLayout(m_modelRows, grid->rowCount(), kName, 1, kDelete + 1);
+    m_addModels->setAutoDefault(false);
+    grid->addWidget(m_addModels, grid->rowCount(), kName, Qt::AlignLeft);
+    connect(m_addModels, &QPushButton::clicked, this, [this] {
+        chooseFolder(tr("Look for models in a folder"),
+                     [this](const QString& folder) { Q_EMIT modelFolderAdded(folder); });
+    });
     grid->setRowStretch(grid->rowCount(), 1);
 
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
@@ -149,55 +166,146 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     Row row;
     auto* texts = new QVBoxLayout;
     texts->setSpacing(1);
-    if (!thing.name.isEmpty()) {
-        QLabel* name = lineLabel();
-        name->setText(thing.name);
-        texts->addWidget(name);
-    }
+    QLabel* name = lineLabel();
+    name->setText(thing.name);
+    texts->addWidget(name);
     if (!thing.explanation.isEmpty()) {
         QLabel* explanation = mutedLabel();
         explanation->setText(thing.explanation);
         texts->addWidget(explanation);
     }
-    QLabel* path = textLabel(tr("Place of %1").arg(thing.name.isEmpty() ? tr("models") : thing.name));
-    // Long paths may be broken at any slash.
-    path->setText(QDir::toNativeSeparators(thing.path).replace(u'/', QStringLiteral("/\u200b")));
-    path->setToolTip(QDir::toNativeSeparators(thing.path));
-    if (!thing.name.isEmpty()) {
-        path->setForegroundRole(QPalette::PlaceholderText);
-    }
+    QLabel* path = mutedLabel(tr("Place of %1").arg(thing.name));
+    showPath(*path, thing.path);
     texts->addWidget(path);
     grid.addLayout(texts, at, kName);
-    if (thing.counted) {
-        row.size = lineLabel(tr("Size of %1").arg(thing.name));
-        row.size->setText(QStringLiteral("…"));
-        row.size->setMinimumWidth(row.size->fontMetrics().horizontalAdvance(QStringLiteral("1,000.0 GiB")));
-        row.size->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-        grid.addWidget(row.size, at, kSize);
+    row.size = lineLabel(tr("Size of %1").arg(thing.name));
+    row.size->setText(QStringLiteral("…"));
+    row.size->setMinimumWidth(row.size->fontMetrics().horizontalAdvance(QStringLiteral("1,000.0 GiB")));
+    row.size->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    grid.addWidget(row.size, at, kSize);
+    row.open = folderButton(folderOf(thing.path), thing.name);
+    grid.addWidget(row.open, at, kOpen);
+    if (thing.deletable) {
+        row.remove = new QPushButton(tr("Delete…"));
+        row.remove->setAutoDefault(false);
+        row.remove->setEnabled(false);  // until it is known that there is something
+        row.remove->setAccessibleName(tr("Delete %1").arg(thing.name));
+        connect(row.remove, &QPushButton::clicked, this, [this, index] { ask(index); });
+        grid.addWidget(row.remove, at, kDelete);
     }
-    const QString what = thing.name.isEmpty() ? thing.path : thing.name;
-    row.open = new QPushButton(tr("Open folder"));
-    row.open->setAutoDefault(false);
-    row.open->setAccessibleName(tr("Open the folder of %1").arg(what));
-    connect(row.open, &QPushButton::clicked, this, [this, index] {
-        const QString folder = folderOf(m_things[index].path);
+    m_things.append(thing);
+    m_rows.append(row);
+}
+
+QPushButton* StoragePage::folderButton(const QString& folder, const QString& what) {
+    auto* button = new QPushButton(tr("Open folder"));
+    button->setAutoDefault(false);
+    button->setAccessibleName(tr("Open the folder of %1").arg(what));
+    connect(button, &QPushButton::clicked, this, [this, folder] {
         if (QFileInfo(folder).isDir()) {
             Q_EMIT folderRequested(folder);
         } else {
             endQuestion(tr("%1 is not there yet.").arg(QDir::toNativeSeparators(folder)));
         }
     });
-    grid.addWidget(row.open, at, kOpen);
-    if (thing.deletable) {
-        row.remove = new QPushButton(tr("Delete…"));
-        row.remove->setAutoDefault(false);
-        row.remove->setEnabled(false);  // until it is known that there is something
-        row.remove->setAccessibleName(tr("Delete %1").arg(what));
-        connect(row.remove, &QPushButton::clicked, this, [this, index] { ask(index); });
-        grid.addWidget(row.remove, at, kDelete);
+    return button;
+}
+
+void StoragePage::addCachePlace(QGridLayout& grid) {
+    const int at = grid.rowCount();
+    m_cachePlace->setForegroundRole(QPalette::PlaceholderText);
+    grid.addWidget(m_cachePlace, at, kName);
+    m_changeCache->setAutoDefault(false);
+    m_changeCache->setAccessibleName(tr("Choose where caches are kept"));
+    m_usualCache->setAutoDefault(false);
+    m_usualCache->setAccessibleName(tr("Keep caches in the usual place"));
+    QSizePolicy kept = m_usualCache->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);
+    m_usualCache->setSizePolicy(kept);
+    grid.addWidget(m_usualCache, at, kOpen);
+    grid.addWidget(m_changeCache, at, kDelete);
+    connect(m_changeCache, &QPushButton::clicked, this, [this] {
+        chooseFolder(tr("Keep caches in a folder"), [this](const QString& folder) { chooseCache(folder); });
+    });
+    connect(m_usualCache, &QPushButton::clicked, this, [this] { chooseCache({}); });
+    refreshCachePlace();
+}
+
+// Nothing is moved: the engine has files there open, and all of it is made again.
+void StoragePage::chooseCache(const QString& folder) {
+    const QString problem = CachePlace::choose(folder);
+    refreshCachePlace();
+    endQuestion(problem);
+    if (!problem.isEmpty()) {
+        return;
     }
-    m_things.append(thing);
-    m_rows.append(row);
+    if (CachePlace::next() != CachePlace::inForce()) {
+        endQuestion(
+            tr("What was kept so far is not moved: it is made anew in the new folder, and stays where it is until "
+               "you delete it."));
+    }
+}
+
+void StoragePage::refreshCachePlace() {
+    const QString now = CachePlace::inForce(), next = CachePlace::next();
+    m_cachePlace->setText(
+        next == now
+            ? tr("Caches are kept in the folder %1.").arg(QDir::toNativeSeparators(now))
+            : tr("From the next start on caches are kept in the folder %1.").arg(QDir::toNativeSeparators(next)));
+    m_usualCache->setVisible(!CachePlace::chosen().isEmpty());
+}
+
+QString StoragePage::cacheText() const {
+    return m_cachePlace->text();
+}
+
+void StoragePage::chooseFolder(const QString& title, const std::function<void(const QString&)>& chosen) {
+    auto* dialog = new QFileDialog(this, title);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
+    connect(dialog, &QFileDialog::fileSelected, this, chosen);
+    dialog->open();
+}
+
+void StoragePage::setModelFolders(const QStringList& added, const QStringList& others) {
+    // The button that was clicked may be one of them.
+    if (m_modelFolders != nullptr) {
+        m_modelRows->removeWidget(m_modelFolders);
+        m_modelFolders->hide();
+        m_modelFolders->deleteLater();
+    }
+    m_modelFolders = new QWidget;
+    auto* grid = new QGridLayout(m_modelFolders);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(10);
+    grid->setVerticalSpacing(8);
+    grid->setColumnStretch(0, 1);
+    for (const QString& folder : added + others) {
+        const int at = grid->rowCount();
+        QLabel* path = textLabel(tr("Place of %1").arg(tr("models")));
+        showPath(*path, folder);
+        grid->addWidget(path, at, 0);
+        grid->addWidget(folderButton(folder, folder), at, 1);
+        if (at > added.size()) {
+            continue;  // another program's
+        }
+        auto* remove = new QPushButton(tr("Remove"));
+        remove->setObjectName(folder);
+        remove->setAutoDefault(false);
+        remove->setAccessibleName(tr("Look no longer for models in %1").arg(folder));
+        remove->setToolTip(tr("Models are no longer looked for there; its files stay."));
+        connect(remove, &QPushButton::clicked, this, [this, folder] {
+            m_addModels->setFocus();
+            Q_EMIT modelFolderRemoved(folder);
+        });
+        grid->addWidget(remove, at, 2);
+    }
+    m_modelRows->addWidget(m_modelFolders);
+}
+
+QPushButton* StoragePage::removeModelsButton(const QString& folder) const {
+    return m_modelFolders == nullptr ? nullptr : m_modelFolders->findChild<QPushButton*>(folder);
 }
 
 qsizetype StoragePage::indexOf(const QString& id) const {
@@ -221,7 +329,7 @@ QPushButton* StoragePage::openButton(const QString& id) const {
 
 QString StoragePage::sizeText(const QString& id) const {
     const qsizetype index = indexOf(id);
-    return index < 0 || m_rows[index].size == nullptr ? QString() : m_rows[index].size->text();
+    return index < 0 ? QString() : m_rows[index].size->text();
 }
 
 QString StoragePage::notice() const {
@@ -241,14 +349,14 @@ void StoragePage::refresh() {
     m_busy = true;
     QStringList paths;
     for (const StoredThing& thing : m_things) {
-        paths += thing.counted ? thing.path : QString();
+        paths += thing.path;
     }
     onAnotherThread<QList<quint64>>(
         this,
         [paths] {
             QList<quint64> bytes;
             for (const QString& path : paths) {
-                bytes += path.isEmpty() ? 0 : bytesAt(path);
+                bytes += bytesAt(path);
             }
             return bytes;
         },
@@ -260,9 +368,7 @@ void StoragePage::take(const QList<quint64>& bytes) {
     for (qsizetype i = 0; i < m_rows.size(); ++i) {
         Row& row = m_rows[i];
         row.bytes = bytes[i];
-        if (row.size != nullptr) {
-            row.size->setText(bytesText(row.bytes));
-        }
+        row.size->setText(bytesText(row.bytes));
         if (row.remove != nullptr) {
             row.remove->setEnabled(row.bytes > 0);
         }

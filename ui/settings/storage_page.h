@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include <QList>
 #include <QString>
 #include <QWidget>
@@ -7,6 +9,7 @@
 class QGridLayout;
 class QLabel;
 class QPushButton;
+class QVBoxLayout;
 
 namespace offstage::ui {
 
@@ -17,7 +20,6 @@ struct StoredThing {
     QString explanation;  // a sentence
     QString path;
     bool deletable = false;  // a folder whose files are made again where they are missing
-    bool counted = true;     // its bytes are looked up
 };
 
 // Conversations, settings, token and caches: where each is and what it takes of the disk, a button that opens the
@@ -27,8 +29,19 @@ class StoragePage : public QWidget {
     Q_OBJECT
 
   public:
-    // `conversations`: the folder; empty: they are in memory only. `models`: where models are looked for.
-    StoragePage(const QString& conversations, const QStringList& models, QWidget* parent = nullptr);
+    // `conversations`: the folder; empty: they are in memory only.
+    explicit StoragePage(const QString& conversations, QWidget* parent = nullptr);
+
+    // Where models are looked for: the person's own folders, which can be removed from the list, and those of other
+    // programs.
+    void setModelFolders(const QStringList& added, const QStringList& others);
+    QPushButton& addModelsButton() const { return *m_addModels; }
+    QPushButton* removeModelsButton(const QString& folder) const;  // nullptr: not the person's own
+    QPushButton& cacheButton() const { return *m_changeCache; }
+    QPushButton& usualCacheButton() const { return *m_usualCache; }
+    QString cacheText() const;  // where caches are kept, and will be from the next start on
+    // As by cacheButton(): caches are kept in this folder from the next start on; empty: where they usually are.
+    void chooseCache(const QString& folder);
 
     const QList<StoredThing>& things() const { return m_things; }
     QPushButton* deleteButton(const QString& id) const;  // nullptr: none
@@ -43,7 +56,9 @@ class StoragePage : public QWidget {
   Q_SIGNALS:
     // A folder is to be shown in the desktop's file manager.
     void folderRequested(const QString& folder);
-    void measured();  // sizeText() is that of the disk
+    void modelFolderAdded(const QString& folder);
+    void modelFolderRemoved(const QString& folder);  // from the list; its files stay
+    void measured();                                 // sizeText() is that of the disk
 
   protected:
     void showEvent(QShowEvent* event) override;
@@ -57,6 +72,10 @@ class StoragePage : public QWidget {
     };
 
     void addHeading(QGridLayout& grid, const QString& text);
+    void addCachePlace(QGridLayout& grid);
+    void refreshCachePlace();
+    void chooseFolder(const QString& title, const std::function<void(const QString&)>& chosen);
+    QPushButton* folderButton(const QString& folder, const QString& what);
     void add(QGridLayout& grid, const StoredThing& thing);
     qsizetype indexOf(const QString& id) const;
     void ask(qsizetype index);
@@ -66,6 +85,12 @@ class StoragePage : public QWidget {
 
     QList<StoredThing> m_things;
     QList<Row> m_rows;  // beside m_things
+    QLabel* m_cachePlace;
+    QPushButton* m_changeCache;
+    QPushButton* m_usualCache;
+    QPushButton* m_addModels;
+    QVBoxLayout* m_modelRows;
+    QWidget* m_modelFolders = nullptr;  // made anew with each list
     QLabel* m_notice;
     QPushButton* m_confirm;
     QPushButton* m_keep;

@@ -2,7 +2,7 @@
 
 #include <QPainter>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -4,7 +4,7 @@
 #include <QEvent>
 #include <QPainter>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -8,7 +8,7 @@
 #include <QStyleOptionToolButton>
 #include <QToolButton>
 
-#include "ui/theme.h"
+#include "ui/base/theme.h"
 
 namespace offstage::ui {
 

@@ -1,0 +1,58 @@
+#include "ui/base/icons.h"
+
+#include <QPainter>
+#include <QPixmap>
+#include <QSvgRenderer>
+
+// The resources of a static library are not found unless somebody names them; a macro that must stand outside of
+// namespaces.
+static void initIcons() {
+    Q_INIT_RESOURCE(offstage);
+}
+
+namespace offstage::ui {
+
+namespace {
+
+QPixmap draw(const QString& name, int size, const QColor& tint) {
+    initIcons();
+    QSvgRenderer svg(QStringLiteral(":/icons/%1.svg").arg(name));
+    QPixmap pixmap(size, size);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    svg.render(&painter);
+    if (tint.isValid()) {
+        painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
+        painter.fillRect(pixmap.rect(), tint);
+    }
+    return pixmap;
+}
+
+}  // namespace
+
+QIcon themedIcon(const QString& name, const QPalette& palette) {
+    QIcon icon;
+    for (const int size : {16, 20, 24, 32, 48}) {
+        icon.addPixmap(draw(name, size, palette.color(QPalette::Active, QPalette::ButtonText)));
+        icon.addPixmap(draw(name, size, palette.color(QPalette::Disabled, QPalette::ButtonText)), QIcon::Disabled);
+    }
+    return icon;
+}
+
+QIcon colouredIcon(const QString& name, const QColor& colour) {
+    QIcon icon;
+    for (const int size : {16, 20, 24, 32, 48}) {
+        icon.addPixmap(draw(name, size, colour));
+    }
+    return icon;
+}
+
+QIcon programIcon() {
+    QIcon icon;
+    for (const int size : {16, 24, 32, 48, 64, 128, 256}) {
+        icon.addPixmap(draw(QStringLiteral("offstage"), size, {}));
+    }
+    return icon;
+}
+
+}  // namespace offstage::ui

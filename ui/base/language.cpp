@@ -1,0 +1,68 @@
+#include "ui/base/language.h"
+
+#include <algorithm>
+
+#include <QApplication>
+#include <QLibraryInfo>
+#include <QLocale>
+#include <QSettings>
+#include <QTranslator>
+
+// The resources of a static library are not found unless somebody names them; a macro that must stand outside of
+// namespaces.
+static void initTranslations() {
+    Q_INIT_RESOURCE(translations);
+}
+
+namespace offstage::ui {
+
+QList<Language> languages() {
+    return {{QStringLiteral("en"), QStringLiteral("English")},
+            {QStringLiteral("de"), QStringLiteral("Deutsch")},
+            {QStringLiteral("vi"), QStringLiteral("Tiếng Việt")}};
+}
+
+QString chosenLanguage(const QString& named) {
+    const auto known = [](const QString& wanted) {
+        const QString code = wanted.section(u'_', 0, 0).section(u'-', 0, 0).toLower();
+        const QList<Language> all = languages();
+        return std::any_of(all.begin(), all.end(), [&](const Language& language) { return language.code == code; })
+                   ? code
+                   : QString();
+    };
+    for (const QString& wanted :
+         {named, QSettings().value(QStringLiteral("language")).toString(), QLocale::system().name()}) {
+        if (wanted.isEmpty()) {
+            continue;
+        }
+        const QString code = known(wanted);
+        return code.isEmpty() ? QStringLiteral("en") : code;
+    }
+    return QStringLiteral("en");
+}
+
+// Buttons that Qt itself names. Its own catalogue need not be on this computer, so that ours has them too.
+[[maybe_unused]] constexpr const char* kQtButtons[] = {
+    QT_TRANSLATE_NOOP("QPlatformTheme", "Cancel"), QT_TRANSLATE_NOOP("QPlatformTheme", "Close"),
+    QT_TRANSLATE_NOOP("QPlatformTheme", "OK"), QT_TRANSLATE_NOOP("QPlatformTheme", "Save")};
+
+void speak(QApplication& app, const QString& code) {
+    initTranslations();
+    auto* own = new QTranslator(&app);
+    if (own->load(QStringLiteral(":/i18n/offstage_%1.qm").arg(code))) {
+        QApplication::installTranslator(own);
+    }
+    if (code == QStringLiteral("en")) {  // its catalogue holds singulars and plurals, the sources the rest
+        return;
+    }
+    // The system's locale keeps its customs where it is of the same language: Austria writes German.
+    const QLocale system = QLocale::system();
+    const QLocale locale(code);
+    QLocale::setDefault(system.language() == locale.language() ? system : locale);
+    auto* qt = new QTranslator(&app);
+    if (qt->load(QStringLiteral("qtbase_%1").arg(code), QLibraryInfo::path(QLibraryInfo::TranslationsPath))) {
+        QApplication::installTranslator(qt);
+    }
+}
+
+}  // namespace offstage::ui

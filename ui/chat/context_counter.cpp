@@ -1,0 +1,76 @@
+#include "ui/chat/context_counter.h"
+
+#include <algorithm>
+
+#include <QPlainTextEdit>
+
+#include "ui/base/prompt_text.h"
+
+namespace offstage::ui {
+
+ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent)
+    : QObject(parent), m_engine(engine), m_chat(chat), m_draft(draft) {
+    m_pause.setSingleShot(true);
+    m_pause.setInterval(kPauseMs);
+    const auto soon = [this] { m_pause.start(); };
+    connect(&m_pause, &QTimer::timeout, this, &ContextCounter::ask);
+    connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
+        if (state != EngineController::State::Ready) {
+            m_asked = 0;
+            m_again = false;
+        }
+        if (state == EngineController::State::NoModel || state == EngineController::State::Loading) {
+            m_last.reset();
+        }
+        m_pause.start();
+    });
+    connect(&m_chat, &ChatController::currentChanged, this, soon);
+    connect(&m_chat, &ChatController::waitingChanged, this, soon);
+    connect(&m_chat, &ChatController::draftAttachmentsChanged, this, soon);
+    connect(&m_draft, &QPlainTextEdit::textChanged, this, soon);
+    connect(&m_engine, &EngineController::tokensCounted, this, [this](RequestId id, qint64 tokens) {
+        if (id != m_asked) {
+            return;
+        }
+        m_asked = 0;
+        m_last = tokens >= 0 ? std::optional(tokens) : std::nullopt;
+        if (tokens >= 0) {
+            Q_EMIT counted(tokens);
+        }
+        if (m_again) {
+            m_again = false;
+            m_pause.start();
+        } else if (isUpToDate()) {
+            Q_EMIT settled();
+        }
+    });
+}
+
+void ContextCounter::ask() {
+    if (m_engine.state() != EngineController::State::Ready) {
+        return;  // asked when it is
+    }
+    if (m_asked != 0) {
+        m_again = true;
+        return;
+    }
+    std::vector<engine::ChatMessage> messages = m_chat.history();
+    const std::string draft = promptForModel(m_draft.toPlainText().trimmed(), m_chat.draftAttachments()).toStdString();
+    if (!draft.empty() && !messages.empty() && messages.back().role == engine::Role::kUser) {
+        messages.back().content += "\n" + draft;  // templates want the roles in turn
+    } else if (!draft.empty()) {
+        messages.push_back({engine::Role::kUser, draft});
+    }
+    const bool asks = std::any_of(messages.begin(), messages.end(), [](const engine::ChatMessage& message) {
+        return message.role == engine::Role::kUser;
+    });
+    if (asks) {
+        m_asked = m_engine.countTokens(messages);
+    } else {
+        m_last = 0;
+        Q_EMIT counted(0);
+        Q_EMIT settled();
+    }
+}
+
+}  // namespace offstage::ui

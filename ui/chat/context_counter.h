@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+
+#include <QObject>
+#include <QTimer>
+
+#include "ui/chat/chat_controller.h"
+#include "ui/engine/engine_controller.h"
+
+class QPlainTextEdit;
+
+namespace offstage::ui {
+
+// Counts the tokens that the conversation shown, and what is being typed with the files attached to it, would take of
+// the context: by the model's own tokenizer and template, on the engine's thread, while no answer is written. GUI
+// thread only.
+class ContextCounter : public QObject {
+    Q_OBJECT
+
+  public:
+    static constexpr int kPauseMs = 250;  // of typing
+
+    ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent = nullptr);
+
+    // Nothing has changed since lastCount(), and no count is on its way.
+    bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
+    // Nothing: the model has nothing to count with, or none has been counted.
+    std::optional<qint64> lastCount() const { return m_last; }
+
+  Q_SIGNALS:
+    void counted(qint64 tokens);
+    void settled();  // isUpToDate()
+
+  private:
+    void ask();
+
+    EngineController& m_engine;
+    ChatController& m_chat;
+    QPlainTextEdit& m_draft;
+    QTimer m_pause;
+    RequestId m_asked = 0;  // 0: none
+    bool m_again = false;   // something has changed since
+    std::optional<qint64> m_last;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,396 @@
+#include "ui/chat/conversation_list.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QMenu>
+#include <QRegularExpression>
+#include <QSettings>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/base/save_file.h"
+#include "ui/history/conversation_delegate.h"
+#include "ui/history/conversation_files.h"
+#include "ui/history/conversation_list_model.h"
+#include "ui/widgets/labels.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kTypingPauseMs = 120;  // a search for each key of a fast typist would be wasted
+
+// Its rows are of different heights, which follow from their neighbours.
+class SectionedView : public QListView {
+  public:
+    void layOutSoon() { scheduleDelayedItemsLayout(); }
+};
+
+}  // namespace
+
+ConversationList::ConversationList(ChatController& chat, QWidget* parent)
+    : QWidget(parent),
+      m_chat(chat),
+      m_model(new ConversationListModel(chat.conversations(), this)),
+      m_search(new QLineEdit),
+      m_archived(new QToolButton),
+      m_view(new SectionedView),
+      m_empty(new QLabel),
+      m_bar(new QWidget),
+      m_notice(textLabel()),
+      m_undo(new QToolButton) {
+    m_search->setPlaceholderText(tr("Search all conversations"));
+    m_search->setAccessibleName(m_search->placeholderText());
+    m_search->setClearButtonEnabled(true);
+    m_search->installEventFilter(this);
+    m_archived->setText(tr("Archive"));
+    m_archived->setCheckable(true);
+    m_archived->setAutoRaise(true);
+    m_archived->setToolTip(tr("Show the archived conversations"));
+    m_archived->setFocusPolicy(Qt::TabFocus);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(8, 8, 8, 4);
+    top->setSpacing(4);
+    top->addWidget(m_search, 1);
+    top->addWidget(m_archived);
+
+    m_view->setModel(m_model);
+    m_view->setItemDelegate(new ConversationDelegate(m_view));
+    m_view->setAccessibleName(tr("Conversations"));
+    m_view->setFrameShape(QFrame::NoFrame);
+    m_view->setEditTriggers(QAbstractItemView::EditKeyPressed);
+    m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_view->installEventFilter(this);
+    m_empty->setWordWrap(true);
+    m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+    m_empty->setForegroundRole(QPalette::PlaceholderText);
+    m_empty->setContentsMargins(16, 24, 16, 0);
+    m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
+    auto* over = new QVBoxLayout(m_view->viewport());
+    over->setContentsMargins(0, 0, 0, 0);
+    over->addWidget(m_empty);
+    over->addStretch();
+
+    m_undo->setText(tr("Undo"));
+    auto* close = new QToolButton;
+    close->setText(QStringLiteral("✕"));
+    close->setAutoRaise(true);
+    close->setAccessibleName(tr("Close this notice"));
+    auto* bar = new QHBoxLayout(m_bar);
+    bar->setContentsMargins(12, 6, 8, 8);
+    bar->addWidget(m_notice, 1);
+    bar->addWidget(m_undo);
+    bar->addWidget(close);
+    m_bar->hide();
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addWidget(m_view, 1);
+    // Over the list, not below it: nothing moves when it comes and goes.
+    m_bar->setParent(this);
+    m_bar->setAutoFillBackground(true);
+    m_bar->setBackgroundRole(QPalette::AlternateBase);
+    m_bar->hide();
+
+    auto* pause = new QTimer(this);
+    pause->setSingleShot(true);
+    pause->setInterval(kTypingPauseMs);
+    connect(m_search, &QLineEdit::textChanged, pause, qOverload<>(&QTimer::start));
+    connect(pause, &QTimer::timeout, this, [this] { m_model->setQuery(m_search->text()); });
+    connect(m_archived, &QToolButton::toggled, m_model, &ConversationListModel::setShowArchived);
+    connect(m_view, &QListView::clicked, this, &ConversationList::openIndex);
+    connect(m_view, &QWidget::customContextMenuRequested, this, &ConversationList::showMenu);
+    connect(m_undo, &QToolButton::clicked, this, &ConversationList::undoRemove);
+    connect(close, &QToolButton::clicked, m_bar, &QWidget::hide);
+    connect(&m_chat, &ChatController::currentChanged, this, &ConversationList::refreshSelection);
+    connect(&m_chat, &ChatController::queueChanged, this, &ConversationList::refreshActivities);
+    connect(&m_chat, &ChatController::waitingChanged, this, &ConversationList::refreshActivities);
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+        connect(m_model, signal, this, [this] {
+            refreshEmptyText();
+            refreshSelection();
+        });
+    }
+    connect(m_model, &QAbstractItemModel::modelReset, this, [this] {
+        refreshEmptyText();
+        refreshSelection();
+    });
+    auto* view = static_cast<SectionedView*>(m_view);
+    // Which row is the first of its section, and so higher, changes with its neighbours.
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+        connect(m_model, signal, view, [view] { view->layOutSoon(); });
+    }
+    connect(m_model, &QAbstractItemModel::rowsMoved, view, [view] { view->layOutSoon(); });
+    connect(m_model, &QAbstractItemModel::dataChanged, view,
+            [view](const QModelIndex&, const QModelIndex&, const QList<int>& roles) {
+                if (roles.isEmpty()) {
+                    view->layOutSoon();
+                }
+            });
+    refreshEmptyText();
+    refreshSelection();
+}
+
+QString ConversationList::notice() const {
+    return m_bar->isHidden() ? QString() : m_notice->text();
+}
+
+void ConversationList::say(const QString& text, bool offerUndo) {
+    m_notice->setText(text);
+    m_undo->setVisible(offerUndo);
+    m_bar->show();
+    placeNotice();
+}
+
+void ConversationList::placeNotice() {
+    const int height =
+        m_bar->layout()->hasHeightForWidth() ? m_bar->layout()->heightForWidth(width()) : m_bar->sizeHint().height();
+    m_bar->setGeometry(0, this->height() - height, width(), height);
+    m_bar->raise();
+}
+
+void ConversationList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    placeNotice();
+}
+
+ConversationId ConversationList::currentId() const {
+    return m_view->currentIndex().data(ConversationListModel::ConversationRole).toULongLong();
+}
+
+void ConversationList::refreshSelection() {
+    if (m_model->isSearching()) {
+        return;  // the person is on the way through the hits
+    }
+    const int row = m_model->rowOf(m_chat.current());
+    if (row >= 0) {
+        m_view->setCurrentIndex(m_model->index(row));
+    } else {
+        m_view->clearSelection();
+        m_view->setCurrentIndex({});
+    }
+}
+
+void ConversationList::refreshActivities() {
+    QHash<ConversationId, QString> activities;
+    int place = 0;
+    for (const ChatController::Queued& each : m_chat.queue()) {
+        ++place;
+        activities.insert(each.conversation, each.running ? tr("Answering…") : tr("Number %1 in the queue").arg(place));
+    }
+    m_model->setActivities(activities);
+}
+
+void ConversationList::refreshEmptyText() {
+    m_empty->setVisible(m_model->rowCount() == 0);
+    m_empty->setText(m_model->isSearching()     ? tr("Nothing was found.")
+                     : m_model->showsArchived() ? tr("No conversation is archived.")
+                                                : tr("Your conversations will be listed here."));
+}
+
+void ConversationList::openIndex(const QModelIndex& index) {
+    const ConversationId id = index.data(ConversationListModel::ConversationRole).toULongLong();
+    const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
+    if (id != 0 && (id != m_chat.current() || message != 0) && m_chat.openConversation(id, message)) {
+        const bool inThought = index.data(ConversationListModel::ThoughtRole).toBool();
+        Q_EMIT opened();
+        if (inThought) {
+            Q_EMIT thoughtFound(message);
+        }
+    }
+}
+
+void ConversationList::showMenu(const QPoint& at) {
+    const QModelIndex index = m_view->indexAt(at);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (index.isValid()) {
+        m_view->setCurrentIndex(index);
+        const ConversationId id = currentId();
+        const ConversationInfo info = m_chat.conversations().info(id);
+        menu->addAction(tr("&Rename"), this, [this, id] { rename(id); });
+        menu->addAction(info.pinned ? tr("Un&pin") : tr("&Pin"), this, [this, id] { togglePinned(id); });
+        menu->addAction(info.archived ? tr("Take out of the &archive") : tr("&Archive"), this,
+                        [this, id] { toggleArchived(id); });
+        menu->addAction(tr("&Export…"), this, [this, id] { chooseExport(id); });
+        menu->addAction(tr("&Delete"), this, [this, id] { remove(id); });
+        menu->addSeparator();
+    }
+    menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
+    menu->addAction(tr("&Import…"), this, &ConversationList::chooseImport);
+    menu->popup(m_view->viewport()->mapToGlobal(at));
+}
+
+ConversationId ConversationList::chosen() const {
+    const ConversationId picked = m_view->hasFocus() ? currentId() : 0;
+    const ConversationId id = picked != 0 ? picked : m_chat.current();
+    const QList<ConversationInfo> listed = m_chat.conversations().conversations();
+    return std::any_of(listed.begin(), listed.end(), [id](const ConversationInfo& info) { return info.id == id; }) ? id
+                                                                                                                   : 0;
+}
+
+void ConversationList::rename(ConversationId id) {
+    // What hides it in the list gives way.
+    m_search->clear();
+    m_model->setQuery({});
+    m_archived->setChecked(m_chat.conversations().info(id).archived);
+    const int row = m_model->rowOf(id);
+    if (row >= 0) {
+        m_view->setCurrentIndex(m_model->index(row));
+        m_view->edit(m_model->index(row));
+    }
+}
+
+void ConversationList::togglePinned(ConversationId id) {
+    History& history = m_chat.conversations();
+    history.setPinned(id, !history.info(id).pinned);
+}
+
+void ConversationList::toggleArchived(ConversationId id) {
+    History& history = m_chat.conversations();
+    history.setArchived(id, !history.info(id).archived);
+}
+
+void ConversationList::remove(ConversationId id) {
+    if (id == 0) {
+        return;
+    }
+    m_removed = id;
+    const QString title = m_chat.conversations().info(id).title;
+    m_chat.conversations().remove(id);
+    say(tr("“%1” was deleted").arg(title), true);
+}
+
+void ConversationList::undoRemove() {
+    if (m_removed != 0) {
+        const ConversationId id = std::exchange(m_removed, 0);
+        m_chat.conversations().undoRemove(id);
+        m_bar->hide();
+        m_chat.openConversation(id);
+    }
+}
+
+void ConversationList::chooseExport(ConversationId id) {
+    static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+"));
+    const QString title = id != 0 ? m_chat.conversations().info(id).title : tr("Conversations");
+    const QStringList filters =
+        id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
+                : QStringList{tr("JSON: whole conversations (*.json)")};
+    openSaveDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"), filters,
+                   QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString(),
+                   title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(), [this, id](const QString& file) {
+                       QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+                       exportTo(file, id);
+                   });
+}
+
+void ConversationList::chooseImport() {
+    auto* dialog = new QFileDialog(this, tr("Import conversations"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setNameFilter(tr("Conversations (*.json)"));
+    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
+    connect(dialog, &QFileDialog::fileSelected, this, &ConversationList::importFrom);
+    dialog->open();
+}
+
+void ConversationList::exportTo(const QString& file, ConversationId id) {
+    History& history = m_chat.conversations();
+    QList<StoredConversation> chosen;
+    QStringList unreadable;
+    for (const ConversationInfo& info : history.conversations()) {
+        if (id != 0 && info.id != id) {
+            continue;
+        }
+        if (std::optional<StoredConversation> read = history.stored(info.id)) {
+            read->info.draft.clear();  // not said yet
+            chosen.append(*read);
+        } else {
+            unreadable.append(tr("“%1”").arg(info.title));
+        }
+    }
+    if (chosen.isEmpty()) {
+        say(unreadable.isEmpty() ? tr("There is nothing to export.")
+                                 : tr("Nothing was exported: %1 cannot be read.").arg(unreadable.join(u' ')));
+        return;
+    }
+    const bool markdown = file.endsWith(QStringLiteral(".md"), Qt::CaseInsensitive);
+    QByteArray content;
+    if (markdown) {
+        for (const StoredConversation& each : std::as_const(chosen)) {
+            content += conversationToMarkdown(each).toUtf8();
+        }
+    } else {
+        content = conversationsToJson(chosen);
+    }
+    const QString error = writeFile(file, content);
+    if (!error.isEmpty()) {
+        say(error);
+        return;
+    }
+    const QString saved = tr("Saved as %1").arg(QDir::toNativeSeparators(file));
+    say(unreadable.isEmpty() ? saved
+                             : tr("%1. Not in it, because they cannot be read: %2").arg(saved, unreadable.join(u' ')));
+}
+
+void ConversationList::importFrom(const QString& file) {
+    const ImportedConversations read = readConversations(file);
+    if (!read.error.isEmpty()) {
+        say(read.error);
+        return;
+    }
+    ConversationId last = 0;
+    for (const StoredConversation& conversation : read.conversations) {
+        last = m_chat.conversations().insert(conversation);
+    }
+    say(tr("%n conversation(s) imported", nullptr, static_cast<int>(read.conversations.size())));
+    if (last != 0 && m_chat.openConversation(last)) {
+        Q_EMIT opened();
+    }
+}
+
+bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride && watched == m_search && !m_search->text().isEmpty() &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();  // ends the search, not the answer
+        return true;
+    }
+    if (event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (watched == m_search && key->key() == Qt::Key_Escape) {
+            m_search->clear();
+            return true;
+        }
+        if (watched == m_search && (key->key() == Qt::Key_Down || key->key() == Qt::Key_Return)) {
+            m_view->setFocus();
+            if (!m_view->currentIndex().isValid()) {
+                m_view->setCurrentIndex(m_model->index(0));
+            }
+            return true;
+        }
+        if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+            openIndex(m_view->currentIndex());
+            return true;
+        }
+        if (watched == m_view && key->key() == Qt::Key_Delete) {
+            remove(currentId());
+            return true;
+        }
+        if (watched == m_view && key->matches(QKeySequence::Undo)) {
+            undoRemove();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace offstage::ui

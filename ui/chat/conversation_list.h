@@ -1,0 +1,81 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/chat/chat_controller.h"
+
+class QLabel;
+class QLineEdit;
+class QListView;
+class QToolButton;
+
+namespace offstage::ui {
+
+class ConversationListModel;
+
+// The conversations beside the chat: open, search in all, rename, pin, archive, delete (with undo), export, import.
+// Keyboard: Return opens, F2 renames, Del deletes, Ctrl+Z in the list takes the last deletion back.
+class ConversationList : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit ConversationList(ChatController& chat, QWidget* parent = nullptr);
+
+    QLineEdit& searchField() const { return *m_search; }
+    QListView& view() const { return *m_view; }
+    ConversationListModel& model() const { return *m_model; }
+    QToolButton& archivedButton() const { return *m_archived; }
+    QToolButton& undoButton() const { return *m_undo; }
+    QString notice() const;
+
+    // Of the conversation, or of all that are listed where it is 0. By the file's suffix: Markdown (.md, one only) or
+    // JSON. Those that cannot be read are named; where that leaves nothing, nothing is written.
+    void exportTo(const QString& file, ConversationId id);
+    void importFrom(const QString& file);
+
+    // The one picked in the list while that has the focus, else the one that is shown; 0: not listed yet.
+    ConversationId chosen() const;
+    void rename(ConversationId id);  // in its place in the list
+    void togglePinned(ConversationId id);
+    void toggleArchived(ConversationId id);
+    void remove(ConversationId id);
+    void chooseExport(ConversationId id);  // 0: all
+
+  public Q_SLOTS:
+    void undoRemove();
+    void chooseImport();
+
+  Q_SIGNALS:
+    void newRequested();
+    // The chat shows it now.
+    void opened();
+    // After opened(): it was found in what the model thought before this answer.
+    void thoughtFound(offstage::ui::MessageId message);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+  private:
+    void placeNotice();
+    ConversationId currentId() const;
+    void openIndex(const QModelIndex& index);
+    void showMenu(const QPoint& at);
+    void refreshSelection();
+    void refreshActivities();
+    void refreshEmptyText();
+    void say(const QString& text, bool offerUndo = false);
+
+    ChatController& m_chat;
+    ConversationListModel* m_model;
+    QLineEdit* m_search;
+    QToolButton* m_archived;
+    QListView* m_view;
+    QLabel* m_empty;
+    QWidget* m_bar;
+    QLabel* m_notice;
+    QToolButton* m_undo;
+    ConversationId m_removed = 0;
+};
+
+}  // namespace offstage::ui

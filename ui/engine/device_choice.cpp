@@ -1,0 +1,78 @@
+#include "ui/engine/device_choice.h"
+
+#include <algorithm>
+
+#include "engine/device/hardware_profile.h"
+#include "engine/error.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+
+namespace offstage::ui {
+
+DeviceChoices::DeviceChoices(QObject* parent) : QObject(parent) {
+    m_thread.setMaxThreadCount(1);
+    fill(engine::detect_host());
+}
+
+DeviceChoices::~DeviceChoices() {
+    m_thread.waitForDone();
+}
+
+void DeviceChoices::look() {
+    m_thread.start([this] {
+        const engine::Hardware hardware = engine::detect_hardware();
+        QMetaObject::invokeMethod(
+            this,
+            [this, hardware] {
+                m_looked = true;
+                fill(hardware);
+                Q_EMIT changed();
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void DeviceChoices::fill(const engine::Hardware& hardware) {
+    m_choices.clear();
+    const auto ram = static_cast<quint64>(std::max<std::int64_t>(0, hardware.ram.total_bytes));
+    m_choices.append({QStringLiteral("cpu"), QString::fromStdString(hardware.cpu_model),
+                      tr("%n core(s), %1 RAM", nullptr, hardware.n_cores).arg(bytesText(ram)), false, ram});
+    m_found = m_choices.first().details;
+    for (const auto& gpu : hardware.cuda.devices) {
+        const auto total = static_cast<quint64>(gpu.total_bytes);
+        const QString details =
+            gpu.free_bytes < 0
+                ? bytesText(total)
+                : tr("%1, %2 free").arg(bytesText(total), bytesText(static_cast<quint64>(gpu.free_bytes)));
+        m_choices.append(
+            {QStringLiteral("cuda:%1").arg(gpu.ordinal), QString::fromStdString(gpu.name), details, false, total});
+        m_found += tr("; %1 (%2)").arg(m_choices.last().name, details);
+    }
+    if (m_looked && hardware.cuda.devices.empty()) {
+        const QString why = engineText(hardware.no_gpu_because());
+        m_found += why.isEmpty() ? tr("; no GPU") : tr("; no GPU (%1)").arg(why);
+    }
+    for (const std::string& id : engine::hardware_profile_ids()) {
+        try {
+            const engine::HardwareProfile profile = engine::find_hardware_profile(id);
+            m_choices.append({QStringLiteral("emulated:") + QString::fromStdString(id),
+                              QString::fromStdString(profile.name), bytesText(profile.memory_bytes), true,
+                              profile.memory_bytes});
+        } catch (const engine::Error&) {
+            // A profile that cannot be read is not offered; naming it on the command line says what is wrong with it.
+        }
+    }
+}
+
+bool DeviceChoices::hasGpu() const {
+    return std::any_of(m_choices.begin(), m_choices.end(),
+                       [](const DeviceChoice& choice) { return choice.id.startsWith(QStringLiteral("cuda")); });
+}
+
+const DeviceChoice* DeviceChoices::find(const QString& id) const {
+    const auto found =
+        std::find_if(m_choices.begin(), m_choices.end(), [&](const DeviceChoice& choice) { return choice.id == id; });
+    return found == m_choices.end() ? nullptr : &*found;
+}
+
+}  // namespace offstage::ui

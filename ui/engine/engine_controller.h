@@ -1,0 +1,130 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include <QObject>
+#include <QThread>
+
+#include "ui/engine/engine_values.h"
+
+namespace offstage::engine {
+class AnswerQueue;
+}
+
+namespace offstage::ui {
+
+class EngineWorker;
+
+// The window's side of the engine: owns the thread and the worker, numbers the requests, drops what comes back for a
+// request that no longer counts. GUI thread only; nothing here waits for the engine except shutdown().
+class EngineController : public QObject {
+    Q_OBJECT
+
+  public:
+    enum class State { NoModel, Loading, Ready, Generating, Stopping };
+    Q_ENUM(State)
+
+    explicit EngineController(SessionFactory factory, QObject* parent = nullptr);
+    ~EngineController() override;
+
+    State state() const { return m_state; }
+    const std::optional<engine::ModelSummary>& model() const { return m_model; }
+    // What the model was opened with, or the one that is being opened.
+    const engine::LoadRequest& loadRequest() const { return m_loadRequest; }
+    bool isAnswering() const { return m_state == State::Generating || m_state == State::Stopping; }
+
+    // Replaces the model; a running load or answer is stopped and its results dropped.
+    void openModel(const engine::LoadRequest& request);
+    void cancelLoad();
+
+    // Only when Ready; 0 otherwise.
+    RequestId generate(const engine::GenerationRequest& request);
+    // The token is set before this returns; answered() follows within one layer's time.
+    void stop();
+    // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget all conversations.
+    void resetConversation();
+    // The same, but what the KV cache holds stays there while there is room: for another conversation.
+    void beginConversation();
+
+    // tokensCounted() follows: what these messages would take of the context.
+    RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
+
+    // ---- requests of other programs, one at a time, between the window's own answers
+    // Answers the oldest one; only when Ready and not serving, else nothing happens. The state stays Ready: generate()
+    // takes requests meanwhile, and answers them next.
+    void serve(std::shared_ptr<engine::AnswerQueue> queue);
+    bool isServing() const { return m_serving; }
+    void stopServing();
+
+    // A copied value; nothing before the first load.
+    std::optional<engine::Snapshot> snapshot() const;
+    // See engine::Session; empty before the first load.
+    engine::LayerEvents layerEvents(quint64 from) const;
+    std::vector<float> plannedPopularity() const;
+    std::vector<engine::ReplanReport> replans() const;
+
+    // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
+    quint64 replan(const engine::ReplanRequest& request);
+    // What was asked for since the model was loaded, by the numbers of the reports.
+    const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
+    quint64 changeExperts(const engine::ExpertChange& change);
+    void cancelReplan();
+    // previewed() follows, for the newest request only. 0: not now.
+    RequestId requestPreview(const engine::ReplanRequest& request);
+
+    // Stops whatever runs and joins the thread. Idempotent.
+    void shutdown();
+
+  Q_SIGNALS:
+    void stateChanged(offstage::ui::EngineController::State state);
+    void servingChanged(bool serving);
+    void loadStarted(const QString& model);
+    void loadProgressed(const offstage::engine::LoadProgress& progress);
+    void modelLoaded(const offstage::engine::ModelSummary& model);
+    // Failures and problems come with the sentence in the window's language.
+    void loadFailed(const QString& model, const offstage::ui::EngineFailure& failure);
+    void streamed(quint64 id, const offstage::ui::StreamedText& piece);
+    void answered(quint64 id, const offstage::engine::GenerationResult& result);
+    void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void answerInterrupted(quint64 id);
+    void tokensCounted(quint64 id, qint64 tokens);  // -1: the model has nothing to count them with
+    // problem: empty, or a sentence that says why there is no preview.
+    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
+    // A re-plan was asked for, by whomever: panels begin to look at replans().
+    void replanRequested(quint64 id);
+
+  private:
+    engine::Session* session() const;
+    template <typename Ask>
+    quint64 ask(Ask&& ask);
+    void advance();
+    void setState(State state);
+    void interruptAnswer();
+    void leaveConversation(void (EngineWorker::*leave)());
+    void onLoaded(RequestId id, const engine::ModelSummary& model);
+    void onLoadFailed(RequestId id, const EngineFailure& failure);
+    void onAnswered(RequestId id, const engine::GenerationResult& result);
+    void onAnswerFailed(RequestId id, const EngineFailure& failure);
+
+    QThread m_thread;
+    EngineWorker* m_worker;  // deleted on its own thread when that ends
+    State m_state = State::NoModel;
+    std::optional<engine::ModelSummary> m_model;
+    engine::LoadRequest m_loadRequest;
+    std::map<quint64, engine::ReplanRequest> m_replanRequests;
+    QString m_loadingModel;
+    RequestId m_lastId = 0;
+    RequestId m_loadId = 0;      // 0: none
+    RequestId m_generateId = 0;  // 0: none
+    std::stop_source m_loadStop{std::nostopstate};
+    std::stop_source m_generateStop{std::nostopstate};
+    std::stop_source m_advanceStop{std::nostopstate};
+    std::stop_source m_serveStop{std::nostopstate};
+    bool m_serving = false;
+    RequestId m_previewId = 0;  // 0: none
+};
+
+}  // namespace offstage::ui

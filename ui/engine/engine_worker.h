@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+
+#include <QObject>
+
+#include "ui/engine/engine_values.h"
+
+namespace offstage::engine {
+class AnswerQueue;
+}
+
+namespace offstage::ui {
+
+// Lives on the engine's thread and owns the session. Its functions run there (queued by EngineController) and block it;
+// a stop request comes past the event loop, through the token. Nothing is thrown out of here: what the engine throws
+// becomes a signal.
+class EngineWorker : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit EngineWorker(SessionFactory factory);
+    ~EngineWorker() override;
+
+    void load(RequestId id, const engine::LoadRequest& request, const std::stop_token& stop);
+    void generate(RequestId id, const engine::GenerationRequest& request, const std::stop_token& stop);
+    void resetConversation();
+    void beginConversation();
+    void countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages);
+    // Goes on moving experts between two answers, until all is done or a stop is requested.
+    void advance(const std::stop_token& stop);
+
+    // Any thread. Null until the session exists; then valid for the worker's lifetime. Only what engine::Session allows
+    // for any thread may be called on it from another one.
+    engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
+
+    // The oldest request of another program, if one waits.
+    void serve(engine::AnswerQueue& queue, const std::stop_token& stop);
+
+  Q_SIGNALS:
+    void served();
+    void loadProgressed(quint64 id, const offstage::engine::LoadProgress& progress);
+    void loaded(quint64 id, const offstage::engine::ModelSummary& model);
+    void loadFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void streamed(quint64 id, const offstage::ui::StreamedText& piece);
+    void answered(quint64 id, const offstage::engine::GenerationResult& result);
+    void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void tokensCounted(quint64 id, qint64 tokens);
+    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview,
+                   const offstage::engine::Message& problem);
+
+  private:
+    engine::Session& ensureSession();
+    void leaveConversation(void (engine::Session::*leave)());
+
+    SessionFactory m_factory;
+    std::unique_ptr<engine::Session> m_session;
+    std::atomic<engine::Session*> m_published = nullptr;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,41 @@
+#pragma once
+// Numbers and names as a person reads them.
+
+#include <span>
+
+#include <QString>
+
+#include "engine/formats.h"
+#include "engine/run/session.h"
+#include "ui/base/message.h"
+
+namespace offstage::ui {
+
+QString bytesText(quint64 bytes);                     // "1.3 GiB": as budgets are given
+QString formatText(const engine::FormatRow& format);  // "4 bit (HQQ)", "16 bit (BF16)"
+// The same of rows[id]; a row that is not there is nothing.
+QString formatText(std::span<const engine::FormatRow> rows, std::size_t id);
+QString secondsText(double seconds);  // "120 ms", "1.4 s"
+// "12.5 %"; a share that is not finite is a dash.
+QString percentText(double share);
+QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
+QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"
+QString modelText(const engine::ModelSummary& model);     // "8 layers × 8 experts, 2 active"
+// How a speed is known. The three never look alike.
+enum class SpeedKind {
+    Measured,   // by a real device's clock
+    Simulated,  // by an emulated device's, which works times out
+    Forecast,
+};
+QString speedText(double tokensPerSecond, SpeedKind kind);      // "37.5 tokens/s (measured)"
+QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s (measured)", "... (simulated)"
+// Of forecasts: "37.5", "1,234"; a dash where nothing is known.
+QString rateText(double tokensPerSecond);
+QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
+QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
+// "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
+QString thoughtText(const Thought& thought, bool goesOn);
+// Folder or file name; a "synthetic:" source as it is.
+QString modelNameOf(const QString& source);
+
+}  // namespace offstage::ui

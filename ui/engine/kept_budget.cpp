@@ -1,0 +1,94 @@
+#include "ui/engine/kept_budget.h"
+
+#include <exception>
+
+#include <QCryptographicHash>
+#include <QSettings>
+
+namespace offstage::ui {
+
+namespace {
+
+const QString kVram = QStringLiteral("vram");
+const QString kRam = QStringLiteral("ram");
+const QString kContext = QStringLiteral("context");
+const QString kKv = QStringLiteral("kv");
+const QString kBits = QStringLiteral("minMeanBits");
+const QString kLoss = QStringLiteral("maxLoss");
+const QString kExperts = QStringLiteral("experts");
+
+// A path may hold what a key of the settings must not.
+QString groupOf(const QString& model, const QString& device) {
+    const QByteArray both = (model + u'\n' + device).toUtf8();
+    return QStringLiteral("budgets/") +
+           QString::fromLatin1(QCryptographicHash::hash(both, QCryptographicHash::Sha256).toHex().left(24));
+}
+
+}  // namespace
+
+void KeptBudget::keep(const QString& model, const QString& device, const engine::ReplanRequest& change) {
+    QSettings settings;
+    settings.beginGroup(groupOf(model, device));
+    if (change.vram_bytes) {
+        settings.setValue(kVram, quint64{*change.vram_bytes});
+    }
+    if (change.ram_bytes) {
+        settings.setValue(kRam, quint64{*change.ram_bytes});
+    }
+    if (change.context) {
+        settings.setValue(kContext, qint64{*change.context});
+    }
+    if (change.kv) {
+        settings.setValue(kKv, QString::fromUtf8(engine::name_of(*change.kv).data()));
+    }
+    if (change.quality) {
+        settings.setValue(kBits, change.quality->min_mean_bits);
+        settings.setValue(kLoss, change.quality->max_loss);
+        settings.remove(kExperts);
+    }
+    if (change.experts) {
+        settings.setValue(kExperts, QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
+        settings.remove(kBits);
+        settings.remove(kLoss);
+    }
+}
+
+void KeptBudget::forget(const QString& model, const QString& device) {
+    QSettings().remove(groupOf(model, device));
+}
+
+void KeptBudget::applyTo(engine::LoadRequest& request) {
+    QSettings settings;
+    settings.beginGroup(groupOf(QString::fromStdString(request.model), QString::fromStdString(request.device)));
+    if (settings.contains(kVram)) {
+        request.vram_bytes = settings.value(kVram).toULongLong();
+    }
+    if (settings.contains(kRam)) {
+        request.ram_bytes = settings.value(kRam).toULongLong();
+    }
+    if (settings.contains(kContext)) {
+        request.context = settings.value(kContext).toLongLong();
+    }
+    // A format that another version wrote is as if none were kept.
+    if (settings.contains(kKv)) {
+        try {
+            request.kv = engine::parse_kv_type(settings.value(kKv).toString().toStdString());
+        } catch (const std::exception&) {
+        }
+    }
+    if (settings.contains(kBits)) {
+        request.quality.min_mean_bits = settings.value(kBits).toDouble();
+        request.quality.max_loss = settings.value(kLoss).toDouble();
+        request.quant.experts.reset();
+    }
+    if (settings.contains(kExperts)) {
+        try {
+            const auto kept = engine::parse_quant("experts=" + settings.value(kExperts).toString().toStdString());
+            request.quant.experts = kept.experts;
+            request.quality = {};
+        } catch (const std::exception&) {
+        }
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+
+#include "ui/engine/engine_controller.h"
+
+namespace offstage::ui {
+
+// How fast the model that is open writes: by the device's clock - measured, or simulated where the device is emulated -
+// and how fast its text really came here, by this computer's. Of the answer that is written or was written last. GUI
+// thread only.
+class SpeedMeter : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit SpeedMeter(EngineController& engine, QObject* parent = nullptr);
+
+    // Tokens per second after the first token; 0: not known.
+    double byDevice() const { return m_byDevice; }
+    double here() const { return m_here; }
+    bool isSimulated() const;
+    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second". Empty: nothing is
+    // known.
+    QString text() const;
+
+  Q_SIGNALS:
+    void changed();
+
+  private:
+    void streamed(const StreamedText& piece);
+    void answered(const engine::GenerationResult& result);
+    void forget();
+
+    EngineController& m_engine;
+    QElapsedTimer m_sinceFirst;
+    qint64 m_firstTokens = 0;  // of the first piece
+    quint64 m_answer = 0;      // 0: none is being written
+    double m_byDevice = 0, m_here = 0;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+
+class QCheckBox;
+class QLabel;
+class QSpinBox;
+
+namespace offstage::ui {
+
+class EngineController;
+
+// How much of other conversations stays in memory beside the running one, so that going back to one does not read it
+// again: on or off, how many tokens, and what that takes now. What is chosen is carried out while the model is open,
+// and kept for those to come. GUI thread only.
+class MemoryPage : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit MemoryPage(EngineController& engine, QWidget* parent = nullptr);
+
+    QCheckBox& switchBox() const { return *m_on; }
+    QSpinBox& tokensBox() const { return *m_tokens; }
+    QString inForce() const;  // the sentence that says what is in force now
+
+  protected:
+    void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
+
+  private:
+    qint64 chosen() const;
+    void apply();
+    void refresh();
+
+    EngineController& m_engine;
+    QCheckBox* m_on;
+    QSpinBox* m_tokens;
+    QLabel* m_inForce;
+    QTimer m_soon;     // a number that is still being typed is not carried out
+    QTimer m_look;     // while the page is seen
+    quint64 m_id = 0;  // of the re-plan that was asked for last; 0: none
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,290 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <QMainWindow>
+#include <QPointer>
+#include <QSet>
+
+#include "engine/model/model_finder.h"
+#include "ui/base/theme.h"
+#include "ui/chat/chat_controller.h"
+#include "ui/chat/token_choices.h"
+#include "ui/engine/device_choice.h"
+#include "ui/engine/engine_controller.h"
+#include "ui/history/history.h"
+#include "ui/panels/event_log.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/token_log.h"
+#include "ui/settings/appearance.h"
+#include "ui/settings/personas.h"
+#include "ui/settings/settings_watch.h"
+#include "ui/window/recent_models.h"
+
+class QLabel;
+class QTimer;
+class QToolButton;
+
+namespace offstage::ui {
+
+class BenchmarkPanel;
+class BudgetPanel;
+class ConversationList;
+class ChatPage;
+class CommandPalette;
+class DropHint;
+class ExpertsPanel;
+class HelpDesk;
+class KeyBindings;
+struct PanelEntry;
+class PanelRail;
+class PersonaBar;
+class SamplingPanel;
+class ServerIndicator;
+class SettingsDialog;
+class SetupBar;
+struct ConversationSetup;
+class SideColumns;
+class FitWorker;
+class LocalModels;
+class LocalServerSwitch;
+class StatusLine;
+class TokenChoicesView;
+class UnsavedBar;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+
+  public:
+    // Of the saved layout: an older one had no inspector, and is not taken over.
+    static constexpr int kLayoutVersion = 2;
+
+    struct Options {
+        QString demoModel;           // empty: none at hand
+        QString historyFolder;       // where conversations are kept; empty: in memory only
+        std::optional<Theme> theme;  // overrides the one kept in the settings
+        QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
+        quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
+        bool looksAtFilesFirst = false;  // before the model that is open makes room for another
+        // Where models are looked for, to be offered; nothing: none are.
+        std::optional<std::vector<engine::ModelPlace>> modelPlaces;
+    };
+
+    MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    // On the chosen device.
+    void openModel(const QString& model);
+    // Opens the model that is open again, on another device. vramBytes 0: all that it has to give.
+    void useDevice(const QString& device, quint64 vramBytes = 0);
+    // An emulated GPU, so small that the demo model does not fit into its memory: experts come and go.
+    void tryEmulatedGpu();
+    const DeviceChoices& devices() const { return m_devices; }
+    // Sends it now, or as soon as the model is ready.
+    bool sendPrompt(const QString& prompt);
+
+    EngineController& engine() { return m_engine; }
+    ConversationModel& conversation() { return m_conversation; }
+    ChatController& chat() { return m_chat; }
+    History& history() { return m_history; }
+    TokenLog& tokenLog() { return m_tokens; }
+    Selection& selection() { return m_selection; }
+    TokenChoices& tokenChoices() { return m_choices; }
+    TokenChoicesView& tokenChoicesView() const { return *m_choicesView; }
+    CommandPalette& commandPalette() const { return *m_palette; }
+    ChatPage& page() const { return *m_page; }
+    // "experts", "budget", "sampling" ...; nullptr: no such panel.
+    QDockWidget* dock(const QString& name) const;
+    void showPanel(const QString& name);
+    QMenu* createPopupMenu() override;
+    BenchmarkPanel& benchmarkPanel() const { return *m_benchmark; }
+    ConversationList& conversationList() const { return *m_list; }
+    EventLog& log() { return m_log; }
+    BudgetPanel& budgetPanel() const { return *m_budget; }
+    ExpertsPanel& expertsPanel() const { return *m_experts; }
+    SamplingPanel& samplingPanel() const { return *m_sampling; }
+    LocalServerSwitch& localServer() const { return *m_server; }
+    ServerIndicator& serverIndicator() const { return *m_serverIndicator; }
+    HelpDesk& help() const { return *m_help; }
+    KeyBindings& keys() const { return *m_keys; }
+    Appearance& appearance() { return m_appearance; }
+    Personas& personas() { return m_personas; }
+    PersonaBar& personaBar() const { return *m_personaBar; }
+    SettingsDialog* settingsDialog() const;  // nullptr: not open
+    StatusLine& statusLine() const { return *m_status; }
+    // Shown above the input box where the conversation was answered with something else than what is open.
+    SetupBar& setupBar() const { return *m_setup; }
+    SideColumns& columns() const { return *m_columns; }
+    PanelRail& rail() const { return *m_rail; }              // the inspector's tabs; hidden where the window is narrow
+    QToolButton& panelsButton() const { return *m_panels; }  // in the rail's place then
+    QString hardwareText() const;                            // of the tool bar
+    // No larger than the screen has room for, and inside it; before it is shown.
+    void fitToScreen();
+    // The model that was open last, where it still is; else the demo model. Not one whose opening ended the program.
+    QString modelToBeginWith() const;
+    RecentModels& recentModels() { return m_recent; }
+    LocalModels* localModels() const { return m_local; }  // nullptr: none are looked for
+    // Shown as long as History::trouble() lasts. A question where the window was asked to close and could not save
+    // everything; asked to close a second time, it closes.
+    UnsavedBar& unsavedBar() const { return *m_unsaved; }
+    // The conversations that are not on the disk, as ConversationList::exportTo() writes them, and their drafts; then
+    // closes, if that is what was asked.
+    void saveUnsavedTo(const QString& file);
+
+  public Q_SLOTS:
+    void newConversation();
+    void chooseModel();
+    void openWithOptions(const QString& model = {});  // empty: the one that is open
+    void resetLayout();
+    // The desktop's session ends: saves what it can, and closing asks nothing any more.
+    void endSession();
+
+  protected:
+    void keyPressEvent(QKeyEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+  private:
+    struct Actions {
+        QAction* newConversation = nullptr;
+        QAction* open = nullptr;
+        QAction* stop = nullptr;
+        QAction* localServer = nullptr;
+        QAction* copy = nullptr;
+        QAction* copyConversation = nullptr;
+        QAction* palette = nullptr;
+        QAction* openWithOptions = nullptr;
+        QAction* find = nullptr;
+        QAction* tokenProbabilities = nullptr;
+        QAction* surprise = nullptr;
+        QAction* settings = nullptr;
+        QAction* help = nullptr;
+    };
+
+    void createActions();
+    void createConversationMenu();
+    void createMenus();
+    void createToolBar();
+    void createDocks();
+    void resizePanels();
+    void bringToFront(QDockWidget& dock);
+    void giveRoom(QDockWidget& dock);
+    void createRail();
+    void refreshRoom();
+    void showConversationPage();
+    void addDock(const PanelEntry& entry, QWidget* panel);
+    QList<QDockWidget*> tabbedDocks() const;
+    static QString iconOf(const QDockWidget& dock);
+    void createAppearanceMenus(QMenu& view);
+    void createHelpMenu();
+    SettingsDialog& openSettings();
+    void nameKeys();
+    void refreshIcons();
+    void refreshState();
+    void refreshRecent();
+    void connectConversation();
+    void connectTokenChoices();
+    void goOnWith(MessageId answer, int index, engine::TokenId rival);
+    void offerModels();
+    void estimateLocal();
+    engine::LoadRequest requestFor(const QString& model) const;
+    void open(const engine::LoadRequest& request);
+    void load(const engine::LoadRequest& request);
+    void showConversation();
+    void createLocalServer();
+    void createHardwareMenu();
+    void refreshHardwareMenu();
+    void keepBudget();
+    void refreshHardware();
+    void refreshOpening();
+    void handle(ProblemAction action);
+    void onLoadFailed(const QString& model, const EngineFailure& failure);
+    void about();
+    void createPersonaBar();
+    bool personaWantsAnotherModel() const;
+    void createSetupBar();
+    ConversationSetup setupNow() const;
+    void noteSetup();
+    void refreshSetup();
+    void openSetup();
+    void createUnsavedBar();
+    void refreshUnsaved();
+    void tryToSaveAgain();
+    void askAboutUnsaved();
+    void closeWithoutSaving();
+    void chooseFileForUnsaved();
+
+    Options m_options;
+    SettingsWatch m_settings;
+    Appearance m_appearance;
+    Personas m_personas;
+    EngineController m_engine;
+    ConversationModel m_conversation;
+    History m_history;
+    ChatController m_chat;
+    TokenLog m_tokens;
+    Selection m_selection;
+    TokenChoices m_choices;
+    RecentModels m_recent;
+    ChatPage* m_page = nullptr;
+    TokenChoicesView* m_choicesView = nullptr;
+    ExpertsPanel* m_experts = nullptr;
+    SamplingPanel* m_sampling = nullptr;
+    FitWorker* m_looker = nullptr;  // made when first needed
+    LocalModels* m_local = nullptr;
+    engine::LoadRequest m_lookedAt;
+    quint64 m_lastReplanKept = 0;  // of the model that is open
+    StatusLine* m_status = nullptr;
+    LocalServerSwitch* m_server = nullptr;
+    ServerIndicator* m_serverIndicator = nullptr;
+    BudgetPanel* m_budget = nullptr;
+    BenchmarkPanel* m_benchmark = nullptr;
+    ConversationList* m_list = nullptr;
+    EventLog m_log;
+    QList<QDockWidget*> m_docks;  // in the menu's order
+    SideColumns* m_columns = nullptr;
+    PanelRail* m_rail = nullptr;
+    QToolButton* m_panels = nullptr;
+    QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
+    QToolButton* m_listButton = nullptr;
+    QSet<QDockWidget*> m_roomy;  // that have been seen, at a size of ours or of the person's
+    bool m_hasLayout = false;    // the person's own, or ours has been given its sizes
+    QMenu* m_recentMenu = nullptr;
+    QLabel* m_modelLabel = nullptr;
+    QToolButton* m_hardware = nullptr;
+    QString m_notedOpening;
+    QMenu* m_hardwareMenu = nullptr;
+    CommandPalette* m_palette = nullptr;
+    DeviceChoices m_devices;
+    QString m_device;  // the chosen one
+    quint64 m_vramBytes = 0;
+    DropHint* m_dropHint = nullptr;
+    PersonaBar* m_personaBar = nullptr;
+    SetupBar* m_setup = nullptr;
+    ConversationId m_goesOnAnyway = 0;  // the person has put the bar away
+    UnsavedBar* m_unsaved = nullptr;
+    QTimer* m_reading = nullptr;        // runs while the bar's question is new
+    quint64 m_askedAt = 0;              // changes of the history when it was asked
+    QStringList m_sinceTrouble;         // what was tried since the trouble began, for the bar
+    std::optional<quint64> m_inFileAt;  // changes of the history when all that is unsaved was saved as a file
+    bool m_closesUnsaved = false;
+    bool m_sessionEnds = false;
+    Actions m_actions;
+    HelpDesk* m_help = nullptr;
+    KeyBindings* m_keys = nullptr;
+    QPointer<SettingsDialog> m_settingsDialog;
+    QString m_openedModel;    // the one that works
+    QString m_loadingModel;   // the one being opened
+    QString m_previousModel;  // the one before a load that failed
+};
+
+// The path that a drag of files stands for; empty when it is none that could be a model.
+QString modelPathIn(const QMimeData* mime);
+
+}  // namespace offstage::ui

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+
+#include <QString>
+
+class QWidget;
+
+namespace offstage::ui {
+
+class ChatController;
+class EngineController;
+class EventLog;
+class Selection;
+
+// What panels are made of.
+struct PanelParts {
+    ChatController& chat;
+    EngineController& engine;
+    EventLog& log;
+    Selection& selection;
+};
+
+// One of the window's panels: all that is known of it outside its own files.
+struct PanelEntry {
+    enum class Place {
+        Left,       // beside the conversation
+        Inspector,  // a tab at the right
+        Below,      // for what is wide
+    };
+
+    const char* name;  // of its dock, its shortcut, its page of help, and in View > Reset layout
+    const char* icon;  // resources/icons
+    Place place;
+    int tab;            // among the inspector's, from 0; 0 elsewhere
+    bool shownAtFirst;  // the others are hidden until they are asked for
+    QString (*title)();
+    QString (*tip)();
+    QWidget* (*make)(const PanelParts& parts);
+};
+
+// All panels, in the order of the View menu. Whoever adds one adds a row here.
+std::span<const PanelEntry> panelList();
+
+}  // namespace offstage::ui

@@ -1,0 +1,128 @@
+#include "ui/window/status_line.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QLocale>
+#include <QResizeEvent>
+#include <QStatusBar>
+
+#include "ui/engine/speed_meter.h"
+#include "ui/widgets/context_meter.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kWideEnoughForAName = 760;
+
+}  // namespace
+
+StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
+    : QObject(&bar),
+      m_engine(engine),
+      m_state(new QLabel),
+      m_speed(new QLabel),
+      m_meter(new SpeedMeter(engine, this)),
+      m_model(new QLabel),
+      m_context(new ContextMeter) {
+    for (QLabel* label : {m_state, m_speed, m_model}) {
+        label->setTextFormat(Qt::PlainText);
+    }
+    m_state->setAccessibleName(tr("What the engine does"));
+    m_speed->setAccessibleName(tr("Speed"));
+    m_model->setAccessibleName(tr("Model"));
+    m_state->setContentsMargins(10, 3, 10, 3);
+    m_speed->setContentsMargins(2, 0, 6, 0);
+    m_model->setContentsMargins(10, 0, 10, 0);
+    connect(m_meter, &SpeedMeter::changed, this, [this] {
+        m_speed->setText(m_meter->text());
+        m_speed->setToolTip(
+            m_meter->isSimulated()
+                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is "
+                     "simulated, "
+                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
+                : tr("Tokens written per second, after the first token, as measured."));
+    });
+    bar.setSizeGripEnabled(false);
+    bar.addWidget(m_state, 1);
+    bar.addPermanentWidget(m_speed);
+    bar.addPermanentWidget(m_context);
+    bar.addPermanentWidget(m_model);
+    bar.installEventFilter(this);
+
+    connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
+    connect(&m_engine, &EngineController::servingChanged, this, &StatusLine::refreshState);
+    connect(&m_engine, &EngineController::modelLoaded, this, [this] {
+        setContextUsed(0);
+        refreshState();
+    });
+    connect(&m_engine, &EngineController::streamed, this,
+            [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
+    refreshState();
+}
+
+QString StatusLine::speedText() const {
+    return m_speed->text();
+}
+// In a narrow window the model's name, which the tool bar has too, leaves its room to the numbers.
+bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) {
+        const int width = static_cast<QResizeEvent*>(event)->size().width();
+        m_model->setVisible(width >= kWideEnoughForAName);
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+QString StatusLine::contextText() const {
+    return m_context->text();
+}
+
+void StatusLine::refreshState() {
+    using State = EngineController::State;
+    const auto& model = m_engine.model();
+    m_model->setText(model ? QString::fromStdString(model->name) : QString());
+    switch (m_engine.state()) {
+        case State::NoModel:
+            m_state->setText(tr("No model"));
+            m_context->setUsed(0, 0);
+            break;
+        case State::Loading:
+            m_state->setText(tr("Loading the model…"));
+            m_context->setUsed(0, 0);
+            break;
+        case State::Ready:
+            m_state->setText(m_engine.isServing() ? tr("Answering another program") : tr("Ready"));
+            break;
+        case State::Generating:
+            m_state->setText(m_engine.isServing() ? tr("Waiting for the end of another program's answer…")
+                                                  : tr("Reading the prompt…"));
+            m_first = true;
+            break;
+        case State::Stopping:
+            m_state->setText(tr("Stopping…"));
+            break;
+    }
+}
+
+void StatusLine::setContextUsed(qint64 tokens) {
+    if (m_engine.model()) {
+        m_context->setUsed(tokens, m_engine.model()->context);
+    }
+}
+
+void StatusLine::onStreamed(const StreamedText& piece) {
+    if (!m_engine.model()) {
+        return;
+    }
+    if (m_first) {
+        m_first = false;
+        m_state->setText(tr("Writing"));
+        const auto snapshot = m_engine.snapshot();
+        m_contextAtFirstToken = snapshot ? snapshot->context_used - piece.tokens : 0;
+    }
+    if (m_followsAnswer) {
+        setContextUsed(m_contextAtFirstToken + piece.tokens);
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <QObject>
+
+#include "ui/engine/engine_controller.h"
+
+class QLabel;
+class QStatusBar;
+
+namespace offstage::ui {
+
+class ContextMeter;
+class SpeedMeter;
+
+// Fills the status bar: what the engine does, tokens per second, context used, the model's name.
+class StatusLine : public QObject {
+    Q_OBJECT
+
+  public:
+    StatusLine(EngineController& engine, QStatusBar& bar);
+
+    // Of the conversation shown, with what is being typed.
+    void setContextUsed(qint64 tokens);
+    // Whether the answer that is being written belongs to the conversation shown, and fills its context.
+    void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
+
+    QString speedText() const;
+    QString contextText() const;
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void refreshState();
+    void onStreamed(const StreamedText& piece);
+
+    EngineController& m_engine;
+    QLabel* m_state;
+    QLabel* m_speed;
+    SpeedMeter* m_meter;
+    QLabel* m_model;
+    ContextMeter* m_context;
+    qint64 m_contextAtFirstToken = 0;
+    bool m_first = true;
+    bool m_followsAnswer = false;
+};
+
+}  // namespace offstage::ui
