@@ -67,10 +67,7 @@ void print_notes(const engine::ModelSummary& model) {
     const std::string notice = engine::emulation_notice(model);
     if (!notice.empty()) std::cerr << notice << std::endl;
     if (model.theta > 0) {
-        print_note(
-            engine::print("theta is %g: neurons of the experts that are nearer to zero are left out, and results "
-                          "are not the model's own",
-                          model.theta));
+        print_note(messages::theta_leaves_out(model.theta));
     }
     for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
 }
