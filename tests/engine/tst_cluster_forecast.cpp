@@ -208,7 +208,7 @@ class TestClusterForecast : public QObject {
     void layer_lastsAsLongAsItsBusiestMachine() {
         const ModelDemand d = demandOf(4, 2, 2);
         const Popularity p = Popularity::uniform(4, 2, 2);
-        const Network network{"test", "test", 0.1, 50, "none"};
+        const Network network{"test", from_outside("test"), 0.1, 50, from_outside("none")};
         const ClusterForecast one = told(d, p, 1, network, 0, 2);
         const ClusterForecast two = told(d, p, 2, network, 0, 2);
         QCOMPARE(one.whole.decode_layer_us, 40.0);
