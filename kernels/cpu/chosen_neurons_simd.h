@@ -67,8 +67,8 @@ inline void finish_neurons(const ExpertLayout& layout, const float* bias, const 
 // Rows do not follow each other in memory, so that no processor guesses the next one: each
 // is fetched by name while the one n_ahead() before it is computed with. So that memory
 // never waits, what follows a matrix's last rows is the next matrix's first ones.
-inline constexpr std::int64_t kMostAhead = 64;              // rows
-inline constexpr std::int64_t kListAheadBytes = 16 * 1024;  // found by measuring
+inline constexpr std::int64_t kMostAhead = 64;  // rows
+inline constexpr std::int64_t kListAheadBytes = 16 * 1024;
 inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
     return std::clamp(kListAheadBytes / static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols)), least,
                       kMostAhead);
