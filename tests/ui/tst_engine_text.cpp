@@ -503,7 +503,7 @@ class TestEngineText : public QObject {
             QStringLiteral("; expected a number of bytes, or one with KiB, MiB, GiB or TiB, like 6GiB or 1.5GiB, below "
                            "16 million TiB."),
             QStringLiteral(" is no cache policy; expected one of "), QStringLiteral("There is no dispatch policy \""),
-            QStringLiteral("\"; there are auto, "), QStringLiteral(" cannot be written: "), QStringLiteral("Theta is "),
+            QStringLiteral("\"; there are auto, "), QStringLiteral(" cannot be written: "),
             QStringLiteral("This session leaves out no neurons."), QStringLiteral("room for other conversations ("),
             QStringLiteral("Room for "), QStringLiteral(" tokens of other conversations was asked for; expected 0 to "),
             QStringLiteral("The sensitivities are of "), QStringLiteral("; expected those of this model."),
