@@ -3,6 +3,7 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
@@ -67,7 +68,7 @@ void print_notes(const engine::ModelSummary& model) {
     const std::string notice = engine::emulation_notice(model);
     if (!notice.empty()) std::cerr << notice << std::endl;
     if (model.theta > 0) {
-        print_note(messages::theta_leaves_out(model.theta));
+        print_note(engine::messages::theta_leaves_out(model.theta));
     }
     for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
 }

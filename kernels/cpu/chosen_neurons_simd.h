@@ -68,8 +68,9 @@ inline void finish_neurons(const ExpertLayout& layout, const float* bias, const 
 // is fetched by name while the one n_ahead() before it is computed with. So that memory
 // never waits, what follows a matrix's last rows is the next matrix's first ones.
 inline constexpr std::int64_t kMostAhead = 64;  // rows
-inline std::int64_t n_ahead(const WeightView& weight, std::int64_t ahead_bytes, std::int64_t least) {
-    return std::clamp(ahead_bytes / static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols)), least,
+inline constexpr std::int64_t kListAheadBytes = 16 * 1024;
+inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
+    return std::clamp(kListAheadBytes / static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols)), least,
                       kMostAhead);
 }
 

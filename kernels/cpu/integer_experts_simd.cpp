@@ -294,8 +294,6 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
 
 // ---- with a theta: neurons of a list, chosen from a stretch of at most kChosenTogether
 
-constexpr std::int64_t kAheadBytes = 24 * 1024;  // of rows that are fetched before their turn; found by measuring
-
 // sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end).
 template <WeightType kType>
 void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t begin, std::int64_t end,
@@ -370,7 +368,7 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
     for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
     const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
                               std::int64_t end, float* sums) {
-        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, 2);
+        const std::int64_t ahead_rows = n_ahead(weight, 2);
         with_packed_type(weight.type, [&](auto constant) {
             multiply_listed<decltype(constant)::value>(rows, ahead_rows, begin, end, n, x, n_tokens, sums);
         });

@@ -13,9 +13,17 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr std::int64_t kAheadBytes = 24 * 1024;  // found by measuring
-constexpr int kRowsTogether = 2;                 // share a pass over the inputs
-constexpr int kColumnsTogether = 4;              // share a pass over the outputs
+// Rows that share a pass over the inputs, and columns that share one over the outputs: of one token many, since memory
+// delivers more of several streams; of several tokens as many as registers hold.
+template <typename Rows>
+constexpr int rows_together(int n_tokens) {
+    return n_tokens == 1 && !Rows::kPacked ? 4 : 2;
+}
+template <typename Rows>
+constexpr int columns_together(int n_tokens) {
+    return n_tokens == 1 && !Rows::kPacked ? 8 : 4;
+}
+constexpr int kMostTogether = 8;
 
 // The row that begins at `place`, of the same kind as the others.
 template <typename Weight>
@@ -40,7 +48,7 @@ __attribute__((always_inline)) inline void for_tokens(int n_tokens, const Body& 
 }
 
 // sums[t * kChosenTogether + i] = row i . x[t], for i in [begin, end).
-template <typename Rows>
+template <int kRowsTogether, typename Rows>
 void multiply_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t begin,
                      std::int64_t end, const float* x, std::int64_t n, int n_tokens, float* sums) {
     using Row = typename Rows::Row;
@@ -89,7 +97,7 @@ __attribute__((always_inline)) inline void add_with_ahead(const Ref (&columns)[k
 }
 
 // out[t] += sum over i of activations[t * kChosenTogether + i] * column i.
-template <typename Rows>
+template <int kColumnsTogether, typename Rows>
 void add_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t count,
                 const float* activations, std::int64_t n, int n_tokens, float* out) {
     using Row = typename Rows::Row;
@@ -135,16 +143,22 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
     };
     const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
                               std::int64_t end, float* sums) {
-        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, kRowsTogether);
+        const std::int64_t ahead_rows = n_ahead(weight, kMostTogether);
         with_rows_like(weight, [&](const auto& kind) {
-            multiply_listed(kind, rows, ahead_rows, begin, end, x, n, n_tokens, sums);
+            using Rows = std::decay_t<decltype(kind)>;
+            const auto run = n_tokens == 1 ? multiply_listed<rows_together<Rows>(1), Rows>
+                                           : multiply_listed<rows_together<Rows>(2), Rows>;
+            run(kind, rows, ahead_rows, begin, end, x, n, n_tokens, sums);
         });
     };
     const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
                          const float* values) {
-        const std::int64_t ahead_rows = n_ahead(weight, kAheadBytes, kColumnsTogether);
+        const std::int64_t ahead_rows = n_ahead(weight, kMostTogether);
         with_rows_like(weight, [&](const auto& kind) {
-            add_listed(kind, rows, ahead_rows, chosen.count, values, n, n_tokens, out);
+            using Rows = std::decay_t<decltype(kind)>;
+            const auto run = n_tokens == 1 ? add_listed<columns_together<Rows>(1), Rows>
+                                           : add_listed<columns_together<Rows>(2), Rows>;
+            run(kind, rows, ahead_rows, chosen.count, values, n, n_tokens, out);
         });
     };
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {

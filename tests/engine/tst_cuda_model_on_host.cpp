@@ -110,10 +110,11 @@ class TestCudaModelOnHost : public QObject {
         LoadRequest on_cpu;
         on_cpu.model = demoModel();
         LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 50);
-        on_cpu.theta = on_gpu.theta = 0.1;
+        on_cpu.theta = on_gpu.theta = 0.5;
         LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
         const Greedy expected = greedy(cpu, prompts_[0]);
-        QVERIFY(relativeError(expected.logits[0], expected_[0].logits[0]) > 2e-2);
+        const double effect = relativeError(expected.logits[0], expected_[0].logits[0]);
+        QVERIFY2(effect > 0.1, qPrintable(QString::number(effect)));
         auto gpu =
             std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         const Greedy got = greedy(*gpu, prompts_[0]);

@@ -252,7 +252,7 @@ class TestTheta : public QObject {
         request.model = model;
         request.context = 64 + 32 + 16;
         if (model != demoModel()) request.context = 0;
-        request.n_threads = 2;
+        request.n_threads = 1;
         request.cache_directory = cache_.path().toStdString();
         request.quant_cache_directory = quantized_.path().toStdString();
         request.prefetch = PrefetchMode::kOff;
