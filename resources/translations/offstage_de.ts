@@ -7894,7 +7894,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message numerus="yes">
         <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
         <translation>
-            <numerusform>Im Augenblick da: %1 Token von einer Unterhaltung.</numerusform>
+            <numerusform>Im Augenblick da: %1 Token von %n Unterhaltung.</numerusform>
             <numerusform>Im Augenblick da: %1 Token von %n Unterhaltungen.</numerusform>
         </translation>
     </message>

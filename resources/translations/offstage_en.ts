@@ -110,7 +110,7 @@
     <message numerus="yes">
         <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
         <translation>
-            <numerusform>Kept at the moment: %1 tokens of one conversation.</numerusform>
+            <numerusform>Kept at the moment: %1 tokens of %n conversation.</numerusform>
             <numerusform>Kept at the moment: %1 tokens of %n conversations.</numerusform>
         </translation>
     </message>

@@ -297,7 +297,7 @@ class TestSettingsDialog : public QObject {
         WindowFixture f(script);
         f.openAndWait();
         MemoryPage& page = open(f, Page::Memory).memoryPage();
-        click(page.switchBox());
+        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("There is no room.")), qPrintable(page.inForce()));
         QVERIFY(page.inForce().contains(QStringLiteral("no room of their own")));
     }
@@ -325,6 +325,7 @@ class TestSettingsDialog : public QObject {
         options.modelPlaces = std::vector<offstage::engine::ModelPlace>();
         MainWindow window([] { return makeFakeSession(std::make_shared<Stage>()); }, options);
         window.show();
+        QApplication::setActiveWindow(&window);
         QTest::keyClick(&window, Qt::Key_Comma, Qt::ControlModifier);
         SettingsDialog& dialog = *window.settingsDialog();
         dialog.showPage(Page::Storage);

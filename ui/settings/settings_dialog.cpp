@@ -6,6 +6,7 @@
 #include <QDialogButtonBox>
 #include <QHBoxLayout>
 #include <QListWidget>
+#include <QPushButton>
 #include <QStackedWidget>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -50,6 +51,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     middle->addWidget(m_list);
     middle->addWidget(m_stack, 1);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends the typing of a number
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
     column->addLayout(middle, 1);
