@@ -205,7 +205,7 @@ class TestFormatSearch : public QObject {
         QVERIFY(QString::fromStdString(failure(d, budget)).contains(QLatin1String("not both")));
         budget.uniform.reset();
         budget.quality.min_mean_bits = 17;
-        QVERIFY(QString::fromStdString(failure(d, budget, {&cost, &s})).contains(QLatin1String("17.0")));
+        QVERIFY(QString::fromStdString(failure(d, budget, {&cost, &s})).contains(QLatin1String("has 17 bits")));
         budget.quality.min_mean_bits = 3;
         Sensitivity other = s;
         other.n_experts = 16;

@@ -238,7 +238,7 @@ int keepBlock(const QString& folder, std::uint64_t source) {
     kernels::ThreadPool pool(1);
     engine::QuantCache cache(folder.toStdString());
     cache.store(key, block, {1, 2}, pool);
-    return outcome(cache.take_problem());
+    return outcome(cache.take_problem().english());
 }
 
 int writeTrace(const QString& path, std::int64_t n_tokens) {
@@ -558,7 +558,7 @@ class TestFileFaults : public QObject {
             return [us](const QString& folder) {
                 const engine::CalibrationCache cache(folder.toStdString());
                 cache.store("a", costs(us));
-                return outcome(cache.problem());
+                return outcome(cache.problem().english());
             };
         };
         const auto keepSensitivity = [](double error) {
