@@ -347,7 +347,7 @@ class FakeSession : public engine::Session {
         engine::ReplanReport& report = m_reports.emplace_back();
         report.id = m_reports.size();
         report.state = m_script.expertProblem.empty() ? engine::ReplanState::kDone : engine::ReplanState::kFailed;
-        report.problem = m_script.expertProblem;
+        if (!m_script.expertProblem.empty()) report.problem = engine::from_outside(m_script.expertProblem);
         if (m_script.expertProblem.empty()) {
             m_snapshot.revision = ++m_revision;
             m_snapshot.kept_context = *request.kept_context;
