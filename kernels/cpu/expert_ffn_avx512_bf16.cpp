@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kPairs = 2 * kLanes;  // bf16 values of a vector
 constexpr int kTileTokens = 8;      // whose inputs, of up to 3072 values, the first cache holds
-constexpr int kNeurons = static_cast<int>(kPairedNeurons);
-constexpr std::int64_t kAheadBytes = 48 * 1024;  // of weights, fetched into the second cache; found by measuring
+constexpr int kGroupNeurons = static_cast<int>(kPairedNeurons);
+constexpr std::int64_t kPairsAheadBytes = 48 * 1024;  // of weights, fetched into the second cache; found by measuring
 
 __attribute__((always_inline)) inline void prefetch(const Bf16* p) {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
@@ -33,12 +33,12 @@ __attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
 
 // The neurons at hand; those that are too many for the range are its last one again, whose activation then counts as 0.
 struct Group {
-    const Bf16* neurons[kNeurons];  // w1, w3 and w2 follow each other
-    std::int64_t n = 0;             // hidden_dim
-    std::int64_t ahead = 0;         // from a weight to the one that is fetched beside it
+    const Bf16* neurons[kGroupNeurons];  // w1, w3 and w2 follow each other
+    std::int64_t n = 0;                  // hidden_dim
+    std::int64_t ahead = 0;              // from a weight to the one that is fetched beside it
 };
 
-// gates[t * kNeurons + j] = w1_j . x[t], ups the same of w3, of neurons j = first .. first + kTogether - 1.
+// gates[t * kGroupNeurons + j] = w1_j . x[t], ups the same of w3, of neurons j = first .. first + kTogether - 1.
 // x: for each kPairs values those of all kTokens tokens.
 template <int kTogether, int kTokens, bool kFetches>
 __attribute__((always_inline)) inline void gate_and_up(const Group& group, int first, const Bf16* x, float* gates,
@@ -74,8 +74,8 @@ __attribute__((always_inline)) inline void gate_and_up(const Group& group, int f
     store(values, sums_of_lanes(sums));
     for (int t = 0; t < kTokens; ++t) {
         for (int j = 0; j < kTogether; ++j) {
-            gates[t * kNeurons + first + j] = values[(t * kTogether + j) * 2];
-            ups[t * kNeurons + first + j] = values[(t * kTogether + j) * 2 + 1];
+            gates[t * kGroupNeurons + first + j] = values[(t * kTogether + j) * 2];
+            ups[t * kGroupNeurons + first + j] = values[(t * kTogether + j) * 2 + 1];
         }
     }
 }
@@ -83,7 +83,8 @@ __attribute__((always_inline)) inline void gate_and_up(const Group& group, int f
 template <int kTokens, bool kFetches>
 void gates_and_ups(const Group& group, const Bf16* x, float* gates, float* ups) {
     constexpr int kTogether = kTokens <= kTileTokens / 2 ? 2 : 1;  // so that 16 sums are on their way
-    for (int j = 0; j < kNeurons; j += kTogether) gate_and_up<kTogether, kTokens, kFetches>(group, j, x, gates, ups);
+    for (int j = 0; j < kGroupNeurons; j += kTogether)
+        gate_and_up<kTogether, kTokens, kFetches>(group, j, x, gates, ups);
 }
 
 using GatesAndUps = void (*)(const Group&, const Bf16*, float*, float*);
@@ -100,10 +101,10 @@ constexpr auto kFromCache = by_tokens<false>(std::make_integer_sequence<int, kTi
 template <bool kIsFirst>
 void add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens, float* sums) {
     for (std::int64_t i = 0; i < group.n; i += kPairs) {
-        __m512bh low[kNeurons / 2];
-        __m512bh high[kNeurons / 2];
+        __m512bh low[kGroupNeurons / 2];
+        __m512bh high[kGroupNeurons / 2];
 #pragma GCC unroll 8
-        for (int p = 0; p < kNeurons / 2; ++p) {
+        for (int p = 0; p < kGroupNeurons / 2; ++p) {
             const __m512i even = load_pairs(group.neurons[2 * p] + 2 * group.n + i);
             const __m512i odd = load_pairs(group.neurons[2 * p + 1] + 2 * group.n + i);
             low[p] = pairs(_mm512_unpacklo_epi16(even, odd));
@@ -113,9 +114,9 @@ void add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens
             Vector low_sum = kIsFirst ? zero() : load(sums);
             Vector high_sum = kIsFirst ? zero() : load(sums + kLanes);
 #pragma GCC unroll 8
-            for (int p = 0; p < kNeurons / 2; ++p) {
+            for (int p = 0; p < kGroupNeurons / 2; ++p) {
                 int both = 0;
-                std::memcpy(&both, activations + t * kNeurons + 2 * p, sizeof both);
+                std::memcpy(&both, activations + t * kGroupNeurons + 2 * p, sizeof both);
                 const __m512bh factors = pairs(_mm512_set1_epi32(both));
                 low_sum = _mm512_dpbf16_ps(low_sum, low[p], factors);
                 high_sum = _mm512_dpbf16_ps(high_sum, high[p], factors);
@@ -155,7 +156,7 @@ void lay_out(const Bf16* const* inputs, std::int64_t n_tokens, std::int64_t n, B
     }
 }
 
-// Sums of kNeurons neurons become what w2 is multiplied by, in bf16.
+// Sums of kGroupNeurons neurons become what w2 is multiplied by, in bf16.
 void activate_neurons(const ExpertView& expert, std::int64_t first, int count, std::int64_t n_tokens,
                       const float* gates, const float* ups, Bf16* activations, NeuronCounts& counts) {
     const ExpertBiases biases = expert.biases();
@@ -165,8 +166,8 @@ void activate_neurons(const ExpertView& expert, std::int64_t first, int count, s
     const ExpertSpec& spec = expert.layout.spec;
     const __mmask16 there = count == kLanes ? 0xffff : first_lanes(count);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
-        const Vector gate = activated(spec, add(load(gates + t * kNeurons), gate_bias));
-        const Vector up = up_factor(spec, add(load(ups + t * kNeurons), up_bias));
+        const Vector gate = activated(spec, add(load(gates + t * kGroupNeurons), gate_bias));
+        const Vector up = up_factor(spec, add(load(ups + t * kGroupNeurons), up_bias));
         __mmask16 active = there;
         if (spec.theta > 0) {  // as is_left_out()
             active &= _mm512_cmp_ps_mask(_mm512_abs_ps(gate), broadcast(spec.theta), _CMP_NLE_UQ);
@@ -174,7 +175,7 @@ void activate_neurons(const ExpertView& expert, std::int64_t first, int count, s
             counts.active += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(active)));
         }
         const Vector value = _mm512_maskz_mul_ps(active, gate, up);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(activations + t * kNeurons),
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(activations + t * kGroupNeurons),
                             reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value)));
     }
 }
@@ -186,7 +187,7 @@ namespace avx512_bf16 {
 void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::int64_t n_tokens,
                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch,
                      NeuronCounts& counts) {
-    static_assert(kNeurons == kLanes);
+    static_assert(kGroupNeurons == kLanes);
     const std::int64_t n = expert.layout.hidden_dim;
     if (neuron_begin >= neuron_end) {
         std::memset(out, 0, static_cast<std::size_t>(n_tokens * n) * sizeof(float));
@@ -195,22 +196,23 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     auto* const sums = reinterpret_cast<float*>(scratch);
     auto* const x = reinterpret_cast<Bf16*>(sums + n_tokens * n);
     auto* const gates = reinterpret_cast<float*>(x + n_tokens * n);
-    float* const ups = gates + n_tokens * kNeurons;
-    auto* const activations = reinterpret_cast<Bf16*>(ups + n_tokens * kNeurons);
+    float* const ups = gates + n_tokens * kGroupNeurons;
+    auto* const activations = reinterpret_cast<Bf16*>(ups + n_tokens * kGroupNeurons);
     lay_out(inputs, n_tokens, n, x);
 
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
     const std::int64_t neuron = 3 * n;
     Group group;
     group.n = n;
-    group.ahead = (kAheadBytes / static_cast<std::int64_t>(sizeof(Bf16)) + neuron - 1) / neuron * neuron;
-    for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
-        const auto count = static_cast<int>(std::min<std::int64_t>(kNeurons, neuron_end - first));
-        for (int j = 0; j < kNeurons; ++j) group.neurons[j] = first_neuron + (first + std::min(j, count - 1)) * neuron;
+    group.ahead = (kPairsAheadBytes / static_cast<std::int64_t>(sizeof(Bf16)) + neuron - 1) / neuron * neuron;
+    for (std::int64_t first = neuron_begin; first < neuron_end; first += kGroupNeurons) {
+        const auto count = static_cast<int>(std::min<std::int64_t>(kGroupNeurons, neuron_end - first));
+        for (int j = 0; j < kGroupNeurons; ++j)
+            group.neurons[j] = first_neuron + (first + std::min(j, count - 1)) * neuron;
         for (std::int64_t t = 0; t < n_tokens; t += kTileTokens) {
             const auto tile = static_cast<std::size_t>(std::min<std::int64_t>(kTileTokens, n_tokens - t));
             const auto& run = t == 0 ? kFetching : kFromCache;
-            run[tile - 1](group, x + t * n, gates + t * kNeurons, ups + t * kNeurons);
+            run[tile - 1](group, x + t * n, gates + t * kGroupNeurons, ups + t * kGroupNeurons);
         }
         activate_neurons(expert, first, count, n_tokens, gates, ups, activations, counts);
         (first == neuron_begin ? add_down<true> : add_down<false>)(group, activations, n_tokens, sums);

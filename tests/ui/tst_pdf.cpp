@@ -178,7 +178,7 @@ class TestPdf : public QObject {
         WindowFixture f;
         f.openAndWait();
         QStringList pages;
-        for (int i = 0; i < 150; ++i) {
+        for (int i = 0; i < 1500; ++i) {  // many times what is read before the button comes
             pages += QStringLiteral("page %1").arg(i);
         }
         attachments(f).attach({pdfOf(folder, pages)});
