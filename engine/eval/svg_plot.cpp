@@ -67,7 +67,7 @@ std::vector<double> ticks(double first, double last, double shortest) {
     std::vector<double> all;
     const double step = tick_step(last - first, shortest);
     const double end = last / step + 1e-9;
-    for (double i = std::ceil(first / step - 1e-9); i <= end; ++i) all.push_back(i * step);
+    for (double i = std::ceil(first / step - 1e-9); i <= end; ++i) all.push_back(i * step + 0.0);  // never "-0"
     return all;
 }
 

@@ -282,6 +282,9 @@ std::string to_svg(const ThetaReport& report) {
         plot.series = {line("", colour, value)};
         plots.push_back(std::move(plot));
     };
+    numbers(
+        over_theta("Distance to theta 0", "mean KL divergence"), [](const ThetaRow& row) { return row.mean_kl; },
+        "#7a3f9d", 0);
     const double ppl = report.rows.empty() ? 0 : report.rows.front().perplexity.value();
     numbers(
         over_theta("Quality", "perplexity"), [](const ThetaRow& row) { return row.perplexity.value(); }, "#a8321f",

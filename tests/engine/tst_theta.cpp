@@ -234,11 +234,13 @@ class TestTheta : public QObject {
         const std::string csv = to_csv(report);
         QCOMPARE(std::count(csv.begin(), csv.end(), '\n'), std::ptrdiff_t{4});
         QCOMPARE(to_json(report)["rows"][2]["theta"].get<double>(), 0.3);
-        QXmlStreamReader xml(QByteArray::fromStdString(to_svg(report)));
+        const QByteArray svg = QByteArray::fromStdString(to_svg(report));
+        QVERIFY(svg.contains(">0</text>") && !svg.contains(">-0</text>"));
+        QXmlStreamReader xml(svg);
         int n_lines = 0;
         while (!xml.atEnd()) n_lines += xml.readNext() == QXmlStreamReader::StartElement && xml.name() == u"polyline";
         QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
-        QCOMPARE(n_lines, static_cast<int>(model->spec().experts.n_layers) + 3);
+        QCOMPARE(n_lines, static_cast<int>(model->spec().experts.n_layers) + 4);
         QCOMPARE(tests::mismatch(tests::error_of([&] {
                                      measure_thetas(*model, tokens, {64, 32}, {0.1}, 200, {}, {});
                                  }),
