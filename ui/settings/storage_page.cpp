@@ -1,5 +1,6 @@
 #include "ui/settings/storage_page.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,7 @@ namespace offstage::ui {
 namespace {
 
 enum StorageColumn { kName, kSize, kOpen, kDelete };
+constexpr int kBelowThing = 6;
 
 StoredThing describe(const engine::CacheFolder& cache) {
     StoredThing thing;
@@ -84,6 +86,15 @@ void showPath(QLabel& label, const QString& path) {
     label.setToolTip(QDir::toNativeSeparators(path));
 }
 
+// Of the buttons that end the rows, one width in all parts of the page.
+int lastColumnWidth() {
+    int width = 0;
+    for (const QString& text : {StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")}) {
+        width = std::max(width, QPushButton(text).sizeHint().width());
+    }
+    return width;
+}
+
 }  // namespace
 
 StoragePage::StoragePage(const QString& conversations, QWidget* parent)
@@ -100,8 +111,9 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     auto* grid = new QGridLayout(content);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(10);
-    grid->setVerticalSpacing(8);
+    grid->setVerticalSpacing(2);
     grid->setColumnStretch(kName, 1);
+    grid->setColumnMinimumWidth(kDelete, lastColumnWidth());
     addHeading(*grid, tr("Yours"));
     if (!conversations.isEmpty()) {
         add(*grid, {QStringLiteral("conversations"), tr("Conversations"), {}, conversations});
@@ -154,9 +166,7 @@ void StoragePage::addHeading(QGridLayout& grid, const QString& text) {
     QFont font = heading->font();
     font.setWeight(QFont::DemiBold);
     heading->setFont(font);
-    if (grid.rowCount() > 1) {
-        heading->setContentsMargins(0, 8, 0, 0);
-    }
+    heading->setContentsMargins(0, grid.rowCount() > 1 ? 8 : 0, 0, 4);
     grid.addWidget(heading, grid.rowCount(), kName, 1, kDelete + 1);
 }
 
@@ -164,11 +174,13 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     const qsizetype index = m_things.size();
     const int at = grid.rowCount();
     Row row;
-    auto* texts = new QVBoxLayout;
-    texts->setSpacing(1);
     QLabel* name = lineLabel();
     name->setText(thing.name);
-    texts->addWidget(name);
+    grid.addWidget(name, at, kName);
+    // Below the name and the buttons, over all of the width.
+    auto* texts = new QVBoxLayout;
+    texts->setSpacing(1);
+    texts->setContentsMargins(0, 0, 0, kBelowThing);
     if (!thing.explanation.isEmpty()) {
         QLabel* explanation = mutedLabel();
         explanation->setText(thing.explanation);
@@ -177,7 +189,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     QLabel* path = mutedLabel(tr("Place of %1").arg(thing.name));
     showPath(*path, thing.path);
     texts->addWidget(path);
-    grid.addLayout(texts, at, kName);
+    grid.addLayout(texts, at + 1, kName, 1, kDelete + 1);
     row.size = lineLabel(tr("Size of %1").arg(thing.name));
     row.size->setText(QStringLiteral("…"));
     row.size->setMinimumWidth(row.size->fontMetrics().horizontalAdvance(QStringLiteral("1,000.0 GiB")));
@@ -281,6 +293,7 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
     grid->setHorizontalSpacing(10);
     grid->setVerticalSpacing(8);
     grid->setColumnStretch(0, 1);
+    grid->setColumnMinimumWidth(2, lastColumnWidth());  // below the other rows' buttons
     for (const QString& folder : added + others) {
         const int at = grid->rowCount();
         QLabel* path = textLabel(tr("Place of %1").arg(tr("models")));
