@@ -68,6 +68,12 @@ class DockTitleStyle : public QProxyStyle {
         }
     }
 
+    // The desktop's icons of "Close" and "Cancel" are dark, and hardly to be seen on a dark button.
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                  QStyleHintReturn* data) const override {
+        return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
+    }
+
     // Fusion's outline of an unchecked box is a shade of the window's, hardly to be seen in the dark.
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override {
