@@ -30,6 +30,7 @@ namespace {
 
 enum StorageColumn { kName, kSize, kOpen, kDelete };
 constexpr int kBelowThing = 6;
+constexpr int kAboveNotice = 4;  // its first line beside the text of the buttons
 
 StoredThing describe(const engine::CacheFolder& cache) {
     StoredThing thing;
@@ -136,7 +137,8 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->setRowStretch(grid->rowCount(), 1);
 
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_notice->setMinimumHeight(2 * m_notice->fontMetrics().lineSpacing() + 2);
+    m_notice->setContentsMargins(0, kAboveNotice, 0, 0);
+    m_notice->setMinimumHeight(kAboveNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
     auto* question = new QHBoxLayout;
     question->addWidget(m_notice, 1);
     for (QPushButton* button : {m_confirm, m_keep}) {
