@@ -87,13 +87,21 @@ void showPath(QLabel& label, const QString& path) {
     label.setToolTip(QDir::toNativeSeparators(path));
 }
 
-// Of the buttons that end the rows, one width in all parts of the page.
-int lastColumnWidth() {
+// Of the widest of such buttons: one width in all parts of the page.
+int columnWidth(const QStringList& texts) {
     int width = 0;
-    for (const QString& text : {StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")}) {
+    for (const QString& text : texts) {
         width = std::max(width, QPushButton(text).sizeHint().width());
     }
     return width;
+}
+
+int openWidth() {
+    return columnWidth({StoragePage::tr("Open folder"), StoragePage::tr("The usual place")});
+}
+
+int deleteWidth() {
+    return columnWidth({StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")});
 }
 
 }  // namespace
@@ -114,7 +122,8 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->setHorizontalSpacing(10);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(kName, 1);
-    grid->setColumnMinimumWidth(kDelete, lastColumnWidth());
+    grid->setColumnMinimumWidth(kOpen, openWidth());
+    grid->setColumnMinimumWidth(kDelete, deleteWidth());
     addHeading(*grid, tr("Yours"));
     if (!conversations.isEmpty()) {
         add(*grid, {QStringLiteral("conversations"), tr("Conversations"), {}, conversations});
@@ -295,7 +304,8 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
     grid->setHorizontalSpacing(10);
     grid->setVerticalSpacing(8);
     grid->setColumnStretch(0, 1);
-    grid->setColumnMinimumWidth(2, lastColumnWidth());  // below the other rows' buttons
+    grid->setColumnMinimumWidth(1, openWidth());  // below the other rows' buttons
+    grid->setColumnMinimumWidth(2, deleteWidth());
     for (const QString& folder : added + others) {
         const int at = grid->rowCount();
         QLabel* path = textLabel(tr("Place of %1").arg(tr("models")));
