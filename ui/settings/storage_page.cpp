@@ -30,7 +30,7 @@ namespace {
 
 enum StorageColumn { kName, kSize, kOpen, kDelete };
 constexpr int kBelowThing = 6;
-constexpr int kAboveNotice = 4;  // its first line beside the text of the buttons
+constexpr int kAboveStorageNotice = 4;  // its first line beside the text of the buttons
 
 StoredThing describe(const engine::CacheFolder& cache) {
     StoredThing thing;
@@ -88,7 +88,7 @@ void showPath(QLabel& label, const QString& path) {
 }
 
 // Of the widest of such buttons: one width in all parts of the page.
-int columnWidth(const QStringList& texts) {
+int widestButton(const QStringList& texts) {
     int width = 0;
     for (const QString& text : texts) {
         width = std::max(width, QPushButton(text).sizeHint().width());
@@ -97,11 +97,11 @@ int columnWidth(const QStringList& texts) {
 }
 
 int openWidth() {
-    return columnWidth({StoragePage::tr("Open folder"), StoragePage::tr("The usual place")});
+    return widestButton({StoragePage::tr("Open folder"), StoragePage::tr("The usual place")});
 }
 
 int deleteWidth() {
-    return columnWidth({StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")});
+    return widestButton({StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")});
 }
 
 }  // namespace
@@ -146,8 +146,8 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->setRowStretch(grid->rowCount(), 1);
 
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_notice->setContentsMargins(0, kAboveNotice, 0, 0);
-    m_notice->setMinimumHeight(kAboveNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
+    m_notice->setContentsMargins(0, kAboveStorageNotice, 0, 0);
+    m_notice->setMinimumHeight(kAboveStorageNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
     auto* question = new QHBoxLayout;
     question->addWidget(m_notice, 1);
     for (QPushButton* button : {m_confirm, m_keep}) {
