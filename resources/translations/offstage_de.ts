@@ -8218,6 +8218,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>Export my personas</source>
         <translation>Meine Personas exportieren</translation>
     </message>
+    <message>
+        <source>&amp;Bring back %1</source>
+        <translation>%1 &amp;zurückholen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>

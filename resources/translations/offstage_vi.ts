@@ -8205,6 +8205,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>Export my personas</source>
         <translation>Xuất các vai của tôi</translation>
     </message>
+    <message>
+        <source>&amp;Bring back %1</source>
+        <translation>Khôi &amp;phục %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>

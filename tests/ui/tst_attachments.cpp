@@ -293,7 +293,7 @@ class TestAttachments : public QObject {
         AttachmentChip* chip = shown->attachments()->chips().chips().first();
         QTest::mouseClick(chip, Qt::LeftButton);
         QVERIFY(shown->attachments()->text()->isVisible());
-        QCOMPARE(shown->attachments()->text()->toPlainText(), QString::fromUtf8(kNotes));
+        QCOMPARE(shown->attachments()->text()->toPlainText(), QString::fromUtf8(kNotes).trimmed());
         QTest::keyClick(chip, Qt::Key_Space);
         QVERIFY(!shown->attachments()->text()->isVisible());
 

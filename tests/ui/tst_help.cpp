@@ -2,8 +2,10 @@
 
 #include <QAction>
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
+#include <QScrollBar>
 #include <QTextBrowser>
 
 #include "tests/ui/pictures.h"
@@ -177,6 +179,17 @@ class TestHelp : public QObject {
         QTest::keyClick(&help.searchEdit(), Qt::Key_Delete);
         QCOMPARE(help.listed().size(), all);
         QCOMPARE(help.nMarks(), 0);
+    }
+
+    void search_showsTheFirstHit_ofALongPage() {
+        const WindowFixture f;
+        HelpDialog& help = open(f);
+        help.resize(help.minimumSize());
+        search(help, QStringLiteral("underlined"));
+        QCOMPARE(help.page(), QStringLiteral("keys"));
+        const auto* view = help.findChild<QTextBrowser*>();
+        QTRY_VERIFY(view->verticalScrollBar()->value() > 0);
+        QVERIFY(view->viewport()->rect().contains(view->cursorRect().center()));
     }
 
     void escape_closesTheHelp_andStopsNoAnswer() {

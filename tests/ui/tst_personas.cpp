@@ -127,6 +127,13 @@ class TestPersonas : public QObject {
         QCOMPARE(f.window->chat().systemPrompt(), QStringLiteral("Rhyme."));  // the conversation goes on as it was
         QVERIFY(box(f).findText(QStringLiteral("Bard")) < 0);
         QVERIFY(!f.window->personas().find(id));
+
+        QVERIFY(bar(f).restoreAction().isVisible());
+        QVERIFY(bar(f).restoreAction().text().contains(QStringLiteral("Bard")));
+        bar(f).restoreAction().trigger();
+        QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
+        QCOMPARE(f.window->personas().find(id)->sampling->sampler.temperature, 0.5F);
+        QVERIFY(!bar(f).restoreAction().isVisible());
     }
 
     void keptWithTheConversation_alsoAfterAStart() {

@@ -442,24 +442,42 @@ class TestSettingsDialog : public QObject {
         QVERIFY(page.deleteButton(QStringLiteral("conversations")) == nullptr);  // that is the list's business
     }
 
+    void narrow_aBoxNamesThePages_andFitsASmallWindow() {
+        const WindowFixture f;
+        SettingsDialog& dialog = open(f, Page::Appearance);
+        dialog.resize(760, 520);
+        QTRY_VERIFY(dialog.pages().isVisible());
+        QVERIFY(!dialog.choice().isVisible());
+        dialog.resize(536, 396);  // in a window of 560 x 420
+        QCOMPARE(dialog.size(), QSize(536, 396));
+        QTRY_VERIFY(dialog.choice().isVisible());
+        QVERIFY(!dialog.pages().isVisible());
+        dialog.choice().setFocus();
+        QTest::keyClick(&dialog.choice(), Qt::Key_Down);
+        QCOMPARE(dialog.page(), Page::Keys);
+        QVERIFY(dialog.keysPage().isVisible());
+        dialog.showPage(Page::Storage);
+        QCOMPARE(dialog.choice().currentText(), dialog.pages().currentItem()->text());
+    }
+
     void pictures() {
         write(m_cache.filePath(QStringLiteral("offstage/quantized/a.quant")), QByteArray(3 << 20, 'x'));
         const QTemporaryDir history;
         const WindowFixture f({}, {}, history.path());
         SettingsDialog& dialog = open(f, Page::Appearance);
-        picture(dialog, QStringLiteral("settings-appearance"), {680, 760}, 520);
+        picture(dialog, QStringLiteral("settings-appearance"), {480, 760}, 520);
         dialog.showPage(Page::Keys);
         dialog.keysPage().choose(QStringLiteral("newConversation"));
         QTest::keyClick(&dialog.keysPage().keyEdit(), Qt::Key_K, Qt::ControlModifier);
-        picture(dialog, QStringLiteral("settings-keys"), {680, 760}, 520);
+        picture(dialog, QStringLiteral("settings-keys"), {480, 760}, 520);
         dialog.showPage(Page::Memory);
-        picture(dialog, QStringLiteral("settings-memory"), {680, 760}, 520);
+        picture(dialog, QStringLiteral("settings-memory"), {480, 760}, 520);
         dialog.showPage(Page::Server);
-        picture(dialog, QStringLiteral("settings-server"), {680, 760}, 520);
+        picture(dialog, QStringLiteral("settings-server"), {480, 760}, 520);
         dialog.showPage(Page::Storage);
         QTRY_VERIFY(dialog.storagePage().deleteButton(QStringLiteral("quantized"))->isEnabled());
         click(*dialog.storagePage().deleteButton(QStringLiteral("quantized")));
-        picture(dialog, QStringLiteral("settings-storage"), {680, 760}, 520);
+        picture(dialog, QStringLiteral("settings-storage"), {480, 760}, 520);
     }
 
   private:

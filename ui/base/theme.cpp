@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QPainter>
 #include <QProxyStyle>
+#include <QStyleOption>
 #include <QWidget>
 
 namespace offstage::ui {
@@ -57,6 +58,12 @@ class DockTitleStyle : public QProxyStyle {
 
     void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
+        const auto* box =
+            element == CE_ComboBoxLabel ? qstyleoption_cast<const QStyleOptionComboBox*>(option) : nullptr;
+        if (box != nullptr && !box->editable && box->currentIcon.isNull()) {
+            drawBoxLabel(*box, painter, widget);
+            return;
+        }
         const bool title = element == CE_DockWidgetTitle && widget != nullptr;
         if (title) {
             painter->save();
@@ -66,6 +73,23 @@ class DockTitleStyle : public QProxyStyle {
         if (title) {
             painter->restore();
         }
+    }
+
+    // What is too long for its box ends in a half letter by itself. The middle goes: "…, changed" stands at the end.
+    void drawBoxLabel(const QStyleOptionComboBox& box, QPainter* painter, const QWidget* widget) const {
+        constexpr int kMargins = 2;  // of the text in its field
+        QStyleOptionComboBox shown = box;
+        const int field = proxy()->subControlRect(CC_ComboBox, &box, SC_ComboBoxEditField, widget).width();
+        if (box.fontMetrics.horizontalAdvance(box.currentText) > field) {
+            shown.currentText = box.fontMetrics.elidedText(box.currentText, Qt::ElideMiddle, field - kMargins);
+        }
+        QProxyStyle::drawControl(CE_ComboBoxLabel, &shown, painter, widget);
+    }
+
+    // The desktop's icons of "Close" and "Cancel" are dark, and hardly to be seen on a dark button.
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                  QStyleHintReturn* data) const override {
+        return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
     }
 
     // Fusion's outline of an unchecked box is a shade of the window's, hardly to be seen in the dark.

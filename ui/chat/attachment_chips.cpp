@@ -51,7 +51,11 @@ void AttachmentChip::setFile(const QString& name, const QString& detail) {
 }
 
 QSize AttachmentChip::sizeHint() const {
-    const int name = std::min(fontMetrics().horizontalAdvance(m_name), kWidestName);
+    // As wide as the name is when shortened: it ends a letter or more before its room does.
+    int name = fontMetrics().horizontalAdvance(m_name);
+    if (name > kWidestName) {
+        name = fontMetrics().horizontalAdvance(fontMetrics().elidedText(m_name, Qt::ElideMiddle, kWidestName)) + 1;
+    }
     return {2 * kPadX + name + kGap + fontMetrics().horizontalAdvance(m_detail) + kGap + kMark + 2,
             chipHeight(fontMetrics())};
 }

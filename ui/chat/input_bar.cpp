@@ -276,7 +276,9 @@ void InputBar::send() {
         return;
     }
     refresh();
-    m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+    if (!isBlocked()) {
+        m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+    }
 }
 
 void InputBar::setKeys(const QString& stop, const QString& open) {
@@ -324,7 +326,7 @@ void InputBar::refresh() {
         hint = m_blocked;
     }
     m_hint->setText(hint);
-    m_hint->setForegroundRole(blocked ? QPalette::Link : QPalette::PlaceholderText);
+    m_hint->setForegroundRole(blocked ? QPalette::WindowText : QPalette::PlaceholderText);  // below: as a problem
     const QString name = m_mode == Mode::Queued ? tr("Take the message back") : stops ? tr("Stop") : tr("Send");
     m_button->setAccessibleName(name);
     m_button->setToolTip(m_mode == Mode::NoModel || blocked ? hint
@@ -340,8 +342,10 @@ void InputBar::refresh() {
     m_attach->setIcon(colouredIcon(QStringLiteral("attach"), colours.muted));
     QPalette warns = palette();
     warns.setColor(QPalette::WindowText, colours.problem);
-    if (m_notice->palette().color(QPalette::WindowText) != colours.problem) {
-        m_notice->setPalette(warns);
+    for (QLabel* label : {m_notice, m_hint}) {
+        if (label->palette().color(QPalette::WindowText) != colours.problem) {
+            label->setPalette(warns);
+        }
     }
     const QColor fill = m_button->isEnabled() ? palette().color(QPalette::Highlight) : colours.raised;
     m_button->setStyleSheet(QStringLiteral("QToolButton { border: 1px solid transparent; border-radius: 9px; "

@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QPlainTextEdit>
+#include <QTextBlock>
 
 #include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kMostShownLines = 16;
 constexpr int kAboveText = 6;
+constexpr int kAroundText = 22;  // border and padding, of both sides
 
 }  // namespace
 
@@ -52,7 +54,11 @@ void MessageAttachments::show(int index) {
             restyle();
         }
         m_text->setAccessibleName(tr("Text of %1").arg(m_attachments[index].name));
-        m_text->setPlainText(m_attachments[index].text);
+        QString text = m_attachments[index].text;
+        if (text.endsWith(u'\n')) {
+            text.chop(1);  // it ends the last line: there is no empty one behind it
+        }
+        m_text->setPlainText(text);
     }
     if (m_text) {
         m_text->setVisible(index >= 0);
@@ -74,12 +80,23 @@ void MessageAttachments::changeEvent(QEvent* event) {
     }
 }
 
+// Of the text that is shown, wrapped, as far as they are shown without being scrolled.
+int MessageAttachments::linesFor(int width) const {
+    const int letters = std::max(1, width / std::max(1, m_text->fontMetrics().horizontalAdvance(u'x')));
+    int lines = 0;
+    for (QTextBlock block = m_text->document()->begin(); block.isValid() && lines < kMostShownLines;
+         block = block.next()) {
+        lines += 1 + std::max(0, block.length() - 2) / letters;  // its length counts the end of the line
+    }
+    return lines;
+}
+
 int MessageAttachments::layoutFor(int width) {
     int y = m_chips->heightForWidth(width);
     m_chips->setGeometry(0, 0, width, y);
     if (m_text && m_shown >= 0) {
-        const int lines = std::clamp(m_text->blockCount(), 2, kMostShownLines);
-        const int height = lines * m_text->fontMetrics().lineSpacing() + 22;  // and border and padding
+        const int lines = std::clamp(linesFor(width - kAroundText), 2, kMostShownLines);
+        const int height = lines * m_text->fontMetrics().lineSpacing() + kAroundText;
         m_text->setGeometry(0, y + kAboveText, width, height);
         y += kAboveText + height;
     }

@@ -32,6 +32,7 @@ class MessageAttachments : public QWidget {
   private:
     void restyle();
     void show(int index);
+    int linesFor(int width) const;
 
     QList<Attachment> m_attachments;
     AttachmentChips* m_chips;

@@ -49,10 +49,13 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     m_update = new QAction(tr("&Change it to what is set up now"), this);
     m_bind = new QAction(tr("&With the model that is open"), this);
     m_bind->setCheckable(true);
+    m_restore = new QAction(this);
+    m_restore->setVisible(false);
     m_import = new QAction(tr("&Import personas…"), this);
     m_export = new QAction(tr("&Export my personas…"), this);
     menu.insertAction(&m_bar->renameAction(), m_update);
     menu.insertAction(&m_bar->renameAction(), m_bind);
+    menu.addAction(m_restore);
     menu.addSeparator();
     menu.addAction(m_import);
     menu.addAction(m_export);
@@ -70,7 +73,8 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     connect(m_bar, &PresetBar::saved, this, &PersonaBar::save);
     connect(m_bar, &PresetBar::renamed, this,
             [this](int own, const QString& name) { m_personas.rename(m_personas.own()[own].id, name); });
-    connect(m_bar, &PresetBar::deleted, this, [this](int own) { m_personas.remove(m_personas.own()[own].id); });
+    connect(m_bar, &PresetBar::deleted, this, [this](int own) { remove(m_personas.own()[own]); });
+    connect(m_restore, &QAction::triggered, this, &PersonaBar::restore);
     connect(m_update, &QAction::triggered, this, [this] {
         if (const auto now = persona()) {
             m_personas.put(setupNow(*now));
@@ -140,6 +144,19 @@ void PersonaBar::save(const QString& name) {
     made.modelName = model.name;
     setPersona(m_personas.put(made));
     refresh();
+}
+
+// At once, and it can be brought back: nothing asks first.
+void PersonaBar::remove(const Persona& persona) {
+    m_removed = persona;
+    m_restore->setText(tr("&Bring back %1").arg(QString(persona.name).replace(u'&', QStringLiteral("&&"))));
+    m_restore->setVisible(true);
+    m_personas.remove(m_removed.id);
+}
+
+void PersonaBar::restore() {
+    m_restore->setVisible(false);
+    m_personas.put(m_removed);  // conversations know it by its id
 }
 
 // Also for the first conversation of the next start, as prompt and sampling are.

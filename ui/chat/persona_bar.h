@@ -34,6 +34,7 @@ class PersonaBar : public QWidget {
     PresetBar& presets() const { return *m_bar; }
     QAction& updateAction() const { return *m_update; }
     QAction& bindAction() const { return *m_bind; }
+    QAction& restoreAction() const { return *m_restore; }  // seen once one was deleted
     QAction& importAction() const { return *m_import; }
     QAction& exportAction() const { return *m_export; }
     // Of the conversation that is shown; nothing: none, or it was deleted.
@@ -55,6 +56,8 @@ class PersonaBar : public QWidget {
   private:
     void choose(int index);
     void save(const QString& name);
+    void remove(const Persona& persona);
+    void restore();
     void setPersona(const QString& id);
     void chooseImport();
     void chooseExport();
@@ -68,8 +71,10 @@ class PersonaBar : public QWidget {
     PresetBar* m_bar;
     QAction* m_update;
     QAction* m_bind;
+    QAction* m_restore;
     QAction* m_import;
     QAction* m_export;
+    Persona m_removed;  // what can be brought back
 };
 
 }  // namespace offstage::ui

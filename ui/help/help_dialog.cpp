@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kPageRole = Qt::UserRole;
 constexpr QSize kHelpSize{820, 600};
+constexpr QSize kLeastHelpSize{480, 320};  // with less a page would be a column of single words
 constexpr int kListWidth = 190;
 constexpr int kHelpIndent = 20;
 constexpr int kHelpLineHeight = 120;  // percent
@@ -97,6 +98,7 @@ HelpDialog::HelpDialog(QWidget* parent)
     column->addWidget(buttons);
     connect(m_search, &QLineEdit::textChanged, this, &HelpDialog::search);
     connect(m_list, &QListWidget::currentRowChanged, this, &HelpDialog::showCurrent);
+    setMinimumSize(kLeastHelpSize);
     resize(parent == nullptr ? kHelpSize : kHelpSize.boundedTo(parent->size() - QSize(24, 24)));
 }
 
@@ -198,6 +200,16 @@ void HelpDialog::mark() {
         }
     }
     m_view->setExtraSelections(marks);
+    // The word may stand below what is seen; of several the first.
+    const auto first = std::min_element(marks.begin(), marks.end(), [](const auto& a, const auto& b) {
+        return a.cursor.selectionStart() < b.cursor.selectionStart();
+    });
+    if (first != marks.end()) {
+        QTextCursor at = first->cursor;
+        at.setPosition(at.selectionStart());
+        m_view->setTextCursor(at);
+        m_view->ensureCursorVisible();
+    }
 }
 
 // Arrows in the search field go through the list.

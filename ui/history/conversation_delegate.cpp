@@ -33,9 +33,12 @@ int sectionHeight(const QFont& font, const QModelIndex& index) {
                : kSectionAbove + QFontMetrics(smaller(font)).height() + kSectionBelow;
 }
 
-// One line of text that fades into "…"; `marks` in bold. Long before the first match, the beginning is left out.
+// One line of text that fades into "…"; `marks` in bold. The beginning is left out where the first match stands far
+// behind, as much of it as the match needs to be seen.
 void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVariantList& marks, const QFont& font) {
     const QFontMetrics metrics(font);
+    // Bold letters are wider; an eighth is left for them.
+    const int width = marks.isEmpty() ? rect.width() : rect.width() * 7 / 8;
     QList<QTextLayout::FormatRange> formats;
     for (const QVariant& mark : marks) {
         QTextLayout::FormatRange range;
@@ -47,10 +50,17 @@ void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVari
     }
     if (!formats.isEmpty()) {
         const int first = formats.first().start;
-        const int room = rect.width() / 2;
-        const int cut = metrics.horizontalAdvance(text.left(first)) > room
-                            ? static_cast<int>(text.lastIndexOf(u' ', std::max(0, first - 12))) + 1
-                            : 0;
+        const int end = first + formats.first().length;
+        int cut = 0;
+        if (metrics.horizontalAdvance(text.left(first)) > rect.width() / 2 ||
+            metrics.horizontalAdvance(text.left(end)) > width) {
+            cut = static_cast<int>(text.lastIndexOf(u' ', std::max(0, first - 12))) + 1;
+            const int room = width - 2 * metrics.horizontalAdvance(u'…');  // one before it and one behind
+            while (cut < first && metrics.horizontalAdvance(text.mid(cut, end - cut)) > room) {
+                const auto next = static_cast<int>(text.indexOf(u' ', cut)) + 1;
+                cut = next == 0 ? first : std::min(next, first);
+            }
+        }
         if (cut > 0) {
             text = u'…' + text.mid(cut);
             for (QTextLayout::FormatRange& range : formats) {
@@ -58,8 +68,6 @@ void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVari
             }
         }
     }
-    // Bold letters are wider; an eighth is left for them.
-    const int width = formats.isEmpty() ? rect.width() : rect.width() * 7 / 8;
     QTextLayout layout(metrics.elidedText(text, Qt::ElideRight, width), font);
     formats.removeIf([&layout](const QTextLayout::FormatRange& range) {
         return range.start < 0 || range.start + range.length > layout.text().size();

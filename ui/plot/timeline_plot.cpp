@@ -245,12 +245,17 @@ void TimelinePlot::paintTrack(QPainter& painter, int lane, bool predicted) {
         painter.fillRect(rect, wide >= kHatchedFrom ? brushes[kind] : QBrush(colours[kind]));
         if (tall && wide >= kLabelledFrom && !span.label.isEmpty()) {
             const QRectF seen = rect & QRectF(m_area);
-            // "layer 3: experts 1, 4": without what follows the colon where there is no room for it.
+            // "layer 3: experts 1, 4": without what follows the colon where there is no room for it, or as "3".
             const int space = static_cast<int>(seen.width()) - 8;
-            const bool fits = metrics.horizontalAdvance(span.label) <= space;
-            const QString text = metrics.elidedText(fits ? span.label : span.label.section(QStringLiteral(": "), 0, 0),
-                                                    Qt::ElideRight, space);
-            if (text.size() > 1) {
+            const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= space; };
+            QString text = span.label;
+            if (!fits(text)) {
+                text = text.section(QStringLiteral(": "), 0, 0);
+            }
+            if (!fits(text)) {
+                text = text.section(u' ', -1);
+            }
+            if (fits(text)) {
                 const double textWide = metrics.horizontalAdvance(text) + 4;
                 const QRectF box(seen.left() + 2, room.center().y() - metrics.height() / 2.0, textWide,
                                  metrics.height());

@@ -30,7 +30,7 @@ AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
         m_language->addItem(language.name, language.code);
     }
     auto* form = new QFormLayout;
-    form->setFieldGrowthPolicy(QFormLayout::FieldsStayAtSizeHint);
+    form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
     form->setHorizontalSpacing(16);
     form->setVerticalSpacing(10);
     const auto add = [form](const QString& text, QWidget* field, const QString& tip) {
@@ -43,6 +43,9 @@ AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
         if (!tip.isEmpty()) {
             QLabel* said = mutedLabel();
             said->setText(tip);
+            QSizePolicy wide = said->sizePolicy();
+            wide.setHorizontalPolicy(QSizePolicy::Expanding);  // the fields do not grow
+            said->setSizePolicy(wide);
             form->addRow(QString(), said);
         }
     };

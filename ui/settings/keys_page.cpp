@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kCommandRole = Qt::UserRole;
 constexpr int kRowRoom = 8;
+constexpr int kAboveKeysNotice = 4;  // its first line beside the text of the buttons
 enum KeyColumn { kCommandColumn, kKeysColumn };
 
 QPushButton* button(const QString& text, const QString& tip) {
@@ -71,7 +72,8 @@ KeysPage::KeysPage(KeyBindings& keys, QWidget* parent)
     said->addWidget(m_take, 0, Qt::AlignTop);
     said->addWidget(m_resetAll, 0, Qt::AlignTop);
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_notice->setMinimumHeight(2 * m_notice->fontMetrics().lineSpacing() + 2);
+    m_notice->setContentsMargins(0, kAboveKeysNotice, 0, 0);
+    m_notice->setMinimumHeight(kAboveKeysNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
     QSizePolicy kept = m_take->sizePolicy();
     kept.setRetainSizeWhenHidden(true);
     m_take->setSizePolicy(kept);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QComboBox>
 #include <QDesktopServices>
 #include <QDialogButtonBox>
 #include <QHBoxLayout>
@@ -24,12 +25,14 @@ namespace offstage::ui {
 namespace {
 
 constexpr QSize kSettingsSize{760, 520};
-constexpr QSize kLeastSettingsSize{680, 420};  // with less its rows would be scrolled sideways
+constexpr int kListedWidth = 680;              // with less the list would take the pages' room: a box stands above them
+constexpr QSize kLeastSettingsSize{480, 360};  // within the smallest main window
 
 }  // namespace
 
 SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     : QDialog(parent),
+      m_choice(new QComboBox),
       m_list(new QListWidget),
       m_stack(new QStackedWidget),
       m_appearance(new AppearancePage(subjects.appearance)),
@@ -38,6 +41,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
       m_memory(new MemoryPage(subjects.engine)),
       m_storage(new StoragePage(subjects.conversations)) {
     setWindowTitle(tr("Settings"));
+    m_choice->setAccessibleName(tr("Subjects"));
     m_list->setAccessibleName(tr("Subjects"));
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     add(tr("Appearance"), new PanelArea(m_appearance));
@@ -54,9 +58,12 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends the typing of a number
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
+    column->addWidget(m_choice, 0, Qt::AlignLeft);
     column->addLayout(middle, 1);
     column->addWidget(buttons);
     connect(m_list, &QListWidget::currentRowChanged, m_stack, &QStackedWidget::setCurrentIndex);
+    connect(m_list, &QListWidget::currentRowChanged, m_choice, &QComboBox::setCurrentIndex);
+    connect(m_choice, &QComboBox::currentIndexChanged, m_list, [this](int row) { m_list->setCurrentRow(row); });
     connect(m_storage, &StoragePage::folderRequested, this,
             [](const QString& folder) { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); });
     setHelpPage(*this, QStringLiteral("settings"));
@@ -66,11 +73,24 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     m_list->setCurrentRow(0);
     setMinimumSize(kLeastSettingsSize);
     resize(parent == nullptr ? kSettingsSize : kSettingsSize.boundedTo(parent->size() - QSize(24, 24)));
+    placeList();
+}
+
+void SettingsDialog::resizeEvent(QResizeEvent* event) {
+    QDialog::resizeEvent(event);
+    placeList();
+}
+
+void SettingsDialog::placeList() {
+    const bool listed = width() >= kListedWidth;
+    m_list->setVisible(listed);
+    m_choice->setVisible(!listed);
 }
 
 void SettingsDialog::add(const QString& name, QWidget* page) {
     auto* item = new QListWidgetItem(name, m_list);
     item->setSizeHint({m_list->fontMetrics().horizontalAdvance(name) + 12, m_list->fontMetrics().height() + 12});
+    m_choice->addItem(name);
     m_stack->addWidget(page);
 }
 

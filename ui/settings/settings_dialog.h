@@ -3,6 +3,7 @@
 #include <QDialog>
 #include <QStringList>
 
+class QComboBox;
 class QListWidget;
 class QStackedWidget;
 
@@ -41,15 +42,21 @@ class SettingsDialog : public QDialog {
     void showPage(Page page);
     Page page() const;
     QListWidget& pages() const { return *m_list; }
+    QComboBox& choice() const { return *m_choice; }  // in place of the list where there is little room
     AppearancePage& appearancePage() const { return *m_appearance; }
     KeysPage& keysPage() const { return *m_keys; }
     LocalServerPage& serverPage() const { return *m_server; }
     MemoryPage& memoryPage() const { return *m_memory; }
     StoragePage& storagePage() const { return *m_storage; }
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
     void add(const QString& name, QWidget* page);
+    void placeList();
 
+    QComboBox* m_choice;
     QListWidget* m_list;
     QStackedWidget* m_stack;
     AppearancePage* m_appearance;

@@ -1,5 +1,6 @@
 #include "ui/settings/storage_page.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,8 @@ namespace offstage::ui {
 namespace {
 
 enum StorageColumn { kName, kSize, kOpen, kDelete };
+constexpr int kBelowThing = 6;
+constexpr int kAboveStorageNotice = 4;  // its first line beside the text of the buttons
 
 StoredThing describe(const engine::CacheFolder& cache) {
     StoredThing thing;
@@ -84,6 +87,23 @@ void showPath(QLabel& label, const QString& path) {
     label.setToolTip(QDir::toNativeSeparators(path));
 }
 
+// Of the widest of such buttons: one width in all parts of the page.
+int widestButton(const QStringList& texts) {
+    int width = 0;
+    for (const QString& text : texts) {
+        width = std::max(width, QPushButton(text).sizeHint().width());
+    }
+    return width;
+}
+
+int openWidth() {
+    return widestButton({StoragePage::tr("Open folder"), StoragePage::tr("The usual place")});
+}
+
+int deleteWidth() {
+    return widestButton({StoragePage::tr("Delete…"), StoragePage::tr("Change…"), StoragePage::tr("Remove")});
+}
+
 }  // namespace
 
 StoragePage::StoragePage(const QString& conversations, QWidget* parent)
@@ -100,8 +120,10 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     auto* grid = new QGridLayout(content);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(10);
-    grid->setVerticalSpacing(8);
+    grid->setVerticalSpacing(2);
     grid->setColumnStretch(kName, 1);
+    grid->setColumnMinimumWidth(kOpen, openWidth());
+    grid->setColumnMinimumWidth(kDelete, deleteWidth());
     addHeading(*grid, tr("Yours"));
     if (!conversations.isEmpty()) {
         add(*grid, {QStringLiteral("conversations"), tr("Conversations"), {}, conversations});
@@ -124,7 +146,8 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->setRowStretch(grid->rowCount(), 1);
 
     m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_notice->setMinimumHeight(2 * m_notice->fontMetrics().lineSpacing() + 2);
+    m_notice->setContentsMargins(0, kAboveStorageNotice, 0, 0);
+    m_notice->setMinimumHeight(kAboveStorageNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
     auto* question = new QHBoxLayout;
     question->addWidget(m_notice, 1);
     for (QPushButton* button : {m_confirm, m_keep}) {
@@ -154,9 +177,7 @@ void StoragePage::addHeading(QGridLayout& grid, const QString& text) {
     QFont font = heading->font();
     font.setWeight(QFont::DemiBold);
     heading->setFont(font);
-    if (grid.rowCount() > 1) {
-        heading->setContentsMargins(0, 8, 0, 0);
-    }
+    heading->setContentsMargins(0, grid.rowCount() > 1 ? 8 : 0, 0, 4);
     grid.addWidget(heading, grid.rowCount(), kName, 1, kDelete + 1);
 }
 
@@ -164,11 +185,13 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     const qsizetype index = m_things.size();
     const int at = grid.rowCount();
     Row row;
-    auto* texts = new QVBoxLayout;
-    texts->setSpacing(1);
     QLabel* name = lineLabel();
     name->setText(thing.name);
-    texts->addWidget(name);
+    grid.addWidget(name, at, kName);
+    // Below the name and the buttons, over all of the width.
+    auto* texts = new QVBoxLayout;
+    texts->setSpacing(1);
+    texts->setContentsMargins(0, 0, 0, kBelowThing);
     if (!thing.explanation.isEmpty()) {
         QLabel* explanation = mutedLabel();
         explanation->setText(thing.explanation);
@@ -177,7 +200,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     QLabel* path = mutedLabel(tr("Place of %1").arg(thing.name));
     showPath(*path, thing.path);
     texts->addWidget(path);
-    grid.addLayout(texts, at, kName);
+    grid.addLayout(texts, at + 1, kName, 1, kDelete + 1);
     row.size = lineLabel(tr("Size of %1").arg(thing.name));
     row.size->setText(QStringLiteral("…"));
     row.size->setMinimumWidth(row.size->fontMetrics().horizontalAdvance(QStringLiteral("1,000.0 GiB")));
@@ -281,6 +304,8 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
     grid->setHorizontalSpacing(10);
     grid->setVerticalSpacing(8);
     grid->setColumnStretch(0, 1);
+    grid->setColumnMinimumWidth(1, openWidth());  // below the other rows' buttons
+    grid->setColumnMinimumWidth(2, deleteWidth());
     for (const QString& folder : added + others) {
         const int at = grid->rowCount();
         QLabel* path = textLabel(tr("Place of %1").arg(tr("models")));
