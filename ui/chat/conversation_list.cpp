@@ -377,7 +377,11 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             }
             return true;
         }
+        // A line edit passes Return on after it has taken it: while a title is written it ends that, and opens nothing.
         if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+            if (m_view->indexWidget(m_view->currentIndex())) {
+                return true;
+            }
             openIndex(m_view->currentIndex());
             return true;
         }
