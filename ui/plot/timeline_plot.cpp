@@ -245,12 +245,16 @@ void TimelinePlot::paintTrack(QPainter& painter, int lane, bool predicted) {
         painter.fillRect(rect, wide >= kHatchedFrom ? brushes[kind] : QBrush(colours[kind]));
         if (tall && wide >= kLabelledFrom && !span.label.isEmpty()) {
             const QRectF seen = rect & QRectF(m_area);
-            // "layer 3: experts 1, 4": without what follows the colon where there is no room for it.
+            // "layer 3: experts 1, 4": without what follows the colon, or just "3", where there is no room for more.
             const int space = static_cast<int>(seen.width()) - 8;
-            const bool fits = metrics.horizontalAdvance(span.label) <= space;
-            const QString text = metrics.elidedText(fits ? span.label : span.label.section(QStringLiteral(": "), 0, 0),
-                                                    Qt::ElideRight, space);
-            if (text.size() > 1) {
+            const QString place = span.label.section(QStringLiteral(": "), 0, 0);
+            QString text = span.label;
+            for (const QString& shorter : {place, place.section(QLatin1Char(' '), -1)}) {
+                if (metrics.horizontalAdvance(text) > space) {
+                    text = shorter;
+                }
+            }
+            if (metrics.horizontalAdvance(text) <= space) {
                 const double textWide = metrics.horizontalAdvance(text) + 4;
                 const QRectF box(seen.left() + 2, room.center().y() - metrics.height() / 2.0, textWide,
                                  metrics.height());
