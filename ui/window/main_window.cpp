@@ -287,6 +287,7 @@ void MainWindow::connectConversation() {
     });
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
+    connect(&m_benchmark->runner(), &BenchmarkRunner::ended, this, &MainWindow::refreshSetup);
     connect(&m_page->counter(), &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
     const auto follow = [this] { m_status->setFollowsAnswer(m_chat.isAnswering()); };
     connect(&m_chat, &ChatController::waitingChanged, m_status, follow);

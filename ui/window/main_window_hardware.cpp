@@ -322,7 +322,8 @@ void MainWindow::noteSetup() {
 void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     const engine::LoadRequest& load = m_engine.loadRequest();
-    const bool isReady = m_engine.state() == EngineController::State::Ready;
+    // Between the two plans of a comparison is the other one in force for a while, which no conversation goes on with.
+    const bool isReady = m_engine.state() == EngineController::State::Ready && !m_benchmark->runner().isRunning();
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
     const bool isAnother =
         setup && now && (setup->model != now->model || setup->device != now->device || !(setup->budget == now->budget));
