@@ -206,6 +206,8 @@ void ConversationList::openIndex(const QModelIndex& index) {
         Q_EMIT opened();
         if (inThought) {
             Q_EMIT thoughtFound(message);
+        } else if (message != 0) {
+            Q_EMIT messageFound(message, m_search->text());
         }
     }
 }
