@@ -200,6 +200,25 @@ class TestChatViewText : public QObject {
         QCOMPARE(pieces.grab().toImage(), once.grab().toImage());
     }
 
+    void continuedAfterItsEnd_looksAsRenderedAtOnce() {
+        const QString text = QStringLiteral("A fox went\n\n```\nfirst\nsecond\n```\n\nand came home.");
+        for (const qsizetype stopped : {text.indexOf(QStringLiteral("ox")), text.indexOf(QStringLiteral("econd")),
+                                        text.indexOf(QStringLiteral(" home"))}) {
+            MessageBody once;
+            once.setMarkdown(text, true);
+            MessageBody pieces;
+            pieces.setMarkdown(QString(), false);
+            pieces.appendMarkdown(text.left(stopped));
+            pieces.finishMarkdown();
+            pieces.appendMarkdown(text.mid(stopped));
+            pieces.finishMarkdown();
+            for (MessageBody* body : {&once, &pieces}) {
+                body->resize(500, body->layoutFor(500));
+            }
+            QCOMPARE(pieces.grab().toImage(), once.grab().toImage());
+        }
+    }
+
     // Each word of the source that is shown can be found there, and leads back to where it is written.
     void source_map_isExact_data() {
         QTest::addColumn<QString>("source");

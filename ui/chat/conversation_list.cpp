@@ -206,6 +206,8 @@ void ConversationList::openIndex(const QModelIndex& index) {
         Q_EMIT opened();
         if (inThought) {
             Q_EMIT thoughtFound(message);
+        } else if (message != 0) {
+            Q_EMIT messageFound(message, m_search->text());
         }
     }
 }
@@ -377,7 +379,11 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             }
             return true;
         }
+        // A line edit passes Return on after it has taken it: while a title is written it ends that, and opens nothing.
         if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+            if (m_view->indexWidget(m_view->currentIndex())) {
+                return true;
+            }
             openIndex(m_view->currentIndex());
             return true;
         }

@@ -49,6 +49,8 @@ class ConversationList : public QWidget {
     void newRequested();
     // The chat shows it now.
     void opened();
+    // After opened(): the search found these words in the text of this message.
+    void messageFound(offstage::ui::MessageId message, const QString& words);
     // After opened(): it was found in what the model thought before this answer.
     void thoughtFound(offstage::ui::MessageId message);
 

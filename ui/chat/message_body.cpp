@@ -57,6 +57,7 @@ void MessageBody::setPlainText(const QString& text) {
 void MessageBody::setMarkdown(const QString& text, bool complete) {
     m_isPlain = false;
     m_source = text;
+    m_isFinished = complete;
     m_splitter = {};
     m_splitter.append(text);
     if (complete) {
@@ -70,6 +71,10 @@ void MessageBody::appendMarkdown(const QString& text) {
         setMarkdown(text, false);
         return;
     }
+    if (m_isFinished) {  // the answer is continued: what was closed as its last block goes on
+        setMarkdown(m_source + text, false);
+        return;
+    }
     m_source += text;
     m_splitter.append(text);
     renderGrowing();
@@ -77,6 +82,7 @@ void MessageBody::appendMarkdown(const QString& text) {
 }
 
 void MessageBody::finishMarkdown() {
+    m_isFinished = true;
     m_splitter.finish();
     renderGrowing();
     contentChanged();

@@ -161,6 +161,7 @@ class MessageBody : public QWidget {
 
     QString m_source;
     bool m_isPlain = true;
+    bool m_isFinished = false;  // no more text was to come
     bool m_picksTokens = true;
     bool m_reportsHover = false;
     qsizetype m_hovered = -1;

@@ -305,6 +305,8 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
         QAction* pick = menu->addAction(tr("Show its &experts"), this, [this, source] { Q_EMIT tokenPicked(source); });
         pick->setEnabled(source >= 0);
         Q_EMIT menuOpening(source, menu);
+    } else if (m_isPlain) {
+        Q_EMIT menuOpening(-1, menu);
     }
     const QString anchor = formatAt(event->pos()).anchorHref();
     if (!anchor.isEmpty()) {

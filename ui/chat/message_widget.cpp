@@ -76,6 +76,10 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
         connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype offset, QMenu* menu) {
             Q_EMIT menuOpening(m_message.id, static_cast<int>(offset), menu);
         });
+    } else if (message.kind == Message::Kind::Prompt) {
+        connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype, QMenu* menu) {
+            menu->addAction(tr("Edit this message: a new branch"), this, &MessageWidget::startEditing);
+        });
     }
     restyle();
     m_message.kind = message.kind;

@@ -55,9 +55,13 @@ void DeviceChoices::fill(const engine::Hardware& hardware) {
     for (const std::string& id : engine::hardware_profile_ids()) {
         try {
             const engine::HardwareProfile profile = engine::find_hardware_profile(id);
-            m_choices.append({QStringLiteral("emulated:") + QString::fromStdString(id),
-                              QString::fromStdString(profile.name), bytesText(profile.memory_bytes), true,
-                              profile.memory_bytes});
+            QString name = QString::fromStdString(profile.name);
+            if (profile.host) {  // the same card in another computer, named as What if names it
+                name = QStringLiteral("%1, %2").arg(
+                    name, QString::fromStdString(profile.host->name).section(QLatin1Char(','), 0, 0));
+            }
+            m_choices.append({QStringLiteral("emulated:") + QString::fromStdString(id), name,
+                              bytesText(profile.memory_bytes), true, profile.memory_bytes});
         } catch (const engine::Error&) {
             // A profile that cannot be read is not offered; naming it on the command line says what is wrong with it.
         }

@@ -114,7 +114,8 @@ void FitView::build() {
     int row = 0;
     const auto addRow = [&](const QString& text, QWidget* field) {
         auto* label = new QLabel(text);
-        label->setBuddy(field);
+        // A label gives the focus to nothing that takes none itself, as a slider with its box beside it.
+        label->setBuddy(field->focusProxy() ? field->focusProxy() : field);
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row++, 1);
     };

@@ -462,7 +462,7 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
     add(tr("Budgets"), settingText(c.a.setting), settingText(c.b.setting), {});
     add(simulated ? tr("Tokens/s (simulated)") : tr("Tokens/s (measured)"), number(c.a.tokensPerSecond, 1),
         number(c.b.tokensPerSecond, 1), differs(c.a.tokensPerSecond, c.b.tokensPerSecond));
-    add(tr("First token"), secondsText(c.a.ttftSeconds), secondsText(c.b.ttftSeconds),
+    add(tr("First token"), firstTokenText(c.a.ttftSeconds), firstTokenText(c.b.ttftSeconds),
         differs(c.a.ttftSeconds, c.b.ttftSeconds));
     add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)), tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)),
         differs(c.a.itl(0.95), c.b.itl(0.95)));

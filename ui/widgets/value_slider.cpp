@@ -26,6 +26,7 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
     m_slider->setPageStep(kPositions / 20);
     m_slider->setSingleStep(kPositions / 100);
     m_slider->setMinimumWidth(48);
+    m_slider->setFocusPolicy(Qt::ClickFocus);  // by keyboard the box beside it does the same, and more exactly
     m_slider->setAccessibleName(tr("%1, slider").arg(name));
     m_spin->setAccessibleName(name);
     auto* row = new QHBoxLayout(this);

@@ -251,6 +251,15 @@ void MainWindow::connectConversation() {
         showConversationPage();
         m_page->input().setFocus();
     });
+    connect(m_list, &ConversationList::messageFound, this, [this](MessageId message, const QString& words) {
+        const int row = m_conversation.rowOf(message);
+        if (row >= 0) {
+            // The search knows other spellings of a word, too; where they are used, the message's beginning is shown.
+            const qsizetype place = m_conversation.messages()[row].text.indexOf(
+                words.simplified().section(QLatin1Char(' '), 0, 0), 0, Qt::CaseInsensitive);
+            m_page->view().showSource(message, static_cast<int>(std::max<qsizetype>(0, place)));
+        }
+    });
     connect(m_list, &ConversationList::thoughtFound, &view, &ConversationView::showThought);
     connect(&m_chat, &ChatController::currentChanged, this, &MainWindow::showConversation);
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, this,
@@ -287,6 +296,7 @@ void MainWindow::connectConversation() {
     });
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
+    connect(&m_benchmark->runner(), &BenchmarkRunner::ended, this, &MainWindow::refreshSetup);
     connect(&m_page->counter(), &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
     const auto follow = [this] { m_status->setFollowsAnswer(m_chat.isAnswering()); };
     connect(&m_chat, &ChatController::waitingChanged, m_status, follow);

@@ -30,6 +30,13 @@ namespace {
 const QString kDeviceKey = QStringLiteral("device");
 const QString kVramKey = QStringLiteral("vram");
 
+// For the next start.
+void keepDevice(const QString& device, quint64 vramBytes) {
+    QSettings settings;
+    settings.setValue(kDeviceKey, device);
+    settings.setValue(kVramKey, vramBytes);
+}
+
 }  // namespace
 
 engine::LoadRequest MainWindow::requestFor(const QString& model) const {
@@ -131,6 +138,7 @@ void MainWindow::openWithOptions(const QString& model) {
         const engine::LoadRequest request = dialog->request();
         m_device = QString::fromStdString(request.device);
         m_vramBytes = request.vram_bytes;
+        keepDevice(m_device, m_vramBytes);
         KeptBudget::forget(QString::fromStdString(request.model), m_device);
         open(request);
     });
@@ -140,9 +148,7 @@ void MainWindow::openWithOptions(const QString& model) {
 void MainWindow::useDevice(const QString& device, quint64 vramBytes) {
     m_device = device;
     m_vramBytes = vramBytes;
-    QSettings settings;
-    settings.setValue(kDeviceKey, m_device);
-    settings.setValue(kVramKey, m_vramBytes);
+    keepDevice(m_device, m_vramBytes);
     const QString model = !m_openedModel.isEmpty() ? m_openedModel : m_loadingModel;
     if (vramBytes > 0) {
         KeptBudget::forget(model, m_device);
@@ -322,7 +328,8 @@ void MainWindow::noteSetup() {
 void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     const engine::LoadRequest& load = m_engine.loadRequest();
-    const bool isReady = m_engine.state() == EngineController::State::Ready;
+    // Between the two plans of a comparison is the other one in force for a while, which no conversation goes on with.
+    const bool isReady = m_engine.state() == EngineController::State::Ready && !m_benchmark->runner().isRunning();
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
     const bool isAnother =
         setup && now && (setup->model != now->model || setup->device != now->device || !(setup->budget == now->budget));
