@@ -10,6 +10,7 @@
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
+#include <QLocale>
 #include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -170,7 +171,7 @@ class TestWindow : public QObject {
     void context_isCountedWhileWriting() {
         WindowFixture f(slow());
         f.openAndWait();
-        QCOMPARE(f.window->statusLine().contextText(), QStringLiteral("0 / 2048"));
+        QCOMPARE(f.window->statusLine().contextText(), QStringLiteral("0 / %1").arg(QLocale().toString(2048)));
         f.ask(QStringLiteral("hello"));
         const auto shown = [&f] { return f.window->statusLine().contextText().section(u' ', 0, 0).toInt(); };
         QTRY_VERIFY(f.state() == State::Generating && shown() > 8);

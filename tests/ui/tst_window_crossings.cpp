@@ -5,6 +5,7 @@
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QListView>
+#include <QLocale>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPlainTextEdit>
@@ -232,7 +233,8 @@ class TestWindowCrossings : public QObject {
         WindowFixture f;
         f.openAndWait();
         const auto shows = [&f](int tokens) {
-            return f.window->statusLine().contextText() == QStringLiteral("%1 / 2048").arg(tokens);
+            return f.window->statusLine().contextText() ==
+                   QStringLiteral("%1 / %2").arg(QLocale().toString(tokens), QLocale().toString(2048));
         };
         const auto asTokens = [](qsizetype characters) { return 3 + static_cast<int>(characters / 4); };
         f.type(QStringLiteral("a draft of forty characters, as it stands"));

@@ -23,6 +23,8 @@ class ContextCounter : public QObject {
 
     ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent = nullptr);
 
+    // Something has changed that it does not see by itself: the system prompt.
+    void countSoon() { m_pause.start(); }
     // Nothing has changed since lastCount(), and no count is on its way.
     bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
     // Nothing: the model has nothing to count with, or none has been counted.

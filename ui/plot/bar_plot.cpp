@@ -257,9 +257,11 @@ void BarPlot::paintMarks(QPainter& painter) const {
         const int left = x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide;
         row = left < freeFrom ? row + 1 : 0;
         freeFrom = std::max(freeFrom, left + wide + 6);
+        // On a ground of its own: it often stands over the highest bar.
+        const QRect place(left, m_area.top() + row * line, wide + 2, line);
+        painter.fillRect(place.adjusted(-1, 0, 0, 0), palette().color(QPalette::Window));
         painter.setPen(pen.color());
-        painter.drawText(QRect(left, m_area.top() + row * line, wide + 2, line), Qt::AlignLeft | Qt::AlignVCenter,
-                         mark.text);
+        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, mark.text);
     }
 }
 

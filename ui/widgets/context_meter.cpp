@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QLocale>
 #include <QPainter>
 
 #include "ui/base/theme.h"
@@ -35,13 +36,13 @@ void ContextMeter::setUsed(qint64 used, qint64 size) {
 }
 
 QString ContextMeter::text() const {
-    return QStringLiteral("%1 / %2").arg(m_used).arg(m_size);
+    return QStringLiteral("%1 / %2").arg(QLocale().toString(m_used), QLocale().toString(m_size));
 }
 
 QSize ContextMeter::sizeHint() const {
     // As wide as a full one: numbers that grow move nothing, until files that are attached bring more than there is
     // room for.
-    const QString full = QStringLiteral("%1 / %1").arg(m_size);
+    const QString full = QStringLiteral("%1 / %1").arg(QLocale().toString(m_size));
     const int width = std::max(fontMetrics().horizontalAdvance(full), fontMetrics().horizontalAdvance(text()));
     return {width + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};
 }

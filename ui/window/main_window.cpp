@@ -280,6 +280,7 @@ void MainWindow::connectConversation() {
         showThinking();
     });
     connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_chat, &ChatController::setSystemPrompt);
+    connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_page->counter(), &ContextCounter::countSoon);
     m_chat.setSampling(m_sampling->sampling());
     m_chat.setSystemPrompt(m_sampling->systemPrompt());
     connect(m_benchmark, &BenchmarkPanel::picturesRequested, this, [this] {
