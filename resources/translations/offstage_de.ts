@@ -3605,10 +3605,6 @@
         <translation>Öffnen Sie ein eigenes Modell mit **Datei › Modell öffnen**, oder ziehen Sie seine GGUF-Datei oder seinen Ordner auf das Fenster. **Datei › Mit Optionen öffnen** sagt vor dem Laden, ob ein Modell passt, womit es passen würde und wie schnell es wäre.</translation>
     </message>
     <message>
-        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and your message can be edited: each makes a branch beside the old one, and nothing is erased. The arrows at a message go from branch to branch.</source>
-        <translation>Solange eine Antwort geschrieben wird, lässt sie sich anhalten. Danach kann sie fortgesetzt oder neu geschrieben und Ihre Nachricht bearbeitet werden: Jedes Mal entsteht ein Zweig neben dem alten, gelöscht wird nichts. Die Pfeile an einer Nachricht führen von Zweig zu Zweig.</translation>
-    </message>
-    <message>
         <source>Offstage is for Mixture-of-Experts models. In each layer a router calls a few experts for each token; the others wait in memory or on the disk. The panels at the right show all of this while it happens. You never need them for a conversation.</source>
         <translation>Offstage ist für Mixture-of-Experts-Modelle. In jeder Schicht ruft ein Router für jedes Token einige Experten auf; die anderen warten im Speicher oder auf der Festplatte. Die Bereiche rechts zeigen das alles, während es geschieht. Für eine Unterhaltung brauchen Sie sie nicht.</translation>
     </message>
@@ -3863,6 +3859,10 @@
     <message>
         <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed. They can be kept in another folder, and models can be looked for in folders of your own.</source>
         <translation>Unter **Speicher** hat jeder Ordner seine Größe und eine Schaltfläche, die ihn öffnet. Quantisierte Kopien und gemessene Kosten können jederzeit gelöscht werden: Sie entstehen neu, wenn sie gebraucht werden. Sie können in einem anderen Ordner liegen, und Modelle können in eigenen Ordnern gesucht werden.</translation>
+    </message>
+    <message>
+        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and it and your message can be edited: each makes a branch beside the old one, and nothing is erased. An answer that you have edited says so, and the model goes on from your text. The arrows at a message go from branch to branch.</source>
+        <translation>Solange eine Antwort geschrieben wird, lässt sie sich anhalten. Danach kann sie fortgesetzt, neu geschrieben oder bearbeitet werden, ebenso Ihre Nachricht: Jedes Mal entsteht ein Zweig neben dem alten, gelöscht wird nichts. An einer Antwort, die Sie bearbeitet haben, steht das, und das Modell geht von Ihrem Text aus. Die Pfeile an einer Nachricht führen von Zweig zu Zweig.</translation>
     </message>
 </context>
 <context>
@@ -7852,6 +7852,10 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>Stop the answer (%1)</source>
         <translation>Antwort anhalten (%1)</translation>
     </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: save it after that.</source>
+        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gespeichert werden.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>
@@ -7987,6 +7991,22 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>Enter</source>
         <translation>Eingabe</translation>
     </message>
+    <message>
+        <source>Save as a new branch</source>
+        <translation>Als neuen Zweig speichern</translation>
+    </message>
+    <message>
+        <source>Edit the answer</source>
+        <translation>Die Antwort bearbeiten</translation>
+    </message>
+    <message>
+        <source>Ctrl and Enter saves it as a new branch, Esc leaves it as it was</source>
+        <translation>Strg und Eingabe speichert es als neuen Zweig, Esc lässt es, wie es war</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Strg+Eingabe</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
@@ -8043,6 +8063,22 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>Branch %1 of %2</source>
         <translation>Zweig %1 von %2</translation>
+    </message>
+    <message>
+        <source>Edit this answer: a new branch</source>
+        <translation>Diese Antwort bearbeiten: ein neuer Zweig</translation>
+    </message>
+    <message>
+        <source>Answer, edited by you</source>
+        <translation>Antwort, von Ihnen bearbeitet</translation>
+    </message>
+    <message>
+        <source>Edited by you</source>
+        <translation>Von Ihnen bearbeitet</translation>
+    </message>
+    <message>
+        <source>You have changed this answer. What it was before is another branch.</source>
+        <translation>Sie haben diese Antwort geändert. Was vorher dastand, ist ein anderer Zweig.</translation>
     </message>
 </context>
 <context>

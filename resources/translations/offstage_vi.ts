@@ -3605,10 +3605,6 @@
         <translation>Mở mô hình của bạn bằng **Tệp › Mở mô hình**, hoặc thả tệp GGUF hay thư mục của nó vào cửa sổ. **Tệp › Mở với tùy chọn** cho biết trước khi nạp rằng mô hình có vừa không, cần gì để vừa và sẽ nhanh đến đâu.</translation>
     </message>
     <message>
-        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and your message can be edited: each makes a branch beside the old one, and nothing is erased. The arrows at a message go from branch to branch.</source>
-        <translation>Khi câu trả lời đang được viết, bạn có thể dừng nó. Sau đó có thể viết tiếp hoặc viết lại, và có thể sửa tin nhắn của bạn: mỗi lần tạo một nhánh bên cạnh nhánh cũ, không có gì bị xóa. Các mũi tên ở tin nhắn chuyển từ nhánh này sang nhánh khác.</translation>
-    </message>
-    <message>
         <source>Offstage is for Mixture-of-Experts models. In each layer a router calls a few experts for each token; the others wait in memory or on the disk. The panels at the right show all of this while it happens. You never need them for a conversation.</source>
         <translation>Offstage dành cho các mô hình Mixture-of-Experts. Ở mỗi lớp, một bộ định tuyến gọi vài chuyên gia cho mỗi token; các chuyên gia khác chờ trong bộ nhớ hoặc trên đĩa. Các bảng bên phải cho thấy tất cả điều đó ngay khi nó diễn ra. Để trò chuyện, bạn không cần đến chúng.</translation>
     </message>
@@ -3863,6 +3859,10 @@
     <message>
         <source>Under **Storage** every folder has its size and a button that opens it. Quantized copies and measured costs can be deleted at any time: they are made again when they are needed. They can be kept in another folder, and models can be looked for in folders of your own.</source>
         <translation>Ở **Lưu trữ**, mỗi thư mục có kích thước và một nút để mở. Các bản lượng tử hóa và chi phí đã đo có thể xóa bất cứ lúc nào: chúng được tạo lại khi cần. Chúng có thể nằm ở thư mục khác, và có thể tìm mô hình trong các thư mục của riêng bạn.</translation>
+    </message>
+    <message>
+        <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and it and your message can be edited: each makes a branch beside the old one, and nothing is erased. An answer that you have edited says so, and the model goes on from your text. The arrows at a message go from branch to branch.</source>
+        <translation>Khi câu trả lời đang được viết, bạn có thể dừng nó. Sau đó có thể viết tiếp, viết lại hoặc sửa nó, và có thể sửa cả tin nhắn của bạn: mỗi lần tạo một nhánh bên cạnh nhánh cũ, không có gì bị xóa. Câu trả lời bạn đã sửa có ghi rõ điều đó, và mô hình tiếp tục từ văn bản của bạn. Các mũi tên ở tin nhắn chuyển từ nhánh này sang nhánh khác.</translation>
     </message>
 </context>
 <context>
@@ -7841,6 +7841,10 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>Stop the answer (%1)</source>
         <translation>Dừng câu trả lời (%1)</translation>
     </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: save it after that.</source>
+        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy lưu sau đó.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>
@@ -7975,6 +7979,22 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>Enter</source>
         <translation>Enter</translation>
     </message>
+    <message>
+        <source>Save as a new branch</source>
+        <translation>Lưu thành nhánh mới</translation>
+    </message>
+    <message>
+        <source>Edit the answer</source>
+        <translation>Sửa câu trả lời</translation>
+    </message>
+    <message>
+        <source>Ctrl and Enter saves it as a new branch, Esc leaves it as it was</source>
+        <translation>Ctrl và Enter lưu nó thành một nhánh mới, Esc giữ nguyên như cũ</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Ctrl+Enter</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
@@ -8031,6 +8051,22 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>Branch %1 of %2</source>
         <translation>Nhánh %1 trên %2</translation>
+    </message>
+    <message>
+        <source>Edit this answer: a new branch</source>
+        <translation>Sửa câu trả lời này: nhánh mới</translation>
+    </message>
+    <message>
+        <source>Answer, edited by you</source>
+        <translation>Câu trả lời, do bạn sửa</translation>
+    </message>
+    <message>
+        <source>Edited by you</source>
+        <translation>Do bạn sửa</translation>
+    </message>
+    <message>
+        <source>You have changed this answer. What it was before is another branch.</source>
+        <translation>Bạn đã thay đổi câu trả lời này. Nội dung trước đó nằm ở một nhánh khác.</translation>
     </message>
 </context>
 <context>

@@ -141,6 +141,94 @@ class TestChatController : public QObject {
         QVERIFY(!f.chat->regenerate(12345));
     }
 
+    void editAnswer_makesABranch_asksNothing_andIsSentWithTheNextPrompt() {
+        Fixture f;
+        QVERIFY(f.load());
+        f.answerWith("one");
+        QVERIFY(f.ask(QStringLiteral("a")));
+        f.answerWith("two");
+        QVERIFY(f.ask(QStringLiteral("b")));
+        const MessageId prompt = f.model.messages()[0].id;
+        const MessageId one = f.model.messages()[1].id;
+        QVERIFY(f.model.messages()[1].figures);
+        f.history.edit(f.chat->current(), one, [](Message& m) { m.thought.text = QStringLiteral("hm"); });
+        const size_t requests = f.stage->requests().size();
+        QSignalSpy waiting(f.chat.get(), &ChatController::waitingChanged);
+        QVERIFY(!f.chat->editAnswer(one, QStringLiteral(" \n")));
+        QVERIFY(!f.chat->editAnswer(prompt, QStringLiteral("x")));
+        QVERIFY(!f.chat->editAnswer(12345, QStringLiteral("x")));
+        QVERIFY(waiting.isEmpty());
+        QVERIFY(f.chat->editAnswer(one, QStringLiteral("**mine**\n\nand more")));
+        QVERIFY(f.chat->queue().isEmpty());
+        QCOMPARE(waiting.size(), 1);  // what will be sent is counted anew
+        QCOMPARE(f.texts(), QStringList({QStringLiteral("a"), QStringLiteral("**mine**\n\nand more")}));
+        const Message mine = f.last();
+        QCOMPARE(mine.branch, 1);
+        QCOMPARE(mine.branches, 2);
+        QCOMPARE(mine.author, f.history.open(f.chat->current())->find(one)->author);
+        QVERIFY(mine.edited);
+        QVERIFY(!mine.figures);
+        QVERIFY(mine.thought.isEmpty());
+        QVERIFY(f.agrees());
+        f.answerWith("three");
+        QVERIFY(f.ask(QStringLiteral("c")));
+        QCOMPARE(f.stage->requests().size(), requests + 1);
+        const auto request = f.stage->requests().back();
+        QCOMPARE(request.messages.size(), size_t(3));
+        QVERIFY(request.messages[1].role == engine::Role::kAssistant);
+        QCOMPARE(request.messages[1].content, std::string("**mine**\n\nand more"));
+        QCOMPARE(request.messages[1].thought, std::string());
+        // What the model wrote is as it was, with what followed it.
+        QVERIFY(f.chat->switchBranch(mine.id, -1));
+        QCOMPARE(f.texts(),
+                 QStringList({QStringLiteral("a"), QStringLiteral("one"), QStringLiteral("b"), QStringLiteral("two")}));
+        QVERIFY(f.model.messages()[1].figures);
+        QVERIFY(!f.model.messages()[1].edited);
+        QVERIFY(f.agrees());
+    }
+
+    void editAnswer_goesOnFromTheEditedText() {
+        Fixture f;
+        QVERIFY(f.load());
+        f.answerWith("one");
+        QVERIFY(f.ask(QStringLiteral("a")));
+        QVERIFY(f.chat->editAnswer(f.last().id, QStringLiteral("It begins")));
+        QVERIFY(f.last().state == State::Stopped);  // its button goes on, as after Stop
+        QVERIFY(f.chat->canContinue(f.last().id));
+        f.answerWith(" and ends");
+        QVERIFY(f.chat->continueAnswer(f.last().id));
+        QVERIFY(f.settled());
+        const auto request = f.stage->requests().back();
+        QVERIFY(request.continue_last);
+        QCOMPARE(request.messages.size(), size_t(2));
+        QCOMPARE(request.messages.back().content, std::string("It begins"));
+        QCOMPARE(f.last().text, QStringLiteral("It begins and ends"));
+        QVERIFY(f.last().state == State::Done);
+        QVERIFY(f.last().edited);
+        QVERIFY(f.agrees());
+    }
+
+    void editAnswer_notWhileOneIsWritten_butWithoutAModel() {
+        Fixture f({}, slow());
+        const ConversationId id = f.chat->current();
+        const MessageId prompt = f.history.add(id, test::prompt(QStringLiteral("a")));
+        const MessageId answer = f.history.add(id, test::answer(QStringLiteral("one"), prompt));
+        QVERIFY(f.chat->openConversation(id));
+        QVERIFY(f.chat->editAnswer(answer, QStringLiteral("uno")));
+        QCOMPARE(f.last().text, QStringLiteral("uno"));
+        QVERIFY(f.load());
+        QVERIFY(f.chat->send(QStringLiteral("b")));
+        QVERIFY(f.streams());
+        QVERIFY(!f.chat->editAnswer(answer, QStringLiteral("eins")));
+        QVERIFY(!f.chat->editAnswer(f.last().id, QStringLiteral("eins")));
+        QCOMPARE(f.model.messages()[1].branches, 2);
+        f.chat->stop();
+        QVERIFY(f.settled());
+        QVERIFY(f.chat->editAnswer(f.last().id, QStringLiteral("eins")));
+        QCOMPARE(f.last().text, QStringLiteral("eins"));
+        QVERIFY(f.agrees());
+    }
+
     void switchBranch_midStream_streamsOnInItsOwn() {
         Fixture f;
         QVERIFY(f.load());
@@ -428,6 +516,31 @@ class TestChatController : public QObject {
         const MessageId hidden = f.history.search(QStringLiteral("one")).last().message;
         QVERIFY(f.chat->openConversation(id, hidden));
         QCOMPARE(f.last().id, hidden);
+    }
+
+    void restart_bringsAnEditedAnswerBack() {
+        HistoryFolder folder;
+        ConversationId id = 0;
+        {
+            Fixture f(folder.path());
+            QVERIFY(f.load());
+            f.answerWith("one");
+            QVERIFY(f.ask(QStringLiteral("a")));
+            QVERIFY(f.chat->editAnswer(f.last().id, QStringLiteral("mine")));
+            id = f.chat->current();
+            QVERIFY(f.history.close());
+        }
+        Fixture f(folder.path());
+        QVERIFY(f.chat->openConversation(id));
+        QCOMPARE(f.texts(), QStringList({QStringLiteral("a"), QStringLiteral("mine")}));
+        QVERIFY(f.last().edited);
+        QVERIFY(!f.last().figures);
+        QVERIFY(f.last().note.isEmpty());
+        QCOMPARE(f.last().branches, 2);
+        QVERIFY(f.chat->switchBranch(f.last().id, -1));
+        QCOMPARE(f.last().text, QStringLiteral("one"));
+        QVERIFY(f.last().figures);
+        QVERIFY(!f.last().edited);
     }
 
     void prompt_isOnDiskWhenSent_textSoonAfter() {

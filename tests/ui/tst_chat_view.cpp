@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -408,6 +410,106 @@ class TestChatView : public QObject {
         s.bar().setValue(0);
         QTest::keyClick(&s.view->messageWidget(3)->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
         QCOMPARE(edited.size(), 1);  // nothing was changed
+    }
+
+    void editAnswer_enterBreaksTheLine_ctrlEnterSaves_escLeaves() {
+        QList<Message> messages = conversation(4);
+        messages[3].text = QStringLiteral("A **bold**\u00a0word.\n\nAnd a second paragraph.");
+        messages[3].thought.text = QStringLiteral("Something thought");
+        Shown s(messages);
+        QSignalSpy edited(s.view.get(), &ConversationView::answerEdited);
+        QSignalSpy prompts(s.view.get(), &ConversationView::promptEdited);
+        const MessageWidget* widget = s.view->messageWidget(4);
+        QTest::mouseClick(s.button(4, QStringLiteral("Edit this answer")), Qt::LeftButton);
+        QVERIFY(widget->editor());
+        Shown::settle();
+        QPlainTextEdit* edit = &widget->editor()->edit();
+        QVERIFY(edit->hasFocus());
+        QCOMPARE(widget->editor()->text(), messages[3].text);  // its source, not what it is shown as
+        QVERIFY(!widget->body().isVisible());
+        for (const char* hidden : {"Edit this answer", "Answer again", "Figures"}) {
+            QVERIFY2(!s.button(4, QLatin1String(hidden))->isVisible(), hidden);
+        }
+        QVERIFY(widget->editor()->geometry().top() > 0);  // the model's name stays above
+        QTest::keyClicks(edit, QStringLiteral(" more"));
+        QTest::keyClick(edit, Qt::Key_Escape);
+        QVERIFY(!widget->editor());
+        QVERIFY(widget->body().isVisible());
+        QVERIFY(s.button(4, QStringLiteral("Figures"))->isVisible());
+        QCOMPARE(s.model.find(4)->text, messages[3].text);
+        s.view->startEditing(4);
+        edit = &widget->editor()->edit();
+        QTest::keyClick(edit, Qt::Key_Return, Qt::ControlModifier);
+        QVERIFY(!widget->editor());  // nothing was changed
+        s.view->startEditing(4);
+        edit = &widget->editor()->edit();
+        QTest::keyClick(edit, Qt::Key_Return);
+        QTest::keyClicks(edit, QStringLiteral("more"));
+        QVERIFY(edited.isEmpty());
+        QTest::keyClick(edit, Qt::Key_Return, Qt::ControlModifier);
+        QCOMPARE(edited.size(), 1);
+        QCOMPARE(edited[0][0].value<MessageId>(), MessageId(4));
+        QCOMPARE(edited[0][1].toString(), messages[3].text + QStringLiteral("\nmore"));
+        QVERIFY(prompts.isEmpty());
+        QVERIFY(widget->editor());  // until somebody has taken it
+        s.view->finishEditing(4);
+        QVERIFY(!widget->editor());
+    }
+
+    void editAnswer_isInItsMenu() {
+        Shown s(conversation(2));
+        MessageBody& body = s.view->messageWidget(2)->body();
+        QContextMenuEvent event(QContextMenuEvent::Mouse, {10, 10}, body.mapToGlobal(QPoint(10, 10)));
+        QApplication::sendEvent(&body, &event);
+        auto* menu = body.findChild<QMenu*>();
+        QVERIFY(menu);
+        const QList<QAction*> actions = menu->actions();
+        const auto edit = std::find_if(actions.begin(), actions.end(), [](const QAction* action) {
+            return action->text().startsWith(QStringLiteral("Edit this answer"));
+        });
+        QVERIFY(edit != actions.end());
+        (*edit)->trigger();
+        menu->close();
+        QVERIFY(s.view->messageWidget(2)->editor());
+    }
+
+    void editAnswer_isNotOfferedWhileItIsWritten() {
+        QList<Message> messages = conversation(2);
+        messages[1].state = Message::State::Streaming;
+        Shown s(messages);
+        s.view->messageWidget(2)->body().setFocus(Qt::TabFocusReason);
+        QVERIFY(!s.button(2, QStringLiteral("Edit this answer")));
+        s.view->startEditing(2);
+        QVERIFY(!s.view->messageWidget(2)->editor());
+        messages[1].state = Message::State::Done;
+        s.model.edit(2, [&messages](Message& m) { m = messages[1]; });
+        QTRY_VERIFY(s.button(2, QStringLiteral("Edit this answer")));
+        QVERIFY(s.button(2, QStringLiteral("Edit this answer"))->isVisible());
+        messages[1].state = Message::State::Streaming;
+        s.model.edit(2, [&messages](Message& m) { m = messages[1]; });
+        QVERIFY(!s.button(2, QStringLiteral("Edit this answer"))->isVisible());
+    }
+
+    void editedAnswer_saysThatItIs() {
+        QList<Message> messages = conversation(4);
+        for (const int row : {1, 3}) {
+            messages[row].edited = true;
+            messages[row].state = Message::State::Stopped;
+            messages[row].figures.reset();
+        }
+        Shown s(messages);
+        MessageWidget* last = s.view->messageWidget(4);
+        QCOMPARE(last->caption(), QStringLiteral("Edited by you"));
+        QCOMPARE(last->body().accessibleName(), QStringLiteral("Answer, edited by you"));
+        QVERIFY(!s.button(4, QStringLiteral("Figures")));
+        QVERIFY(s.button(4, QStringLiteral("Continue"))->isVisible());
+        // One that something follows cannot be gone on with.
+        s.view->messageWidget(2)->body().setFocus(Qt::TabFocusReason);
+        QVERIFY(s.button(2, QStringLiteral("Edit this answer"))->isVisible());
+        QVERIFY(!s.button(2, QStringLiteral("Continue"))->isVisible());
+        messages[3].note = QStringLiteral("Stopped");
+        s.model.edit(4, [&messages](Message& m) { m = messages[3]; });
+        QTRY_COMPARE(last->caption(), QStringLiteral("Edited by you · Stopped"));
     }
 
     void find_farRows_areFoundMarkedAndShown() {

@@ -173,6 +173,7 @@ class TestHistoryList : public QObject {
         Message second = test::answer(QStringLiteral("uno"), prompt, Message::State::Stopped);
         second.figures = AnswerFigures{0.5, 10, 20, 5, 30};
         second.note = QStringLiteral("Stopped");
+        second.edited = true;
         f.history.add(id, second);
         f.history.setTitle(id, QStringLiteral("Título"));
         f.history.setPinned(id, true);
@@ -198,6 +199,7 @@ class TestHistoryList : public QObject {
         QCOMPARE(conversationsToJson({after}), conversationsToJson({before}));
         QCOMPARE(f.model.messages().last().text, QStringLiteral("uno"));
         QCOMPARE(f.model.messages().last().branches, 2);
+        QVERIFY(f.model.messages().last().edited);
         QVERIFY(f.history.close());
         History again;
         QVERIFY(again.open(f.folder.path()));

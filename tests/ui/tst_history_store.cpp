@@ -88,6 +88,7 @@ class TestHistoryStore : public QObject {
         m.note = QStringLiteral("note");
         m.createdMs = 1'700'000'000'123;
         m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true};
+        m.edited = true;
         {
             ConversationStore store(f.file());
             store.commit({change::PutConversation{info}, change::PutMessage{7, m}}, 1);
@@ -111,6 +112,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->tokensReused, 50);
         QCOMPARE(back.figures->tokensOut, 75);
         QVERIFY(back.figures->emulated);
+        QVERIFY(back.edited);
         QCOMPARE(store.largestId(), MessageId(9));
     }
 

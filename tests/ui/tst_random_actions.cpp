@@ -119,7 +119,10 @@ class Restless {
         }
         const Message& message = messages[below(static_cast<int>(messages.size()))];
         ChatController& chat = m_f.window->chat();
-        switch (below(4)) {
+        switch (below(5)) {
+            case 4:
+                chat.editAnswer(message.id, QStringLiteral("edited %1").arg(below(100)));
+                break;
             case 0:
                 chat.editPrompt(message.id, QStringLiteral("edited %1").arg(below(100)));
                 break;

@@ -164,6 +164,59 @@ class TestWindowCrossings : public QObject {
         QVERIFY(!widgetOf(f, 0)->editor());
     }
 
+    void editAnswer_savesABranch_thatTheNextPromptIsSentWith() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        const QString written = f.last().text;
+        const size_t requests = f.stage->requests().size();
+        widgetOf(f, 1)->startEditing();
+        QTest::keyClick(&widgetOf(f, 1)->editor()->edit(), Qt::Key_X);
+        QTest::keyClick(&widgetOf(f, 1)->editor()->edit(), Qt::Key_Escape);
+        QVERIFY(!widgetOf(f, 1)->editor());
+        QCOMPARE(f.last().text, written);
+        QCOMPARE(f.last().branches, 1);
+        f.window->page().view().startEditing(f.last().id);
+        widgetOf(f, 1)->editor()->edit().setPlainText(QStringLiteral("what I would have said"));
+        QTest::keyClick(&widgetOf(f, 1)->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QTRY_COMPARE(f.last().text, QStringLiteral("what I would have said"));
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.last().branches, 2);
+        QVERIFY(!widgetOf(f, 1)->editor());
+        QCOMPARE(widgetOf(f, 1)->caption(), QStringLiteral("Edited by you"));
+        QVERIFY(boxHasFocus(f));
+        QCOMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->requests().size(), requests);
+        askAndWait(f, QStringLiteral("second"));
+        QCOMPARE(f.stage->requests().back().messages[1].content, std::string("what I would have said"));
+        // What the model wrote is as it was, and nothing is being edited there.
+        QVERIFY(f.window->chat().switchBranch(f.messages()[1].id, -1));
+        QCOMPARE(f.last().text, written);
+        QVERIFY(!widgetOf(f, 1)->editor());
+    }
+
+    void editAnswer_thatCannotBeSavedNow_staysWithTheReason() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        f.stage->setScript(endless());
+        f.ask(QStringLiteral("second"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        MessageWidget* answer = widgetOf(f, 1);
+        answer->startEditing();
+        answer->editor()->edit().setPlainText(QStringLiteral("a careful rewrite"));
+        QTest::keyClick(&answer->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QVERIFY(answer->editor());
+        QVERIFY2(answer->editor()->hint().contains(QStringLiteral("save it after")),
+                 qPrintable(answer->editor()->hint()));
+        f.window->chat().stop();
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTest::keyClick(&answer->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QTRY_COMPARE(f.messages().size(), 2);
+        QCOMPARE(f.last().text, QStringLiteral("a careful rewrite"));
+        QCOMPARE(f.state(), State::Ready);
+    }
+
     void edit_openWhileTheConversationIsRebuilt_staysOpen() {
         WindowFixture f;
         answerOneAndHoldTheNext(f);

@@ -59,13 +59,14 @@ struct Message {
         Done,
         Waiting,  // an answer whose model is still loading, or whose prompt is being read
         Streaming,
-        Stopped,  // by the person, at the limit of tokens, or because the model or the conversation was changed
+        Stopped,  // by the person, at the limit of tokens, because the model or the conversation was changed, or
+                  // because the person wrote its end: it can be gone on with
         Failed,   // an answer that ended in a problem; a prompt that was never answered
     };
 
     MessageId id = 0;
-    // Messages form a tree: an edited prompt and a regenerated answer are siblings of what they stand for. What a
-    // ConversationModel shows is one path through it.
+    // Messages form a tree: an edited prompt and an edited or regenerated answer are siblings of what they stand for.
+    // What a ConversationModel shows is one path through it.
     MessageId parent = 0;
     int branch = 0;        // place among its siblings, from 0
     int branches = 1;      // siblings, itself included
@@ -76,6 +77,7 @@ struct Message {
     QList<Attachment> attachments;  // of a prompt
     Thought thought;                // of an answer
     QString author;                 // the model of an answer
+    bool edited = false;            // an answer whose text, or the beginning of it, the person wrote
     QString note;                   // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
     Problem problem;  // of Kind::Problem

@@ -233,6 +233,27 @@ bool ChatController::regenerate(MessageId answer) {
     return true;
 }
 
+bool ChatController::editAnswer(MessageId answer, const QString& text) {
+    const bool canEdit = tree() && !isAnswering() && !hasWaitingPrompt();
+    const Message* before = canEdit ? tree()->find(answer) : nullptr;
+    if (!before || before->kind != Message::Kind::Answer || text.trimmed().isEmpty()) {
+        return false;
+    }
+    clearProblems();
+    // Its figures and its thought are of what the model wrote: they stay there.
+    Message edited;
+    edited.kind = Message::Kind::Answer;
+    edited.state = Message::State::Stopped;
+    edited.text = text;
+    edited.author = before->author;
+    edited.edited = true;
+    edited.parent = before->parent;
+    m_history.add(m_current, edited);
+    refreshModel();
+    Q_EMIT waitingChanged();
+    return true;
+}
+
 bool ChatController::canContinue(MessageId answer) const {
     const Message* found = canSend() ? tree()->find(answer) : nullptr;
     return found && found->kind == Message::Kind::Answer && !(found->text.isEmpty() && found->thought.text.isEmpty()) &&

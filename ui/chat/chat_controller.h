@@ -68,6 +68,9 @@ class ChatController : public QObject {
     // is no such message.
     bool editPrompt(MessageId prompt, const QString& text);
     bool regenerate(MessageId answer);
+    // A new branch beside the answer, with this text and no more: nothing is asked, and no model need be open. False:
+    // an answer of this conversation runs or waits, nothing but blanks, or there is no such answer.
+    bool editAnswer(MessageId answer, const QString& text);
     // Goes on writing the last answer of the path, where it was cut short.
     bool continueAnswer(MessageId answer);
     bool canContinue(MessageId answer) const;

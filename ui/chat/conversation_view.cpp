@@ -174,7 +174,7 @@ void ConversationView::release(Row& row) {
         const auto* message = qobject_cast<MessageWidget*>(widget);
         if (const MessageEditor* editor = message ? message->editor() : nullptr) {
             const QPlainTextEdit& edit = editor->edit();
-            m_openEdits[message->messageId()] = {edit.toPlainText(), edit.textCursor().position(), edit.hasFocus()};
+            m_openEdits[message->messageId()] = {editor->text(), edit.textCursor().position(), edit.hasFocus()};
         }
         widget->hide();
         widget->deleteLater();  // the click that led here may come from inside it
@@ -325,6 +325,7 @@ QWidget* ConversationView::makeWidget(int row) {
     m_changed.remove(message.id);
     connect(widget, &MessageWidget::heightChanged, this, &ConversationView::arrangeLater);
     connect(widget, &MessageWidget::promptEdited, this, &ConversationView::promptEdited);
+    connect(widget, &MessageWidget::answerEdited, this, &ConversationView::answerEdited);
     connect(widget, &MessageWidget::regenerateRequested, this, &ConversationView::regenerateRequested);
     connect(widget, &MessageWidget::continueRequested, this, &ConversationView::continueRequested);
     connect(widget, &MessageWidget::branchRequested, this, &ConversationView::branchRequested);

@@ -58,8 +58,9 @@ class ConversationView : public QAbstractScrollArea {
     void showSource(MessageId id, int offset);
     // Unfolds what was thought before this answer.
     void showThought(MessageId id);
-    void startEditing(MessageId id);  // a prompt, in its place
-    // What promptEdited() brought was taken, or was not: then the text stays where it is, with the reason.
+    void startEditing(MessageId id);  // in its place
+    // What promptEdited() or answerEdited() brought was taken, or was not: then the text stays where it is, with the
+    // reason.
     void finishEditing(MessageId id);
     void refuseEdit(MessageId id, const QString& reason);
 
@@ -69,6 +70,7 @@ class ConversationView : public QAbstractScrollArea {
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action);
     void promptEdited(offstage::ui::MessageId id, const QString& text);
+    void answerEdited(offstage::ui::MessageId id, const QString& text);
     void regenerateRequested(offstage::ui::MessageId id);
     void continueRequested(offstage::ui::MessageId id);
     void branchRequested(offstage::ui::MessageId id, int branch);
@@ -89,7 +91,7 @@ class ConversationView : public QAbstractScrollArea {
   private:
     static constexpr int kLayoutPasses = 4;  // of laying out, until nothing in the viewport is an estimate
 
-    // A prompt that was being edited when its widget went: the editor comes back with it.
+    // A message that was being edited when its widget went: the editor comes back with it.
     struct OpenEdit {
         QString text;
         int position = 0;

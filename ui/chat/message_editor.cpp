@@ -24,22 +24,25 @@ constexpr int kPadding = 12;
 
 }  // namespace
 
-MessageEditor::MessageEditor(const QString& text, QWidget* parent)
+MessageEditor::MessageEditor(Of of, const QString& text, QWidget* parent)
     : QFrame(parent),
+      m_of(of),
       m_edit(new QPlainTextEdit(text, this)),
-      m_send(new QPushButton(tr("Send as a new branch"), this)),
+      m_send(new QPushButton(of == Of::Prompt ? tr("Send as a new branch") : tr("Save as a new branch"), this)),
       m_leave(new QPushButton(tr("Cancel"), this)),
       m_hint(new QLabel(this)) {
     m_edit->setFrameShape(QFrame::NoFrame);
-    m_edit->setAccessibleName(tr("Edit your message"));
+    const bool isPrompt = of == Of::Prompt;
+    m_edit->setAccessibleName(isPrompt ? tr("Edit your message") : tr("Edit the answer"));
     m_edit->setAccessibleDescription(
-        tr("Enter sends it as a new branch, Shift and Enter begins a new line, Esc leaves it as it was"));
+        isPrompt ? tr("Enter sends it as a new branch, Shift and Enter begins a new line, Esc leaves it as it was")
+                 : tr("Ctrl and Enter saves it as a new branch, Esc leaves it as it was"));
     m_edit->setTabChangesFocus(true);
     m_edit->viewport()->setAutoFillBackground(false);
     m_edit->moveCursor(QTextCursor::End);
     m_edit->installEventFilter(this);
     m_send->setAccessibleName(m_send->text());
-    m_send->setToolTip(tr("Enter"));
+    m_send->setToolTip(isPrompt ? tr("Enter") : tr("Ctrl+Enter"));
     m_send->setDefault(true);
     m_leave->setAccessibleName(tr("Leave the message as it was"));
     m_leave->setToolTip(tr("Esc"));
@@ -62,6 +65,13 @@ MessageEditor::MessageEditor(const QString& text, QWidget* parent)
         m_send->setEnabled(!m_edit->toPlainText().trimmed().isEmpty());
         Q_EMIT heightChanged();
     });
+}
+
+QString MessageEditor::text() const {
+    QString text = m_edit->document()->toRawText();
+    text.replace(QChar::ParagraphSeparator, u'\n');
+    text.replace(QChar::LineSeparator, u'\n');
+    return text;
 }
 
 void MessageEditor::refuse(const QString& reason) {
@@ -87,7 +97,7 @@ int MessageEditor::heightAt(int width) const {
 
 void MessageEditor::accept() {
     if (!m_edit->toPlainText().trimmed().isEmpty()) {
-        Q_EMIT accepted(m_edit->toPlainText());
+        Q_EMIT accepted(text());
     }
 }
 
@@ -97,7 +107,9 @@ bool MessageEditor::eventFilter(QObject* watched, QEvent* event) {
     if (press || event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
         const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
-        const bool newLine = (key->modifiers() & Qt::ShiftModifier) != 0;
+        const bool shift = (key->modifiers() & Qt::ShiftModifier) != 0;
+        const bool ctrl = (key->modifiers() & Qt::ControlModifier) != 0;
+        const bool newLine = shift || (m_of == Of::Answer && !ctrl);
         if (enter && newLine && press) {
             m_edit->textCursor().insertBlock();  // a paragraph, not the line separator that Qt would insert
             m_edit->ensureCursorVisible();

@@ -8,14 +8,19 @@ class QPushButton;
 
 namespace offstage::ui {
 
-// A prompt being changed where it stands: Ctrl+Enter sends it as a new branch, Esc leaves everything as it was.
+// A message being changed where it stands. Enter sends a prompt as a new branch; an answer has lines of its own, so
+// that Ctrl+Enter saves it. Esc leaves everything as it was.
 class MessageEditor : public QFrame {
     Q_OBJECT
 
   public:
-    explicit MessageEditor(const QString& text, QWidget* parent = nullptr);
+    enum class Of { Prompt, Answer };
+
+    MessageEditor(Of of, const QString& text, QWidget* parent = nullptr);
 
     QPlainTextEdit& edit() const { return *m_edit; }
+    // As it was typed: blanks that do not break stay such.
+    QString text() const;
     int heightAt(int width) const;
     // It cannot be sent now: the reason stands where the hint stood.
     void refuse(const QString& reason);
@@ -33,6 +38,7 @@ class MessageEditor : public QFrame {
   private:
     void accept();
 
+    Of m_of;
     QPlainTextEdit* m_edit;
     QPushButton* m_send;
     QPushButton* m_leave;

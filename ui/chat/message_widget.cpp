@@ -75,6 +75,9 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
         });
         connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype offset, QMenu* menu) {
             Q_EMIT menuOpening(m_message.id, static_cast<int>(offset), menu);
+            if (isComplete()) {
+                menu->addAction(tr("Edit this answer: a new branch"), this, &MessageWidget::startEditing);
+            }
         });
     } else if (message.kind == Message::Kind::Prompt) {
         connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype, QMenu* menu) {
@@ -106,17 +109,37 @@ void MessageWidget::setMessage(const Message& message) {
         m_shownComplete = complete;
         setThought(message.thought);
         m_author->setText(message.author.isEmpty() ? tr("Offstage") : message.author);
-        m_body->setAccessibleName(tr("Answer"));
+        m_body->setAccessibleName(message.edited ? tr("Answer, edited by you") : tr("Answer"));
     }
     if (complete) {
         m_body->setAccessibleDescription(message.text);
     }
-    m_caption->setText(noteText(message.note));
-    m_caption->setVisible(!message.note.isEmpty());
+    refreshCaption();
     refreshBranches();
     refreshActions();
+    refreshFigures();
+    Q_EMIT heightChanged();
+}
+
+void MessageWidget::refreshCaption() {
+    QStringList parts;
+    if (m_message.edited) {
+        parts += tr("Edited by you");
+    }
+    if (!m_message.note.isEmpty()) {
+        parts += noteText(m_message.note);
+    }
+    const QString why =
+        m_message.edited ? tr("You have changed this answer. What it was before is another branch.") : QString();
+    m_caption->setText(parts.join(QStringLiteral(" · ")));
+    m_caption->setToolTip(why);
+    m_caption->setAccessibleDescription(why);
+    m_caption->setVisible(!parts.isEmpty() && !m_editor);
+}
+
+void MessageWidget::refreshFigures() {
     // While more is written they are of what there was before.
-    const bool hasFigures = complete && message.figures && message.figures->tokensIn > 0;
+    const bool hasFigures = isComplete() && m_message.figures && m_message.figures->tokensIn > 0;
     if (hasFigures && !m_figures) {
         m_figures = makeButton({}, {});
         m_figures->setToolButtonStyle(Qt::ToolButtonTextOnly);
@@ -124,12 +147,11 @@ void MessageWidget::setMessage(const Message& message) {
         restyle();
     }
     if (m_figures) {
-        const QString figures = hasFigures ? figuresText(*message.figures) : QString();
-        m_figures->setVisible(hasFigures);
+        const QString figures = hasFigures ? figuresText(*m_message.figures) : QString();
+        m_figures->setVisible(hasFigures && !m_editor);
         m_figures->setAccessibleName(tr("Figures of this answer: %1").arg(figures));
         m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
     }
-    Q_EMIT heightChanged();
 }
 
 void MessageWidget::showAttachments() {
@@ -216,9 +238,10 @@ void MessageWidget::makeActions() {
     }
     m_copy = makeButton(QStringLiteral("copy"), tr("Copy the whole message"));
     connect(m_copy, &QToolButton::clicked, this, &MessageWidget::copy);
+    m_edit = makeButton(QStringLiteral("edit"),
+                        isPrompt() ? tr("Edit this message: a new branch") : tr("Edit this answer: a new branch"));
+    connect(m_edit, &QToolButton::clicked, this, &MessageWidget::startEditing);
     if (isPrompt()) {
-        m_edit = makeButton(QStringLiteral("edit"), tr("Edit this message: a new branch"));
-        connect(m_edit, &QToolButton::clicked, this, &MessageWidget::startEditing);
         return;
     }
     m_again = makeButton(QStringLiteral("again"), tr("Answer again: a new branch"));
@@ -242,7 +265,9 @@ void MessageWidget::refreshActions() {
     }
     if (m_again) {
         m_again->setVisible(wanted);
-        const bool cutShort = m_message.state == Message::State::Stopped || m_message.state == Message::State::Failed;
+        // What the person wrote can be gone on with as long as nothing follows it.
+        const bool stopped = m_message.state == Message::State::Stopped && (m_isLast || !m_message.edited);
+        const bool cutShort = stopped || m_message.state == Message::State::Failed;
         m_continue->setVisible(wanted && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty()));
     }
     m_arranging = true;
@@ -303,23 +328,27 @@ void MessageWidget::startEditing() {
 }
 
 void MessageWidget::openEditor(const QString& text) {
-    if (!isPrompt() || m_editor) {
+    if (m_editor || !isComplete()) {
         return;
     }
-    m_editor = new MessageEditor(text, this);
+    m_editor = new MessageEditor(isPrompt() ? MessageEditor::Of::Prompt : MessageEditor::Of::Answer, text, this);
     connect(m_editor, &MessageEditor::left, this, &MessageWidget::stopEditing);
     connect(m_editor, &MessageEditor::heightChanged, this, &MessageWidget::heightChanged);
     connect(m_editor, &MessageEditor::accepted, this, [this](const QString& now) {
         if (now == m_message.text) {
             stopEditing();
-        } else {
+        } else if (isPrompt()) {
             Q_EMIT promptEdited(m_message.id, now);  // who takes it closes the editor
+        } else {
+            Q_EMIT answerEdited(m_message.id, now);
         }
     });
     m_body->hide();
     m_editor->show();
+    refreshCaption();
     refreshBranches();
     refreshActions();
+    refreshFigures();
     update();
     Q_EMIT heightChanged();
 }
@@ -333,8 +362,10 @@ void MessageWidget::stopEditing() {
     m_editor = nullptr;
     m_body->show();
     m_body->setFocus();
+    refreshCaption();
     refreshBranches();
     refreshActions();
+    refreshFigures();
     update();
     Q_EMIT heightChanged();
 }
@@ -346,6 +377,16 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
         const int height = m_attachments->layoutFor(width);
         m_attachments->setGeometry(0, 0, width, height);
         y = height + kAttachmentsGap;
+    }
+    if (!isPrompt()) {
+        m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
+        y = m_author->height() + kAuthorGap;
+        if (m_thought) {
+            // Its arrow stands where the answer's text begins.
+            const int height = m_thought->layoutFor(width + kThoughtOutdent, window.below(y));
+            m_thought->setGeometry(-kThoughtOutdent, y, width + kThoughtOutdent, height);
+            y += height + (m_body->source().isEmpty() && !m_editor ? 0 : kThoughtGap);
+        }
     }
     if (m_editor) {
         const int height = m_editor->heightAt(width);
@@ -371,14 +412,6 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
         m_body->setGeometry(m_bubble.adjusted(kBubblePadX, kBubblePadTop, -kBubblePadX, -kBubblePadBottom));
         y = m_bubble.bottom() + 1;
     } else {
-        m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
-        y = m_author->height() + kAuthorGap;
-        if (m_thought) {
-            // Its arrow stands where the answer's text begins.
-            const int height = m_thought->layoutFor(width + kThoughtOutdent, window.below(y));
-            m_thought->setGeometry(-kThoughtOutdent, y, width + kThoughtOutdent, height);
-            y += height + (m_body->source().isEmpty() ? 0 : kThoughtGap);
-        }
         const int height = m_body->layoutFor(width, window.below(y));
         m_body->setGeometry(0, y, width, height);
         y += height;
@@ -414,7 +447,7 @@ int MessageWidget::layOutFooter(int width, int y) {
     if (branches) {
         row << m_previous << m_branch << m_next;
     }
-    for (QToolButton* button : {right ? nullptr : m_copy, m_again, m_continue}) {
+    for (QToolButton* button : {right ? nullptr : m_copy, right ? nullptr : m_edit, m_again, m_continue}) {
         if (button && !button->isHidden()) {
             row << button;
         }
@@ -432,7 +465,7 @@ int MessageWidget::layOutFooter(int width, int y) {
         x += widthOf(widget);
     }
     // What buttons may take is kept free for them.
-    const int kept = right ? used : std::max(used, isComplete() ? 3 * kButton + (branches ? 84 : 0) : 0);
+    const int kept = right ? used : std::max(used, isComplete() ? 4 * kButton + (branches ? 84 : 0) : 0);
     int free = std::max(0, width - kept - 8);
     int bottom = y + (isComplete() || branches ? kButton : 0);
     if (m_figures && !m_figures->isHidden()) {

@@ -24,7 +24,7 @@ class MessageWidget : public QWidget {
 
     MessageId messageId() const { return m_message.id; }
     MessageBody& body() const { return *m_body; }
-    QString caption() const;                            // "Stopped"; empty: there is none
+    QString caption() const;                            // "Edited by you", "Stopped"; empty: there is none
     MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
     void setMessage(const Message& message);
@@ -55,6 +55,7 @@ class MessageWidget : public QWidget {
   Q_SIGNALS:
     void heightChanged();
     void promptEdited(offstage::ui::MessageId id, const QString& text);
+    void answerEdited(offstage::ui::MessageId id, const QString& text);
     void regenerateRequested(offstage::ui::MessageId id);
     void continueRequested(offstage::ui::MessageId id);
     void branchRequested(offstage::ui::MessageId id, int branch);
@@ -77,6 +78,8 @@ class MessageWidget : public QWidget {
     void makeActions();
     void refreshActions();
     void refreshBranches();
+    void refreshCaption();
+    void refreshFigures();
     int layOutFooter(int width, int y);
     void copy();
     void restyle();

@@ -64,7 +64,8 @@ QList<HelpPage> chatPages() {
                        "window. **File › Open with options** says before anything is loaded whether a model fits, what "
                        "would make it fit, and how fast it would be."),
               Help::tr("While an answer is written it can be stopped. Afterwards it can be continued or written again, "
-                       "and your message can be edited: each makes a branch beside the old one, and nothing is erased. "
+                       "and it and your message can be edited: each makes a branch beside the old one, and nothing is "
+                       "erased. An answer that you have edited says so, and the model goes on from your text. "
                        "The arrows at a message go from branch to branch."),
               Help::tr(
                   "Offstage is for Mixture-of-Experts models. In each layer a router calls a few experts for each "

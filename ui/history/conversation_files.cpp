@@ -140,6 +140,7 @@ Message readMessage(const Reader& in, qsizetype number) {
     m.author = in.string("author");
     m.note = in.string("note");
     m.createdMs = in.time("created_ms");
+    m.edited = in.boolean("edited");
     if (in.has("figures")) {
         if (!in["figures"].isObject()) {
             in.fail("figures", FilesText::tr("an object"));
@@ -231,6 +232,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
             }
             if (!m.note.isEmpty()) {
                 message[QStringLiteral("note")] = m.note;
+            }
+            if (m.edited) {
+                message[QStringLiteral("edited")] = true;
             }
             if (m.figures) {
                 message[QStringLiteral("figures")] = toJson(*m.figures);

@@ -8,7 +8,7 @@
 
 namespace offstage::ui {
 
-// All messages of one conversation. An edited prompt or a regenerated answer is a sibling of what it stands for; every
+// All messages of one conversation. An edited message or a regenerated answer is a sibling of what it stands for; every
 // message remembers which of its children was looked at last, and the active path follows these from the first message
 // on. Ids grow with time, so a parent's id is below its children's; a stored parent that breaks this is not believed.
 class ConversationTree {

@@ -102,6 +102,9 @@ QJsonObject figuresColumn(const Message& message) {
     if (!message.attachments.isEmpty()) {
         json[QStringLiteral("attachments")] = toJson(message.attachments);
     }
+    if (message.edited) {
+        json[QStringLiteral("edited")] = 1;
+    }
     return json;
 }
 
@@ -112,8 +115,12 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     }
     const QJsonValue attachments = json[QLatin1String("attachments")];
     message.attachments = attachmentsFrom(attachments.toArray());
-    // An answer that is still written has a thought and no figures, a prompt has files and no figures.
-    const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1);
+    const QJsonValue edited = json[QLatin1String("edited")];
+    message.edited = edited.toInteger() != 0;
+    // An answer that is still written has a thought and no figures, a prompt has files and no figures, and so has an
+    // answer that the person wrote.
+    const qsizetype others =
+        (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) + (edited.isUndefined() ? 0 : 1);
     if (others == 0 || json.size() > others) {
         message.figures = figuresFrom(json);
     }

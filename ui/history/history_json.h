@@ -31,8 +31,8 @@ Thought thoughtFrom(const QJsonObject& json);  // what is of another type is as 
 QJsonArray toJson(const QList<Attachment>& attachments);
 QList<Attachment> attachmentsFrom(const QJsonArray& json);  // what is of another type is as if it were missing
 
-// The figures of a message, with its thought as "thought" and its files as "attachments": a column of the database.
-// Empty: it has none of them.
+// The figures of a message, with its thought as "thought", its files as "attachments", and 1 as "edited" where the
+// person wrote an answer: a column of the database. Empty: it has none of them.
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 

@@ -210,6 +210,14 @@ void MainWindow::connectConversation() {
                                           : tr("An answer is on its way. Your text stays here: send it after that."));
         }
     });
+    connect(&view, &ConversationView::answerEdited, this, [this](MessageId id, const QString& text) {
+        if (m_chat.editAnswer(id, text)) {
+            m_page->view().finishEditing(id);
+            m_page->input().setFocus();
+        } else {
+            m_page->view().refuseEdit(id, tr("An answer is on its way. Your text stays here: save it after that."));
+        }
+    });
     connect(&view, &ConversationView::regenerateRequested, this, [this](MessageId id) {
         m_chat.regenerate(id);
         m_page->input().setFocus();  // what is typed next is a message
