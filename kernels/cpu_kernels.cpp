@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu_features.h"
 
@@ -134,7 +135,6 @@ const CpuKernels& cpu_kernels() {
 // scores, a block of keys and one of values as float32, and one of transposed keys. The
 // scalar version keeps one score per key, and a row.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim) {
-    constexpr std::int64_t kMostQueries = 8;
     return 2 * n + (kMostQueries + 3 * dim) * kKvBlockTokens;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/products_simd.h"
 
@@ -18,9 +19,6 @@ namespace {
 
 constexpr int kBlockKeys = 64;
 static_assert(kBlockKeys == kKvBlockTokens);  // a block of the walk lies in one block of the cache
-constexpr int kGroupQueries = 6;              // with their keys transposed
-constexpr int kGroupHeads = 8;                // with keys as they lie: often all that share a head of the cache
-constexpr int kMostQueries = kGroupHeads;
 constexpr std::int64_t kTransposeFromQueries = 8;
 
 struct AttentionCall {
