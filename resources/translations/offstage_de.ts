@@ -4591,6 +4591,11 @@ Ein Klick zeigt ihren Text</translation>
         <source>There are no results yet: ask something, or run a scenario</source>
         <translation>Noch keine Ergebnisse: etwas fragen oder ein Szenario laufen lassen</translation>
     </message>
+    <message>
+        <source>%1 points</source>
+        <comment>of a percentage</comment>
+        <translation>%1 Punkte</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>

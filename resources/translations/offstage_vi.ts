@@ -4589,6 +4589,11 @@ Bấm để xem văn bản của tệp</translation>
         <source>There are no results yet: ask something, or run a scenario</source>
         <translation>Chưa có kết quả: hãy hỏi điều gì đó hoặc chạy một kịch bản</translation>
     </message>
+    <message>
+        <source>%1 points</source>
+        <comment>of a percentage</comment>
+        <translation>%1 điểm</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>

@@ -55,7 +55,7 @@ class ReplanSession : public engine::Session {
         for (std::size_t i = 1; i < result.tokens.size(); ++i) {
             result.device.steps_s.push_back(0.010F + 0.001F * static_cast<float>(i % 10));
         }
-        result.device.hit_rate = 0.75;
+        result.device.hit_rate = m_vram > std::uint64_t{8} << 30 ? 0.875 : 0.75;
         result.device.bytes_copied = 5'000'000;
         result.device.mean_bits = 16;
         result.device.decode_policy = "balanced";

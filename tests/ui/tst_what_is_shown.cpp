@@ -1,5 +1,7 @@
 // What panels say: whether a speed is measured, simulated or forecast; differences; what was changed; why a control is
 // grey; the palette and the list of conversations.
+#include <cmath>
+
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
@@ -172,6 +174,18 @@ class TestWhatIsShown : public QObject {
         static const QRegularExpression headline(
             QStringLiteral("^Plan B against plan A: ([+\u2212]\\d+ %|the same) tokens/s, same text\\.$"));
         QVERIFY2(panel.headline().contains(headline), qPrintable(panel.headline()));
+        // Shares differ by points, not by a share of the share.
+        const BenchmarkComparison& compared = panel.comparisons().front();
+        const double points = std::round(1000 * (compared.b.hitRate - compared.a.hitRate)) / 10;
+        QString difference;
+        for (const QLabel* label : panel.findChildren<QLabel*>()) {
+            if (label->accessibleName() == QStringLiteral("Hit rate, difference")) {
+                difference = label->text();
+            }
+        }
+        const QString number = QLocale().toString(std::abs(points), 'f', 1);
+        QVERIFY(points != 0);
+        QCOMPARE(difference, (points > 0 ? u'+' : QChar(0x2212)) + number + QStringLiteral(" points"));
         QTRY_VERIFY(!panel.runner().isRunning());
     }
 

@@ -50,6 +50,16 @@ QString differenceText(double from, double to) {
     return (percent > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 %", "percent").arg(number);
 }
 
+// Of shares: "−84.6 points", for a share of a share says little.
+QString pointsText(double from, double to) {
+    const double points = std::round(1000 * (to - from)) / 10;
+    if (points == 0) {
+        return BenchmarkPanel::tr("the same");
+    }
+    const QString number = QLocale().toString(std::abs(points), 'f', 1);
+    return (points > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 points", "of a percentage").arg(number);
+}
+
 QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
     auto* box = new QSpinBox;
     box->setAccessibleName(name);
@@ -466,7 +476,7 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
         differs(c.a.ttftSeconds, c.b.ttftSeconds));
     add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)), tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)),
         differs(c.a.itl(0.95), c.b.itl(0.95)));
-    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), differs(c.a.hitRate, c.b.hitRate));
+    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), pointsText(c.a.hitRate, c.b.hitRate));
     add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied),
         differs(static_cast<double>(c.a.bytesCopied), static_cast<double>(c.b.bytesCopied)));
     add(tr("Mean bits"), number(c.a.meanBits, 2), number(c.b.meanBits, 2), differs(c.a.meanBits, c.b.meanBits));
