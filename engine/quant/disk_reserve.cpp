@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <sys/statvfs.h>
+
+#include "engine/device/byte_size.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::uint64_t kLeastReserve = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLargestReserve = std::uint64_t{8} << 30;
+constexpr char kReserveVariable[] = "OFFSTAGE_DISK_RESERVE";
 
 }  // namespace
 
 std::uint64_t DiskSpace::reserve_bytes() const {
-    return std::max(kLeastReserve, total_bytes / 20);
+    const char* const wanted = std::getenv(kReserveVariable);
+    if (wanted != nullptr && *wanted != '\0') return parse_bytes(wanted, kReserveVariable);
+    return std::clamp(total_bytes / 20, kLeastReserve, kLargestReserve);
 }
 
 std::uint64_t DiskSpace::missing_bytes(std::uint64_t more) const {

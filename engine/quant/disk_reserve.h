@@ -13,8 +13,9 @@ struct DiskSpace {
     std::uint64_t free_bytes = 0;  // to this user
 
     // What caches leave free for everything else that is written there (conversations,
-    // settings, other programs): the larger of 1 GiB and 5 %. On a small file system that
-    // may be more than there is.
+    // settings, other programs): the environment's OFFSTAGE_DISK_RESERVE ("2GiB"), else
+    // 5 %, at least 1 GiB and at most 8 GiB. On a small file system that may be more than
+    // there is. Throws Error (kInvalidInput) where the variable is no size.
     std::uint64_t reserve_bytes() const;
     // How much less is free than the reserve, once `more` bytes are written; 0: it is
     // kept.

@@ -189,7 +189,9 @@ bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_byte
 }
 
 QuantCache::QuantCache(fs::path directory, std::uint64_t budget_bytes, DiskSpaceFn space)
-    : directory_(std::move(directory)), budget_bytes_(budget_bytes), space_(std::move(space)), unchecked_bytes_(0) {}
+    : directory_(std::move(directory)), budget_bytes_(budget_bytes), space_(std::move(space)), unchecked_bytes_(0) {
+    static_cast<void>(DiskSpace{}.reserve_bytes());  // a wrong OFFSTAGE_DISK_RESERVE is told now, not in mid-answer
+}
 
 bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool) {
     if (directory_.empty() || block.size() != key.block_bytes()) return false;

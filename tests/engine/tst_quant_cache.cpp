@@ -10,9 +10,11 @@
 #include <vector>
 
 #include <QDirIterator>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/error.h"
 #include "engine/quant/quant_cache.h"
 #include "tests/fuzz/quant_files.h"
 
@@ -97,6 +99,8 @@ class TestQuantCache : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    void initTestCase() { qunsetenv("OFFSTAGE_DISK_RESERVE"); }
+
     void fingerprint_changesWithEveryByte_andWithTheLength() {
         std::vector<std::byte> bytes(3000, std::byte{0});
         kernels::ThreadPool pool(3);
@@ -226,15 +230,24 @@ class TestQuantCache : public QObject {
         QVERIFY(!fs::exists(t.cache.directory()) || t.files().empty());
     }
 
-    void reserve_isTheLargerOfAGibAndATwentieth() {
+    void reserve_isATwentieth_withinBounds() {
         QCOMPARE((DiskSpace{8 * kGib, kGib}).reserve_bytes(), kGib);
         QCOMPARE((DiskSpace{20 * kGib, kGib}).reserve_bytes(), kGib);
         QCOMPARE((DiskSpace{40 * kGib, kGib}).reserve_bytes(), 2 * kGib);
+        QCOMPARE((DiskSpace{4000 * kGib, kGib}).reserve_bytes(), 8 * kGib);
         QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(), std::uint64_t{0});
         QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(kGib), std::uint64_t{0});
         QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(kGib + 7), std::uint64_t{7});
         QCOMPARE((DiskSpace{40 * kGib, kGib}).missing_bytes(5), kGib + 5);
         QCOMPARE((DiskSpace{40 * kGib, 0}).missing_bytes(5), 2 * kGib + 5);
+    }
+
+    void reserve_isWhatTheEnvironmentSays() {
+        qputenv("OFFSTAGE_DISK_RESERVE", "3MiB");
+        const auto back = qScopeGuard([] { qunsetenv("OFFSTAGE_DISK_RESERVE"); });
+        QCOMPARE((DiskSpace{40 * kGib, kGib}).reserve_bytes(), std::uint64_t{3} << 20);
+        qputenv("OFFSTAGE_DISK_RESERVE", "much");
+        QVERIFY_EXCEPTION_THROWN(TestCache(1000).has(keyOf(1)), offstage::engine::Error);
     }
 
     void diskSpace_isOfTheNearestFolder() {
