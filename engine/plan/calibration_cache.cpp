@@ -324,6 +324,18 @@ std::string CalibrationCache::store(const std::string& key, const DiskReadCost& 
                                  {{"read_us", read.us}, {"cpu_us", read.cpu_us}, {"latency_us", read.latency_us}}));
 }
 
+bool CalibrationCache::load(const std::string& key, GuessCounts& guesses) const {
+    return load_document(directory_, key, "guesses", [&](const json& document, const std::string& source) {
+        const JsonFields fields(document, source);
+        const double called = fields.number("called", 0, GuessCounts::kMostCalled);
+        guesses = {called, fields.number("guessed", 0, called)};
+    });
+}
+
+std::string CalibrationCache::store(const std::string& key, const GuessCounts& guesses) const {
+    return report(store_document(directory_, key, "guesses", {{"called", guesses.called}, {"guessed", guesses.guessed}}));
+}
+
 std::filesystem::path calibration_directory(const std::string& asked) {
     if (!asked.empty()) return asked;
     const std::filesystem::path caches = cache_directory();

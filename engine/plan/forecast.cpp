@@ -10,9 +10,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
-// Of a layer's experts, so many are among those that the layer before guessed: the demo model's recall
-// (`offstage-cli recall`).
-constexpr double kGuessRecall = 0.8;
+constexpr double kLeastRecall = 0.01;       // what is read for a guess that was right is finite
 
 }  // namespace
 
@@ -21,6 +19,19 @@ double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decod
     const bool guesses =
         plan.staging_slots > kDemandSlots && decode != PolicyKind::kStatic && decode != PolicyKind::kLayers;
     return dense.step_us(1, context) + (guesses ? dense.guess_us : 0);
+}
+
+DecodeSample::Guessing disk_guessing(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                     const CostModel& cost, PolicyKind decode, std::int64_t context) {
+    DecodeSample::Guessing guessing;
+    if (demand.disk_guess_slots > 0 && cost.table().disk_beside) {
+        guessing.n_slots = std::min(plan.host_staging_slots / 2, demand.n_active);
+    }
+    guessing.recall = std::max(kLeastRecall, popularity.guesses.recall());
+    const DenseCosts& dense = cost.table().dense;
+    guessing.dense_us = std::max(decode_dense_us(plan, cost, decode, context),
+                                 dense.step_us(1, context) + (guessing.n_slots > 0 ? dense.guess_us : 0));
+    return guessing;
 }
 
 DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
@@ -94,7 +105,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
     std::mt19937 random(1);
     const auto is_guessed = [&](std::size_t n_chosen) {
         const double share =
-            std::min(kGuessRecall, static_cast<double>(guessing.n_slots) / static_cast<double>(n_chosen));
+            std::min(guessing.recall, static_cast<double>(guessing.n_slots) / static_cast<double>(n_chosen));
         return static_cast<double>(random()) < share * 0x1p32;
     };
     for (std::int64_t token = 0; token < n_tokens(); ++token) {
@@ -109,12 +120,12 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
                 if (place == Place::kDisk && layer > 0 && idle_us > 0 && is_guessed(chosen(token, layer).size())) {
                     const DiskReadCost read = times.disk_read(format);
                     // Wrong guesses are read as well.
-                    const double needed_us = read.us / kGuessRecall;
+                    const double needed_us = read.us / guessing.recall;
                     if (needed_us <= idle_us) {
                         place = Place::kRam;
                         ahead_cpu_us += read.cpu_us;
                     } else {
-                        ahead_us = idle_us * kGuessRecall;
+                        ahead_us = idle_us * guessing.recall;
                     }
                     idle_us = std::max(0.0, idle_us - needed_us);
                 }
@@ -123,7 +134,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
             const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us) + ahead_cpu_us;
-            idle_us = guessing.dense_layer_us + std::max(0.0, us - (figures.disk_us - ahead_us));
+            idle_us = guessing.dense_us / static_cast<double>(n_layers_) + std::max(0.0, us - (figures.disk_us - ahead_us));
             sum.us += us;
             sum.copied_bytes += figures.copied_bytes;
         }
@@ -145,15 +156,9 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     RoutingDraw routing(popularity, seed);
 
     DecodeCosts times(demand, cost, decode);
-    const std::int64_t n_guessed = demand.disk_guess_slots > 0 && cost.table().disk_beside
-                                       ? std::min(plan.host_staging_slots / 2, demand.n_active)
-                                       : 0;
-    const double dense_us =
-        std::max(decode_dense_us(plan, cost, decode, prompt_tokens),
-                 cost.table().dense.step_us(1, prompt_tokens) + (n_guessed > 0 ? cost.table().dense.guess_us : 0));
-    const DecodeSample::Guessing guessing{dense_us / static_cast<double>(demand.n_layers), n_guessed};
+    const DecodeSample::Guessing guessing = disk_guessing(plan, demand, popularity, cost, decode, prompt_tokens);
     const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, guessing);
-    const double token_us = token.us + dense_us;
+    const double token_us = token.us + guessing.dense_us;
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);
     result.bytes_per_token = token.copied_bytes;
     if (token_us > 0) result.decode_tokens_per_s = 1e6 / token_us;

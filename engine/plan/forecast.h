@@ -96,8 +96,9 @@ class DecodeSample {
     };
     // What the disk reads unasked while it would be idle, between two layers' needs.
     struct Guessing {
-        double dense_layer_us = 0;  // of a layer beside its experts
-        std::int64_t n_slots = 0;   // for guesses; 0: there are none
+        double dense_us = 0;       // of a token beside its experts
+        std::int64_t n_slots = 0;  // for guesses; 0: there are none
+        double recall = 1;         // of the experts called, those that were guessed; above 0
     };
     Figures play(const Plan& plan, DecodeCosts& times, const Guessing& guessing) const;
     Figures play(const Plan& plan, DecodeCosts& times) const { return play(plan, times, {}); }
@@ -111,6 +112,10 @@ class DecodeSample {
     std::int64_t n_layers_ = 0, n_experts_ = 0;
     std::vector<std::vector<std::int32_t>> experts_;  // (tokens, layers): the chosen ones
 };
+
+// What the disk reads unasked while tokens are decoded after `context` others, and what these take beside their experts.
+DecodeSample::Guessing disk_guessing(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                     const CostModel& cost, PolicyKind decode, std::int64_t context);
 
 // What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
 // policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts

@@ -65,6 +65,14 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
+void GuessCounts::add(const GuessCounts& more) {
+    called += more.called;
+    guessed += more.guessed;
+    if (called <= kMostCalled) return;
+    called /= 2;
+    guessed /= 2;
+}
+
 Popularity Popularity::uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
     Popularity popularity;
     popularity.n_layers = n_layers;

@@ -9,6 +9,17 @@
 
 namespace offstage::engine {
 
+// How many of the experts that decoded tokens called the layer before had guessed.
+struct GuessCounts {
+    double called = 0;
+    double guessed = 0;  // of these
+    // 0 .. 1; where nothing was counted, what the demo model has (`offstage-cli recall`).
+    double recall() const { return called > 0 ? guessed / called : 0.8; }
+    // Long ago counts less: of more than this all is halved.
+    static constexpr double kMostCalled = 1e6;
+    void add(const GuessCounts& more);
+};
+
 // How often each expert is chosen: tokens routed to (layer, expert), counted over some text (Fiddler, section 3.4 and
 // appendix C). A plain value.
 struct Popularity {
@@ -18,6 +29,7 @@ struct Popularity {
     std::int64_t n_tokens = 0;   // tokens counted; 0: nothing is known, all are equal
     std::vector<double> counts;  // (n_layers, n_experts)
     std::string source;          // for the person: "demo-model calibration text", "this conversation"
+    GuessCounts guesses;         // not of that text: of what has run on this machine
 
     static Popularity uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
     double count(std::int64_t layer, std::int64_t expert) const {

@@ -35,7 +35,8 @@ ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progres
     basis_.decode = request_.dispatch.decode;
     basis_.dry = request_.dry;
     basis_.calibrations = calibration_directory(request_.cache_directory).string();
-    basis_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file);
+    basis_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file,
+                                      CalibrationCache(basis_.calibrations));
     load_sensitivity(progress, stop);
     open_devices();
 }

@@ -225,7 +225,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         const std::string name = model_name(directory_);
         counted = popularity_
                       .emplace(request.popularity_file,
-                               popularity_of(name, directory_, spec_.experts, request.popularity_file))
+                               popularity_of(name, directory_, spec_.experts, request.popularity_file,
+                                             CalibrationCache(calibration_directory(request.cache_directory))))
                       .first;
     }
     const Popularity& popularity = counted->second;

@@ -24,6 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kEnoughGuesses = 500;  // experts called
+
 // Passes progress on at most about 30 times a second, and always the end.
 BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
     if (!progress) return {};
@@ -229,6 +231,13 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     if (Message note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
     for (const Message& note : store.notes()) summary_.notes.push_back(note);
     if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
+}
+
+void LoadedModel::keep_guesses() {
+    if (request().dry || forward().moe().guess_counts().called < kEnoughGuesses) return;
+    GuessCounts& known = basis().popularity.guesses;
+    known.add(forward().moe().take_guess_counts());
+    CalibrationCache(basis().calibrations).store(kept_guesses_key(name(), spec().experts), known);
 }
 
 }  // namespace offstage::engine

@@ -72,6 +72,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     experts_.places().poll();
 
     find_experts(layer);
+    count_guesses();
     rows_.copy_choice(routing, routing_stride);
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
@@ -104,6 +105,8 @@ void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, con
     rows_.begin(n);
     device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
     rows_.download();
+    const auto guessed = guesses();
+    expected_.assign(guessed.begin(), guessed.end());
     n_guesses_ = 0;
     if (next != nullptr && ((mover_.guesses(n) && dispatcher_.prefetches()) || guesses_for_disk(n))) {
         const bool own = !own_guesses_.empty();
@@ -132,6 +135,14 @@ void MoeLayer::find_experts(std::int64_t layer) {
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (elsewhere_[i]->takes(layer, load.expert)) load.elsewhere |= 1u << i;
         }
+    }
+}
+
+void MoeLayer::count_guesses() {
+    if (expected_.empty() || n_tokens_ != 1) return;
+    for (const ExpertLoad& load : rows_.loads()) {
+        guess_counts_.called += 1;
+        guess_counts_.guessed += std::find(expected_.begin(), expected_.end(), load.expert) != expected_.end();
     }
 }
 
@@ -187,6 +198,7 @@ void MoeLayer::execute(Schedule& schedule) {
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
     n_tokens_ = n_tokens;
+    n_guesses_ = 0;
     work_.theta = theta_;
     resident_.set_prefill(prefill);
     mover_.begin_step(prefill, n_tokens, last);

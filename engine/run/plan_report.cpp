@@ -128,7 +128,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     PlanReport report;
     report.shape = read_model_shape(request.model);
     const ModelSpec& spec = report.shape.spec;
-    report.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file);
+    report.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file,
+                                      CalibrationCache(calibration_directory(request.cache_directory)));
     report.dispatch = request.dispatch;
     Machine machine = open_machine(request, report.shape);
     report.memory = machine.memory;

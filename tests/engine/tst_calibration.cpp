@@ -587,6 +587,25 @@ class TestCalibration : public QObject {
         }
     }
 
+    void guesses_areKept_andOldOnesCountLess() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        GuessCounts counts;
+        QCOMPARE(counts.recall(), 0.8);
+        counts.add({3000, 900});
+        QCOMPARE(counts.recall(), 0.3);
+        cache.store("a", counts);
+        GuessCounts found;
+        QVERIFY(cache.load("a", found));
+        QCOMPARE(found.called, 3000.0);
+        QCOMPARE(found.guessed, 900.0);
+        counts.add({GuessCounts::kMostCalled, GuessCounts::kMostCalled});
+        QVERIFY(counts.called <= GuessCounts::kMostCalled && counts.recall() > 0.9);
+        cache.store("a", counts);
+        QVERIFY(cache.load("a", found));
+        QCOMPARE(found.recall(), counts.recall());
+    }
+
     void disk_isReadColdEachTime_farApart() {
         Disk disk;
         kernels::ThreadPool pool(1);

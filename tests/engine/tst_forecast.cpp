@@ -138,7 +138,7 @@ class TestForecast : public QObject {
         Plan plan = planOf(d, 0);
         plan.places.assign(plan.places.size(), Place::kDisk);
         plan.host_staging_slots = 4;  // half of what a token calls: none is there when it is called again
-        const Popularity uniform = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
+        Popularity uniform = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
         const auto token_us = [&] {
             return 1e6 / forecast(plan, d, uniform, CostModel(t), PolicyKind::kStatic, PolicyKind::kStatic, 1)
                              .decode_tokens_per_s;
@@ -148,6 +148,10 @@ class TestForecast : public QObject {
         d.disk_guess_slots = 2;
         const double guessed_us = 0.64 * 20 + 0.32 * (100 + 10) + 0.04 * needed_us;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us, 0.01));
+        // As many as were counted, where they were.
+        uniform.guesses = {200, 100};
+        QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * (0.25 * 20 + 0.5 * (100 + 10) + 0.25 * needed_us), 0.015));
+        uniform.guesses = {};
         // Where one is missing, its layer begins with an idle disk.
         t.disk.latency_us = 200;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us + 200 * (1 + 3 * 0.36), 0.015));

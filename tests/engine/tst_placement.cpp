@@ -1,6 +1,7 @@
 // Where experts lie and who computes them never changes what comes out; budgets are kept; faults leave things working.
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <QTemporaryDir>
@@ -9,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 #include "engine/run/local_session.h"
+#include "engine/run/plan_report.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -214,6 +216,33 @@ class TestPlacement : public QObject {
         }
         QVERIFY2(held <= 66, qPrintable(QString::number(held)));
         QVERIFY(model->ram().usage().high_water_bytes <= request.ram_bytes);
+    }
+
+    // The demo model's next layer is guessed as `offstage-cli recall` says, and the next plan knows it.
+    void guesses_areCounted_andKept() {
+        const QTemporaryDir folder;
+        LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
+        request.cache_directory = folder.path().toStdString();
+        request.prefetch = PrefetchMode::kAlways;
+        request.vram_bytes = placement_.vramFor(24);
+        double counted = 0;
+        {
+            const auto model = Placement::open(request);
+            QCOMPARE(model->popularity().guesses.called, 0.0);
+            static_cast<void>(greedy(*model, prompts_[0], 64));
+            const GuessCounts counts = model->forward().moe().guess_counts();
+            const ExpertGrid& grid = model->spec().experts;
+            // Of each token decoded, all layers but the first.
+            QCOMPARE(std::fmod(counts.called, static_cast<double>((grid.n_layers - 1) * grid.n_active)), 0.0);
+            QVERIFY(counts.called >= 60.0 * static_cast<double>((grid.n_layers - 1) * grid.n_active));
+            QVERIFY2(counts.recall() > 0.5 && counts.recall() < 1, qPrintable(QString::number(counts.recall())));
+            model->keep_guesses();
+            QCOMPARE(model->forward().moe().guess_counts().called, 0.0);
+            counted = model->popularity().guesses.recall();
+            QCOMPARE(counted, counts.recall());
+        }
+        QCOMPARE(Placement::open(request)->popularity().guesses.recall(), counted);
+        QCOMPARE(plan_model(request, 64, {}, {}).popularity.guesses.recall(), counted);
     }
 
     // Several conversations in one step want more experts of a layer than there are slots to bring them through.
