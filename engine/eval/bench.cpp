@@ -110,7 +110,7 @@ class Bench {
         result.dropped_repeats = static_cast<int>(prefills.size()) - steady;
         result.repeats = static_cast<int>(decodes.size());
 
-        model_.keep_guesses();
+        model_.keep_habits();
         std::vector<double> speeds;
         for (const DecodeRepeat& r : decodes) speeds.push_back(r.tokens_per_s);
         result.prefill_tokens_per_s = median(prefills);

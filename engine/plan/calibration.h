@@ -108,9 +108,9 @@ class CalibrationCache {
     // Microseconds that an expert takes from disk into RAM (measure_disk_read_us()).
     bool load(const std::string& key, DiskReadCost& read) const;
     std::string store(const std::string& key, const DiskReadCost& read) const;
-    // How well a model's next layer is guessed (kept_guesses_key()).
-    bool load(const std::string& key, GuessCounts& guesses) const;
-    std::string store(const std::string& key, const GuessCounts& guesses) const;
+    // Of a model (routing_habits_key()).
+    bool load(const std::string& key, RoutingHabits& habits) const;
+    std::string store(const std::string& key, const RoutingHabits& habits) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
     const Message& problem() const { return problem_; }
 

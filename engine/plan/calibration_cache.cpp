@@ -324,16 +324,30 @@ std::string CalibrationCache::store(const std::string& key, const DiskReadCost& 
                                  {{"read_us", read.us}, {"cpu_us", read.cpu_us}, {"latency_us", read.latency_us}}));
 }
 
-bool CalibrationCache::load(const std::string& key, GuessCounts& guesses) const {
-    return load_document(directory_, key, "guesses", [&](const json& document, const std::string& source) {
+bool CalibrationCache::load(const std::string& key, RoutingHabits& habits) const {
+    return load_document(directory_, key, "habits", [&](const json& document, const std::string& source) {
         const JsonFields fields(document, source);
-        const double called = fields.number("called", 0, GuessCounts::kMostCalled);
-        guesses = {called, fields.number("guessed", 0, called)};
+        habits.guessable = fields.number("guessable", 0, RoutingHabits::kMostCalled);
+        habits.guessed = fields.number("guessed", 0, habits.guessable);
+        const auto counts = [&](const char* name) {
+            const json* const found = fields.find(name);
+            const auto is_count = [](const json& n) {
+                return n.is_number() && n.get<double>() >= 0 && n.get<double>() <= RoutingHabits::kMostCalled;
+            };
+            if (found == nullptr || !found->is_array() || !std::all_of(found->begin(), found->end(), is_count)) {
+                fields.reject(name, "a list of counts");
+            }
+            return found->get<std::vector<double>>();
+        };
+        habits.calls = counts("calls");
+        habits.reused = counts("reused");
     });
 }
 
-std::string CalibrationCache::store(const std::string& key, const GuessCounts& guesses) const {
-    return report(store_document(directory_, key, "guesses", {{"called", guesses.called}, {"guessed", guesses.guessed}}));
+std::string CalibrationCache::store(const std::string& key, const RoutingHabits& habits) const {
+    return report(store_document(
+        directory_, key, "habits",
+        {{"guessable", habits.guessable}, {"guessed", habits.guessed}, {"calls", habits.calls}, {"reused", habits.reused}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

@@ -12,6 +12,14 @@ namespace {
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
 constexpr double kLeastRecall = 0.01;       // what is read for a guess that was right is finite
 
+double resident_rate(const Plan& plan, const ModelDemand& demand, const Popularity& popularity) {
+    std::vector<std::uint8_t> fast(plan.places.size());
+    const Place best = demand.shares_host_memory ? Place::kRam : Place::kDevice;
+    std::transform(plan.places.begin(), plan.places.end(), fast.begin(),
+                   [&](Place place) { return static_cast<std::uint8_t>(place == best); });
+    return expected_hit_rate(popularity, fast);
+}
+
 }  // namespace
 
 double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context) {
@@ -21,17 +29,22 @@ double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decod
     return dense.step_us(1, context) + (guesses ? dense.guess_us : 0);
 }
 
-DecodeSample::Guessing disk_guessing(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                     const CostModel& cost, PolicyKind decode, std::int64_t context) {
-    DecodeSample::Guessing guessing;
+DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                           const CostModel& cost, PolicyKind decode, std::int64_t context) {
+    DecodeSample::Conditions conditions;
     if (demand.disk_guess_slots > 0 && cost.table().disk_beside) {
-        guessing.n_slots = std::min(plan.host_staging_slots / 2, demand.n_active);
+        conditions.n_slots = std::min(plan.host_staging_slots / 2, demand.n_active);
     }
-    guessing.recall = std::max(kLeastRecall, popularity.guesses.recall());
+    conditions.recall = std::max(kLeastRecall, popularity.habits.guess_recall());
     const DenseCosts& dense = cost.table().dense;
-    guessing.dense_us = std::max(decode_dense_us(plan, cost, decode, context),
-                                 dense.step_us(1, context) + (guessing.n_slots > 0 ? dense.guess_us : 0));
-    return guessing;
+    conditions.dense_us = std::max(decode_dense_us(plan, cost, decode, context),
+                                   dense.step_us(1, context) + (conditions.n_slots > 0 ? dense.guess_us : 0));
+    if (demand.residents_change && demand.n_layers > 0) {
+        const double n_kept = static_cast<double>(plan.n_resident()) / static_cast<double>(demand.n_layers);
+        const double found = popularity.habits.hit_rate(n_kept).value_or(0);
+        if (found > resident_rate(plan, demand, popularity)) conditions.hit_rate = found;
+    }
+    return conditions;
 }
 
 DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
@@ -93,11 +106,11 @@ DecodeSample::DecodeSample(const ModelDemand& demand, RoutingDraw& routing)
 }
 
 DecodeSample::DecodeSample(const ModelDemand& demand, const Popularity& popularity, std::uint64_t seed) {
-    RoutingDraw routing(popularity, seed);
+    RoutingDraw routing(popularity.expected(), seed);
     *this = DecodeSample(demand, routing);
 }
 
-DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, const Guessing& guessing) const {
+DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, const Conditions& conditions) const {
     HostSlots slots(plan.host_staging_slots);
     Figures sum;
     std::string key;
@@ -105,7 +118,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
     std::mt19937 random(1);
     const auto is_guessed = [&](std::size_t n_chosen) {
         const double share =
-            std::min(guessing.recall, static_cast<double>(guessing.n_slots) / static_cast<double>(n_chosen));
+            std::min(conditions.recall, static_cast<double>(conditions.n_slots) / static_cast<double>(n_chosen));
         return static_cast<double>(random()) < share * 0x1p32;
     };
     for (std::int64_t token = 0; token < n_tokens(); ++token) {
@@ -117,15 +130,18 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
                 const auto i = static_cast<std::size_t>(layer * n_experts_ + expert);
                 const kernels::WeightType format = plan.format(i, times.master());
                 Place place = slots.use(plan.places[i], i);
+                if (place != Place::kDisk && conditions.hit_rate > 0) {
+                    place = static_cast<double>(random()) < conditions.hit_rate * 0x1p32 ? Place::kDevice : Place::kRam;
+                }
                 if (place == Place::kDisk && layer > 0 && idle_us > 0 && is_guessed(chosen(token, layer).size())) {
                     const DiskReadCost read = times.disk_read(format);
                     // Wrong guesses are read as well.
-                    const double needed_us = read.us / guessing.recall;
+                    const double needed_us = read.us / conditions.recall;
                     if (needed_us <= idle_us) {
                         place = Place::kRam;
                         ahead_cpu_us += read.cpu_us;
                     } else {
-                        ahead_us = idle_us * guessing.recall;
+                        ahead_us = idle_us * conditions.recall;
                     }
                     idle_us = std::max(0.0, idle_us - needed_us);
                 }
@@ -134,7 +150,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
             const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us) + ahead_cpu_us;
-            idle_us = guessing.dense_us / static_cast<double>(n_layers_) + std::max(0.0, us - (figures.disk_us - ahead_us));
+            idle_us = conditions.dense_us / static_cast<double>(n_layers_) + std::max(0.0, us - (figures.disk_us - ahead_us));
             sum.us += us;
             sum.copied_bytes += figures.copied_bytes;
         }
@@ -146,19 +162,16 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed) {
     Forecast result;
-    std::vector<std::uint8_t> fast(plan.places.size());
-    const Place best = demand.shares_host_memory ? Place::kRam : Place::kDevice;
-    std::transform(plan.places.begin(), plan.places.end(), fast.begin(),
-                   [&](Place place) { return static_cast<std::uint8_t>(place == best); });
-    result.hit_rate = expected_hit_rate(popularity, fast);
+    result.hit_rate = resident_rate(plan, demand, popularity);
     result.prompt_tokens = prompt_tokens;
     result.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step);
-    RoutingDraw routing(popularity, seed);
+    RoutingDraw routing(popularity.expected(), seed);
 
     DecodeCosts times(demand, cost, decode);
-    const DecodeSample::Guessing guessing = disk_guessing(plan, demand, popularity, cost, decode, prompt_tokens);
-    const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, guessing);
-    const double token_us = token.us + guessing.dense_us;
+    const DecodeSample::Conditions conditions =
+        decode_conditions(plan, demand, popularity, cost, decode, prompt_tokens);
+    const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, conditions);
+    const double token_us = token.us + conditions.dense_us;
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);
     result.bytes_per_token = token.copied_bytes;
     if (token_us > 0) result.decode_tokens_per_s = 1e6 / token_us;

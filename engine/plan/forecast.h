@@ -94,13 +94,16 @@ class DecodeSample {
         double us = 0;  // experts of one token, all layers, mean
         double copied_bytes = 0;
     };
-    // What the disk reads unasked while it would be idle, between two layers' needs.
-    struct Guessing {
-        double dense_us = 0;       // of a token beside its experts
+    // What goes on beside the experts.
+    struct Conditions {
+        double dense_us = 0;  // of a token beside its experts
+        // What the disk reads unasked while it would be idle, between two layers' needs.
         std::int64_t n_slots = 0;  // for guesses; 0: there are none
         double recall = 1;         // of the experts called, those that were guessed; above 0
+        // Where copies on demand stay: chance that an expert that is not on disk is on the device. 0: by the plan.
+        double hit_rate = 0;
     };
-    Figures play(const Plan& plan, DecodeCosts& times, const Guessing& guessing) const;
+    Figures play(const Plan& plan, DecodeCosts& times, const Conditions& conditions) const;
     Figures play(const Plan& plan, DecodeCosts& times) const { return play(plan, times, {}); }
 
     std::int64_t n_tokens() const { return static_cast<std::int64_t>(experts_.size()) / n_layers_; }
@@ -113,9 +116,9 @@ class DecodeSample {
     std::vector<std::vector<std::int32_t>> experts_;  // (tokens, layers): the chosen ones
 };
 
-// What the disk reads unasked while tokens are decoded after `context` others, and what these take beside their experts.
-DecodeSample::Guessing disk_guessing(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                     const CostModel& cost, PolicyKind decode, std::int64_t context);
+// Of tokens that are decoded after `context` others, by the model's habits.
+DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                           const CostModel& cost, PolicyKind decode, std::int64_t context);
 
 // What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
 // policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts

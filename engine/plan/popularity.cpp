@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
@@ -20,6 +21,8 @@ using nlohmann::json;
 constexpr std::size_t kLargestPopularityFile = std::size_t{16} << 20;
 // Sums of a layer stay exact enough, and far from infinity.
 constexpr double kLargestCount = 1e15;
+constexpr double kEnoughReused = 500;
+constexpr double kEnoughCalled = 10;  // per expert
 
 double layer_sum(const Popularity& popularity, std::int64_t layer) {
     double sum = 0;
@@ -65,12 +68,37 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-void GuessCounts::add(const GuessCounts& more) {
-    called += more.called;
+std::optional<double> RoutingHabits::hit_rate(double n) const {
+    double all = 0;
+    double found = 0;
+    for (std::size_t d = 0; d < reused.size(); ++d) {
+        all += reused[d];
+        found += reused[d] * std::clamp(n - static_cast<double>(d), 0.0, 1.0);
+    }
+    if (all < kEnoughReused) return std::nullopt;
+    return found / all;
+}
+
+namespace {
+
+void add_counts(const std::vector<double>& more, std::vector<double>& counts) {
+    counts.resize(std::max(counts.size(), more.size()));
+    for (std::size_t i = 0; i < more.size(); ++i) counts[i] += more[i];
+    if (std::accumulate(counts.begin(), counts.end(), 0.0) <= RoutingHabits::kMostCalled) return;
+    for (double& count : counts) count /= 2;
+}
+
+}  // namespace
+
+void RoutingHabits::add(const RoutingHabits& more) {
+    add_counts(more.calls, calls);
+    guessable += more.guessable;
     guessed += more.guessed;
-    if (called <= kMostCalled) return;
-    called /= 2;
-    guessed /= 2;
+    if (guessable > kMostCalled) {
+        guessable /= 2;
+        guessed /= 2;
+    }
+    add_counts(more.reused, reused);
 }
 
 Popularity Popularity::uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
@@ -87,6 +115,15 @@ double Popularity::share(std::int64_t layer, std::int64_t expert) const {
     const auto active = static_cast<double>(n_active);
     if (!(sum > 0)) return active / static_cast<double>(n_experts);
     return std::min(1.0, active * count(layer, expert) / sum);
+}
+
+Popularity Popularity::expected() const {
+    Popularity popularity = *this;
+    if (n_tokens > 0 || habits.calls.size() != counts.size()) return popularity;
+    const double all = std::accumulate(habits.calls.begin(), habits.calls.end(), 0.0);
+    if (all < kEnoughCalled * static_cast<double>(n_layers * n_experts)) return popularity;
+    popularity.counts = habits.calls;
+    return popularity;
 }
 
 void Popularity::add(std::span<const std::int32_t> experts, std::int64_t tokens) {

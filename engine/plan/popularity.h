@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,15 +10,27 @@
 
 namespace offstage::engine {
 
-// How many of the experts that decoded tokens called the layer before had guessed.
-struct GuessCounts {
-    double called = 0;
-    double guessed = 0;  // of these
-    // 0 .. 1; where nothing was counted, what the demo model has (`offstage-cli recall`).
-    double recall() const { return called > 0 ? guessed / called : 0.8; }
-    // Long ago counts less: of more than this all is halved.
+// A model's routing in what ran so far. Long ago counts less: where there is more than kMostCalled (of tokens times
+// layers), all is halved.
+struct RoutingHabits {
     static constexpr double kMostCalled = 1e6;
-    void add(const GuessCounts& more);
+
+    // (n_layers, n_experts): tokens that called it, of prompts too. Empty: nothing is known.
+    std::vector<double> calls;
+    // The others: while tokens were decoded one at a time.
+
+    double guessable = 0;  // experts called of a layer that had been guessed by the one before
+    double guessed = 0;    // of these, those that were among the guesses
+    // [d]: experts called while d others of their layer had been called since they were last; not counted where they
+    // never were. Empty: nothing is known.
+    std::vector<double> reused;
+
+    // Share of the experts called that are guessed, 0 .. 1; unknown: what the demo model has (`offstage-cli recall`).
+    double guess_recall() const { return guessable > 0 ? guessed / guessable : 0.8; }
+    // Share of the calls that a cache finds which keeps the n experts of each layer that were used last; nothing where
+    // too little is known.
+    std::optional<double> hit_rate(double n) const;
+    void add(const RoutingHabits& more);
 };
 
 // How often each expert is chosen: tokens routed to (layer, expert), counted over some text (Fiddler, section 3.4 and
@@ -29,7 +42,7 @@ struct Popularity {
     std::int64_t n_tokens = 0;   // tokens counted; 0: nothing is known, all are equal
     std::vector<double> counts;  // (n_layers, n_experts)
     std::string source;          // for the person: "demo-model calibration text", "this conversation"
-    GuessCounts guesses;         // not of that text: of what has run on this machine
+    RoutingHabits habits;        // not of that text: of what has run on this machine
 
     static Popularity uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
     double count(std::int64_t layer, std::int64_t expert) const {
@@ -38,6 +51,8 @@ struct Popularity {
     // Chance that a token of this layer chooses the expert: n_active * count / sum over the layer's experts; n_active /
     // n_experts where the layer has no counts.
     double share(std::int64_t layer, std::int64_t expert) const;
+    // Whose counts forecasts draw from: these, or those of the habits where these are none.
+    Popularity expected() const;
     // experts: (n_tokens, n_layers, n_active).
     void add(std::span<const std::int32_t> experts, std::int64_t tokens);
 };

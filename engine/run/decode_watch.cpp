@@ -24,10 +24,10 @@ void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
     if (!sample_.has_value()) sample_.emplace(basis.demand, basis.popularity);
     const PlanDraft now = replanner.draft();
     DecodeCosts times(basis.demand, basis.cost, now.decode);
-    const DecodeSample::Guessing guessing =
-        disk_guessing(now.now, basis.demand, basis.popularity, basis.cost, now.decode, kForecastPrompt);
+    const DecodeSample::Conditions conditions =
+        decode_conditions(now.now, basis.demand, basis.popularity, basis.cost, now.decode, kForecastPrompt);
     Forecast told;
-    told.decode_tokens_per_s = 1e6 / (sample_->play(now.now, times, guessing).us + guessing.dense_us);
+    told.decode_tokens_per_s = 1e6 / (sample_->play(now.now, times, conditions).us + conditions.dense_us);
     overhead_us_ = engine::overhead_us(told, measured);
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kEnoughGuesses = 500;  // experts called
+constexpr std::int64_t kEnoughTokens = 16;  // whose habits are worth a file
 
 // Passes progress on at most about 30 times a second, and always the end.
 BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
@@ -233,11 +233,12 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
 
-void LoadedModel::keep_guesses() {
-    if (request().dry || forward().moe().guess_counts().called < kEnoughGuesses) return;
-    GuessCounts& known = basis().popularity.guesses;
-    known.add(forward().moe().take_guess_counts());
-    CalibrationCache(basis().calibrations).store(kept_guesses_key(name(), spec().experts), known);
+void LoadedModel::keep_habits() {
+    HabitCounter& counter = forward().moe().habits();
+    if (request().dry || counter.n_tokens() < kEnoughTokens) return;
+    RoutingHabits& known = basis().popularity.habits;
+    known.add(counter.take());
+    CalibrationCache(basis().calibrations).store(routing_habits_key(name(), spec().experts), known);
 }
 
 }  // namespace offstage::engine

@@ -40,9 +40,9 @@ class LoadedModel : public ExpertHost {
     Forward& forward() { return runtime_->forward(); }
     KvSequence new_sequence() { return runtime_->new_sequence(); }
     WeightReads reads() const { return runtime_->reads(); }
-    // For forecasts: how well experts were guessed since the last call, beside what is
-    // kept of earlier runs. Nothing of a dry run, and not before there is enough to tell.
-    void keep_guesses();
+    // For forecasts: the routing's habits since the last call, beside what is kept of
+    // earlier runs. Nothing of a dry run, and not before there is enough to tell.
+    void keep_habits();
 
   private:
     struct TextFiles {

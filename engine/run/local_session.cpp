@@ -242,7 +242,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         answer(*strategy, request, on_delta, stop, result);
     }
     record_.finish(result);
-    model_->keep_guesses();
+    model_->keep_habits();
     watch_.measure(replans_.replanner(), *model_);
     result.replans = replans_.since(replans_before);
     // A re-plan under way reports its own.

@@ -99,28 +99,28 @@ fs::path popularity_file(const fs::path& model) {
     return model.parent_path() / (gguf_name(model) + ".expert_popularity.json");
 }
 
-std::string kept_guesses_key(const std::string& model, const ExpertGrid& grid) {
-    return "guesses|" + model + "|" + std::to_string(grid.n_layers) + "x" + std::to_string(grid.n_experts) + "x" +
+std::string routing_habits_key(const std::string& model, const ExpertGrid& grid) {
+    return "habits|" + model + "|" + std::to_string(grid.n_layers) + "x" + std::to_string(grid.n_experts) + "x" +
            std::to_string(grid.n_active);
 }
 
 Popularity popularity_of(const std::string& model, const fs::path& directory, const ExpertGrid& grid,
                          const std::string& file, const CalibrationCache& kept) {
-    GuessCounts guesses;
-    static_cast<void>(kept.load(kept_guesses_key(model, grid), guesses));
+    RoutingHabits habits;
+    static_cast<void>(kept.load(routing_habits_key(model, grid), habits));
     fs::path path = file;
     if (path.empty()) {
         if (!directory.empty()) path = popularity_file(directory);
         if (path.empty() || !fs::exists(path)) {
             Popularity none = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
-            none.guesses = guesses;
+            none.habits = std::move(habits);
             return none;
         }
     }
     Popularity read = read_popularity(path);
     if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) {
         read.n_active = grid.n_active;  // shares are of this model's calls
-        read.guesses = guesses;
+        read.habits = std::move(habits);
         return read;
     }
     throw Error(ErrorKind::kInvalidInput,

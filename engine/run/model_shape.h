@@ -40,12 +40,12 @@ std::filesystem::path popularity_file(const std::filesystem::path& path);
 ModelShape read_model_shape(const std::string& model);
 
 // The counts that placement starts from: `file`, else the model's own
-// expert_popularity.json, else none; and how well its experts were guessed so far, by
-// what is kept in the folder of calibrations. `model`: its name; directory: empty for a
+// expert_popularity.json, else none; and its habits in what has run so far, as
+// kept in the folder of calibrations. `model`: its name; directory: empty for a
 // synthetic one. Throws Error (kInvalidInput) when the counts are another model's.
 Popularity popularity_of(const std::string& model, const std::filesystem::path& directory, const ExpertGrid& grid,
                          const std::string& file, const CalibrationCache& kept);
-// What guesses of a model's experts are kept by.
-std::string kept_guesses_key(const std::string& model, const ExpertGrid& grid);
+// What a model's RoutingHabits are kept by.
+std::string routing_habits_key(const std::string& model, const ExpertGrid& grid);
 
 }  // namespace offstage::engine

@@ -36,6 +36,7 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       copied_(device, mover_),
       host_(grid, experts, device, host),
       executors_{&resident_, &copied_, &host_},
+      habits_(grid.n_layers, grid.n_experts),
       operations_(host) {
     work_.groups_of.resize(executors_.size());
     const std::size_t n = as_size(ExpertMover::kGuessingTokens * grid.n_active);
@@ -72,7 +73,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     experts_.places().poll();
 
     find_experts(layer);
-    count_guesses();
+    habits_.count(layer, rows_.loads());
+    if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), expected_);
     rows_.copy_choice(routing, routing_stride);
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
@@ -135,14 +137,6 @@ void MoeLayer::find_experts(std::int64_t layer) {
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (elsewhere_[i]->takes(layer, load.expert)) load.elsewhere |= 1u << i;
         }
-    }
-}
-
-void MoeLayer::count_guesses() {
-    if (expected_.empty() || n_tokens_ != 1) return;
-    for (const ExpertLoad& load : rows_.loads()) {
-        guess_counts_.called += 1;
-        guess_counts_.guessed += std::find(expected_.begin(), expected_.end(), load.expert) != expected_.end();
     }
 }
 

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -14,7 +13,7 @@
 #include "engine/experts/expert_mover.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
-#include "engine/plan/popularity.h"
+#include "engine/run/habit_counter.h"
 #include "engine/run/layers/network.h"
 #include "engine/run/layers/router.h"
 
@@ -56,9 +55,8 @@ class MoeLayer {
     // of the step; without it the step's last layer is forgotten, as it should be when the step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
     void finish();
-    // Of single decoded tokens since the last call.
-    GuessCounts take_guess_counts() { return std::exchange(guess_counts_, {}); }
-    const GuessCounts& guess_counts() const { return guess_counts_; }
+    // Of tokens that were decoded one at a time.
+    HabitCounter& habits() { return habits_; }
 
   private:
     // Of a layer whose times are read once it has ended.
@@ -74,7 +72,6 @@ class MoeLayer {
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
     void find_experts(std::int64_t layer);
     std::span<const std::int32_t> guesses();
-    void count_guesses();
     bool guesses_for_disk(std::int64_t n_tokens) const;
     void begin_disk_reads(const Schedule& schedule);
     void execute(Schedule& schedule);
@@ -105,7 +102,7 @@ class MoeLayer {
     std::vector<float> own_guess_weights_;
     std::int64_t n_guesses_ = 0;          // 0: none were made for the next layer
     std::vector<std::int32_t> expected_;  // what was guessed for this one
-    GuessCounts guess_counts_;
+    HabitCounter habits_;
 
     const CpuOperations& operations_;
     float theta_ = 0;

@@ -587,23 +587,32 @@ class TestCalibration : public QObject {
         }
     }
 
-    void guesses_areKept_andOldOnesCountLess() {
+    void habits_areKept_andOldOnesCountLess() {
         const QTemporaryDir folder;
         const CalibrationCache cache(folder.path().toStdString());
-        GuessCounts counts;
-        QCOMPARE(counts.recall(), 0.8);
-        counts.add({3000, 900});
-        QCOMPARE(counts.recall(), 0.3);
-        cache.store("a", counts);
-        GuessCounts found;
+        RoutingHabits habits;
+        QCOMPARE(habits.guess_recall(), 0.8);
+        QVERIFY(!habits.hit_rate(3).has_value());
+        habits.add({{1, 7}, 3000, 900, {100, 300, 0, 600}});
+        QCOMPARE(habits.guess_recall(), 0.3);
+        QCOMPARE(habits.hit_rate(0).value(), 0.0);
+        QCOMPARE(habits.hit_rate(1.5).value(), 0.25);
+        QCOMPARE(habits.hit_rate(9).value(), 1.0);
+        cache.store("a", habits);
+        RoutingHabits found;
         QVERIFY(cache.load("a", found));
-        QCOMPARE(found.called, 3000.0);
+        QCOMPARE(found.guessable, 3000.0);
         QCOMPARE(found.guessed, 900.0);
-        counts.add({GuessCounts::kMostCalled, GuessCounts::kMostCalled});
-        QVERIFY(counts.called <= GuessCounts::kMostCalled && counts.recall() > 0.9);
-        cache.store("a", counts);
+        QCOMPARE(found.reused, habits.reused);
+        QCOMPARE(found.calls, (std::vector<double>{1, 7}));
+        const double most = RoutingHabits::kMostCalled;
+        habits.add({{most, most}, most, most, {most, 0}});
+        QVERIFY(habits.guessable <= most && habits.guess_recall() > 0.9);
+        QVERIFY(habits.reused.front() <= most && habits.hit_rate(1).value() > 0.99);
+        cache.store("a", habits);
         QVERIFY(cache.load("a", found));
-        QCOMPARE(found.recall(), counts.recall());
+        QCOMPARE(found.guess_recall(), habits.guess_recall());
+        QCOMPARE(found.reused, habits.reused);
     }
 
     void disk_isReadColdEachTime_farApart() {

@@ -149,9 +149,9 @@ class TestForecast : public QObject {
         const double guessed_us = 0.64 * 20 + 0.32 * (100 + 10) + 0.04 * needed_us;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us, 0.01));
         // As many as were counted, where they were.
-        uniform.guesses = {200, 100};
+        uniform.habits = {{}, 200, 100, {}};
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * (0.25 * 20 + 0.5 * (100 + 10) + 0.25 * needed_us), 0.015));
-        uniform.guesses = {};
+        uniform.habits = {};
         // Where one is missing, its layer begins with an idle disk.
         t.disk.latency_us = 200;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us + 200 * (1 + 3 * 0.36), 0.015));
@@ -160,6 +160,35 @@ class TestForecast : public QObject {
         t.dense.step = {{1, 0}, {2, 0}};
         t.dense.guess_us = 0;
         QVERIFY(token_us() > 4 * needed_us - 3 * 2 * 20);
+    }
+
+    // Where copies stay, the experts used last are on the device, whatever was put there at first; and what a prompt
+    // never called needs no copy.
+    void habits_makeForecastsFaster() {
+        const ModelDemand still = demand();
+        ModelDemand moving = still;
+        moving.residents_change = true;
+        const CostModel cost(table());
+        const Plan plan = planOf(still, 3);
+        Popularity popularity = Popularity::uniform(still.n_layers, still.n_experts, still.n_active);
+        const auto of = [&](const ModelDemand& d) {
+            return forecast(plan, d, popularity, cost, PolicyKind::kTransfer, PolicyKind::kTransfer, 64);
+        };
+        const Forecast plain = of(moving);
+        QCOMPARE(plain.decode_tokens_per_s, of(still).decode_tokens_per_s);
+        popularity.habits.reused = {1e4};  // always the one before
+        QCOMPARE(of(still).decode_tokens_per_s, plain.decode_tokens_per_s);
+        QVERIFY(of(moving).decode_tokens_per_s > plain.decode_tokens_per_s);
+        QCOMPARE(of(moving).bytes_per_token, 0.0);
+        popularity.habits = {};
+        popularity.habits.calls.assign(popularity.counts.size(), 0.0);
+        for (std::int64_t layer = 0; layer < still.n_layers; ++layer) {
+            for (std::int64_t e = 0; e < still.n_active; ++e)
+                popularity.habits.calls[static_cast<std::size_t>(layer * still.n_experts + e)] = 1000;
+        }
+        QVERIFY(of(still).ttft_s < plain.ttft_s);
+        popularity.n_tokens = 1;  // somebody counted: that stands
+        QCOMPARE(of(still).ttft_s, plain.ttft_s);
     }
 
     void forecast_isDeterministic_andDependsOnTheSeed() {

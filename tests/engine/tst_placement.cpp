@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -219,30 +220,37 @@ class TestPlacement : public QObject {
     }
 
     // The demo model's next layer is guessed as `offstage-cli recall` says, and the next plan knows it.
-    void guesses_areCounted_andKept() {
+    void habits_areCounted_andKept() {
         const QTemporaryDir folder;
         LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
         request.cache_directory = folder.path().toStdString();
         request.prefetch = PrefetchMode::kAlways;
         request.vram_bytes = placement_.vramFor(24);
-        double counted = 0;
+        RoutingHabits counted;
         {
             const auto model = Placement::open(request);
-            QCOMPARE(model->popularity().guesses.called, 0.0);
+            QCOMPARE(model->popularity().habits.guessable, 0.0);
             static_cast<void>(greedy(*model, prompts_[0], 64));
-            const GuessCounts counts = model->forward().moe().guess_counts();
+            const auto n_tokens = static_cast<double>(model->forward().moe().habits().n_tokens());
+            QVERIFY(n_tokens >= 60);
+            model->keep_habits();
+            QCOMPARE(model->forward().moe().habits().n_tokens(), 0);
+            counted = model->popularity().habits;
             const ExpertGrid& grid = model->spec().experts;
             // Of each token decoded, all layers but the first.
-            QCOMPARE(std::fmod(counts.called, static_cast<double>((grid.n_layers - 1) * grid.n_active)), 0.0);
-            QVERIFY(counts.called >= 60.0 * static_cast<double>((grid.n_layers - 1) * grid.n_active));
-            QVERIFY2(counts.recall() > 0.5 && counts.recall() < 1, qPrintable(QString::number(counts.recall())));
-            model->keep_guesses();
-            QCOMPARE(model->forward().moe().guess_counts().called, 0.0);
-            counted = model->popularity().guesses.recall();
-            QCOMPARE(counted, counts.recall());
+            QCOMPARE(counted.guessable, n_tokens * static_cast<double>((grid.n_layers - 1) * grid.n_active));
+            QVERIFY2(counted.guess_recall() > 0.5 && counted.guess_recall() < 1,
+                     qPrintable(QString::number(counted.guess_recall())));
+            QCOMPARE(std::accumulate(counted.calls.begin(), counted.calls.end(), 0.0),
+                     (n_tokens + static_cast<double>(prompts_[0].size())) *
+                         static_cast<double>(grid.n_layers * grid.n_active));
+            // A cache of all experts finds each; one of as many as a token calls finds some.
+            QCOMPARE(counted.hit_rate(static_cast<double>(grid.n_experts)).value(), 1.0);
+            const double few = counted.hit_rate(static_cast<double>(grid.n_active)).value();
+            QVERIFY2(few > 0.2 && few < 0.9, qPrintable(QString::number(few)));
         }
-        QCOMPARE(Placement::open(request)->popularity().guesses.recall(), counted);
-        QCOMPARE(plan_model(request, 64, {}, {}).popularity.guesses.recall(), counted);
+        QCOMPARE(Placement::open(request)->popularity().habits.guess_recall(), counted.guess_recall());
+        QCOMPARE(plan_model(request, 64, {}, {}).popularity.habits.reused, counted.reused);
     }
 
     // Several conversations in one step want more experts of a layer than there are slots to bring them through.
