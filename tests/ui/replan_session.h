@@ -51,7 +51,12 @@ class ReplanSession : public engine::Session {
     }
     engine::GenerationResult generate(const engine::GenerationRequest& request, const engine::TextDeltaFn& onDelta,
                                       std::stop_token stop) override {
-        engine::GenerationResult result = m_inner->generate(request, onDelta, stop);
+        // Between its steps, as the engine does: previews are answered and experts move.
+        const auto step = [&](const engine::TextDelta& delta) {
+            onDelta(delta);
+            advance(stop);
+        };
+        engine::GenerationResult result = m_inner->generate(request, step, stop);
         for (std::size_t i = 1; i < result.tokens.size(); ++i) {
             result.device.steps_s.push_back(0.010F + 0.001F * static_cast<float>(i % 10));
         }
