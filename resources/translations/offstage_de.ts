@@ -5672,6 +5672,15 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>; no GPU (%1)</source>
         <translation>; keine GPU (%1)</translation>
     </message>
+    <message>
+        <source>the CPU</source>
+        <comment>after on</comment>
+        <translation>der CPU</translation>
+    </message>
+    <message>
+        <source>%1 (emulated)</source>
+        <translation>%1 (emuliert)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
@@ -6807,6 +6816,18 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
             <numerusform>%n Seite gefunden</numerusform>
             <numerusform>%n Seiten gefunden</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>Nichts gefunden</translation>
+    </message>
+    <message>
+        <source>No page of the help has all of these words: %1</source>
+        <translation>Keine Seite der Hilfe hat alle diese Wörter: %1</translation>
+    </message>
+    <message>
+        <source>Show all pages</source>
+        <translation>Alle Seiten zeigen</translation>
     </message>
 </context>
 <context>
@@ -8911,11 +8932,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Mit dem geöffneten Modell weitermachen</translation>
     </message>
     <message>
-        <source>This conversation used %1 at %2.</source>
-        <comment>model, budgets</comment>
-        <translation>Diese Unterhaltung lief mit %1 bei %2.</translation>
-    </message>
-    <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
         <translation>Es liegt nicht mehr in %1: Antworten kommen vom geöffneten Modell.</translation>
     </message>
@@ -8923,6 +8939,16 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <source>The persona “%1” goes with %2.</source>
         <comment>model</comment>
         <translation>Zur Persona „%1“ gehört %2.</translation>
+    </message>
+    <message>
+        <source>This conversation used %1 on %2.</source>
+        <comment>model, device</comment>
+        <translation>Diese Unterhaltung lief mit %1 auf %2.</translation>
+    </message>
+    <message>
+        <source>This conversation used %1 on %2, with %3.</source>
+        <comment>model, device, budgets</comment>
+        <translation>Diese Unterhaltung lief mit %1 auf %2, bei %3.</translation>
     </message>
 </context>
 <context>

@@ -5666,6 +5666,15 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>; no GPU (%1)</source>
         <translation>; không có GPU (%1)</translation>
     </message>
+    <message>
+        <source>the CPU</source>
+        <comment>after on</comment>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>%1 (emulated)</source>
+        <translation>%1 (giả lập)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
@@ -6799,6 +6808,18 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>
             <numerusform>Tìm thấy %n trang</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>Không tìm thấy gì</translation>
+    </message>
+    <message>
+        <source>No page of the help has all of these words: %1</source>
+        <translation>Không trang trợ giúp nào có đủ các từ này: %1</translation>
+    </message>
+    <message>
+        <source>Show all pages</source>
+        <translation>Hiện tất cả các trang</translation>
     </message>
 </context>
 <context>
@@ -8897,11 +8918,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Tiếp tục với mô hình đang mở</translation>
     </message>
     <message>
-        <source>This conversation used %1 at %2.</source>
-        <comment>model, budgets</comment>
-        <translation>Cuộc trò chuyện này đã dùng %1 với %2.</translation>
-    </message>
-    <message>
         <source>It is no longer at %1: answers will come from the model that is open.</source>
         <translation>Nó không còn ở %1: câu trả lời sẽ đến từ mô hình đang mở.</translation>
     </message>
@@ -8909,6 +8925,16 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>The persona “%1” goes with %2.</source>
         <comment>model</comment>
         <translation>Vai “%1” đi cùng %2.</translation>
+    </message>
+    <message>
+        <source>This conversation used %1 on %2.</source>
+        <comment>model, device</comment>
+        <translation>Cuộc trò chuyện này đã dùng %1 trên %2.</translation>
+    </message>
+    <message>
+        <source>This conversation used %1 on %2, with %3.</source>
+        <comment>model, device, budgets</comment>
+        <translation>Cuộc trò chuyện này đã dùng %1 trên %2, với %3.</translation>
     </message>
 </context>
 <context>

@@ -19,8 +19,8 @@ struct ReplanStage {
     std::string failure;               // of a re-plan; empty: it is done
     std::string note;                  // of one that is done
     bool finishesExpertFirst = false;  // a cancelled one goes on until this turns false
-    int previews = 0;
-    std::int64_t measuredSteps = 0;  // of a preview
+    int previews = 0;                  // of a change; those of none tell how it is now
+    std::int64_t measuredSteps = 0;    // of a preview
     std::int64_t quantized = 0;
     std::uint64_t vram_times = 1, ram_times = 1;  // as much of each memory
     std::vector<engine::ReplanRequest> requests;
@@ -51,7 +51,12 @@ class ReplanSession : public engine::Session {
     }
     engine::GenerationResult generate(const engine::GenerationRequest& request, const engine::TextDeltaFn& onDelta,
                                       std::stop_token stop) override {
-        engine::GenerationResult result = m_inner->generate(request, onDelta, stop);
+        // Between its steps, as the engine does: previews are answered and experts move.
+        const auto step = [&](const engine::TextDelta& delta) {
+            onDelta(delta);
+            advance(stop);
+        };
+        engine::GenerationResult result = m_inner->generate(request, step, stop);
         for (std::size_t i = 1; i < result.tokens.size(); ++i) {
             result.device.steps_s.push_back(0.010F + 0.001F * static_cast<float>(i % 10));
         }
@@ -79,11 +84,14 @@ class ReplanSession : public engine::Session {
         snapshot.ram.others = m_stage->ram_times * 5 << 30;
         snapshot.ram.budget = m_ram;
         snapshot.ram.add_experts(kernels::WeightType::kBf16, m_stage->ram_times * 14 << 30);
+        snapshot.kept_context = m_keptContext;
         return snapshot;
     }
-    void request_preview(const engine::ReplanRequest&, engine::PreviewFn done) override {
+    void request_preview(const engine::ReplanRequest& request, engine::PreviewFn done) override {
         const std::lock_guard lock(m_stage->mutex);
         m_waiting = std::move(done);
+        m_waitingChanges = request.vram_bytes || request.ram_bytes || request.context || request.kv ||
+                           request.quality || request.experts || request.kept_context;
     }
     void answerPreview() {
         engine::PreviewFn done;
@@ -94,8 +102,8 @@ class ReplanSession : public engine::Session {
                 return;
             }
             done = std::exchange(m_waiting, {});
-            problem = m_stage->previewProblem;
-            ++m_stage->previews;
+            problem = m_waitingChanges ? m_stage->previewProblem : std::string();
+            m_stage->previews += m_waitingChanges ? 1 : 0;
         }
         if (!problem.empty()) {
             done(std::nullopt, engine::from_outside(problem));
@@ -158,6 +166,7 @@ class ReplanSession : public engine::Session {
         const engine::ReplanRequest& asked = m_stage->requests[report.id - 1];
         m_vram = asked.vram_bytes.value_or(m_vram);
         m_ram = asked.ram_bytes.value_or(m_ram);
+        m_keptContext = asked.kept_context.value_or(m_keptContext);
         report.state = engine::ReplanState::kDone;
         report.visible = report.requested;
         report.bytes_moved = report.bytes_requested;
@@ -172,8 +181,10 @@ class ReplanSession : public engine::Session {
     std::shared_ptr<ReplanStage> m_stage;
     mutable std::vector<engine::ReplanReport> m_reports;
     mutable bool m_cancelled = false;  // not yet obeyed
+    bool m_waitingChanges = false;     // m_waiting's request asks for a change
     engine::PreviewFn m_waiting;       // answered on the thread that generates, as the engine does
     std::uint64_t m_vram = 0, m_ram = 0;
+    std::int64_t m_keptContext = 0;
 };
 
 }  // namespace offstage::test

@@ -24,16 +24,14 @@ class TestConversationSetup : public QObject {
     void init() { QSettings().clear(); }
 
     void setup_isKeptAsItIs() {
-        ConversationSetup setup{QStringLiteral("/a/model"),
-                                QStringLiteral("model"),
-                                QStringLiteral("cuda:0"),
-                                {},
-                                QStringLiteral("VRAM 6.0 GiB")};
+        ConversationSetup setup{QStringLiteral("/a/model"), QStringLiteral("model"), QStringLiteral("cuda:0"), {}, {}};
         setup.budget.vramBytes = quint64{6} << 30;
-        setup.budget.ramBytes = quint64{20} << 30;
+        setup.budget.ramBytes = 0;
         setup.budget.context = 4096;
         setup.budget.kv = engine::KvType::kInt8;
         setup.budget.quality.min_mean_bits = 4.5;
+        setup.inForce = setup.budget;
+        setup.inForce.ramBytes = quint64{20} << 30;
         ConversationSetups::keep(7, setup);
         QVERIFY(ConversationSetups::of(7) == setup);
         QVERIFY(!ConversationSetups::of(8));
@@ -42,6 +40,33 @@ class TestConversationSetup : public QObject {
         }
         QVERIFY(!ConversationSetups::of(7));  // the oldest goes
         QVERIFY(ConversationSetups::of(101) == setup);
+    }
+
+    // By the language and customs of the window that shows it, not of the one that kept it.
+    void sentence_isMadeWhenItIsShown_andNamesTheDevice() {
+        const QTemporaryDir model;
+        ConversationId conversation = 0;
+        const QTemporaryDir history;
+        {
+            WindowFixture f({}, {}, history.path());
+            f.openAndWait(model.path());
+            askAndWait(f, QStringLiteral("hello"));
+            conversation = f.window->chat().current();
+        }
+        const QVariantMap kept = QSettings().value(QStringLiteral("conversationSetups/%1").arg(conversation)).toMap();
+        QVERIFY(!kept.isEmpty() && !kept.contains(QStringLiteral("text")));
+        QLocale::setDefault(QLocale(QLocale::German));
+        WindowFixture f({}, {}, history.path());
+        f.openAndWait(QStringLiteral("/models/fake-moe"));
+        f.window->chat().openConversation(conversation);
+        QTRY_VERIFY(f.window->setupBar().isVisible());
+        const QString said = f.window->setupBar().sentence();
+        QLocale::setDefault(QLocale::c());
+        QVERIFY2(said.contains(QStringLiteral(" on the CPU, with ")), qPrintable(said));
+        QVERIFY2(said.contains(QStringLiteral("context 2.048")), qPrintable(said));
+        QCOMPARE(f.window->devices().nameOf(QStringLiteral("emulated:rtx-3060-desktop")),
+                 f.window->devices().find(QStringLiteral("emulated:rtx-3060-desktop"))->name +
+                     QStringLiteral(" (emulated)"));
     }
 
     void conversation_ofAnotherModel_saysSo_andOpensItAtAClick() {
@@ -69,6 +94,37 @@ class TestConversationSetup : public QObject {
                     f.state() == EngineController::State::Ready);
         QTRY_COMPARE(f.window->setupBar().sentence(), QString());
         QCOMPARE(f.window->chat().current(), conversation);
+    }
+
+    void setup_thatWasOpened_isThereAtTheNextStart() {
+        const QTemporaryDir model;
+        {
+            WindowFixture f;
+            f.openAndWait(QStringLiteral("/models/fake-moe"));
+            askAndWait(f, QStringLiteral("hello"));
+            ConversationSetup setup{
+                model.path(), QStringLiteral("m"), QStringLiteral("emulated:rtx-3060-desktop"), {}, {}};
+            setup.budget.vramBytes = quint64{700} << 20;
+            setup.budget.ramBytes = quint64{5} << 30;
+            setup.budget.context = 1024;
+            setup.budget.kv = engine::KvType::kF32;
+            ConversationSetups::keep(f.window->chat().current(), setup);
+            f.window->newConversation();
+            f.window->chat().openConversation(f.window->history().conversations().constLast().id);
+            QTRY_VERIFY(f.window->setupBar().isVisible());
+            QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
+            QTRY_VERIFY(f.window->engine().loadRequest().model == model.path().toStdString() &&
+                        f.state() == EngineController::State::Ready);
+        }
+        WindowFixture f;
+        QCOMPARE(f.window->modelToBeginWith(), model.path());
+        f.openAndWait(f.window->modelToBeginWith());
+        const engine::LoadRequest now = f.stage->loads().back();
+        QCOMPARE(now.device, std::string("emulated:rtx-3060-desktop"));
+        QCOMPARE(now.vram_bytes, std::uint64_t{700} << 20);
+        QCOMPARE(now.ram_bytes, std::uint64_t{5} << 30);
+        QCOMPARE(now.context, std::int64_t{1024});
+        QVERIFY(now.kv == engine::KvType::kF32);
     }
 
     void conversation_whoseModelIsGone_saysThatItCannot() {

@@ -174,7 +174,16 @@ class TestHelp : public QObject {
         QVERIFY(help.page() != first);
         search(help, QStringLiteral("xylophone"));
         QVERIFY(help.listed().isEmpty());
-        QVERIFY(help.text().isEmpty());
+        QVERIFY2(help.text().contains(QStringLiteral("xylophone")), qPrintable(help.text()));
+        search(help, QStringLiteral("<b>xylophone</b>"));  // said as it was typed
+        QVERIFY2(help.text().contains(QStringLiteral("<b>xylophone</b>")), qPrintable(help.text()));
+        // Its link shows all pages again.
+        QTextCursor end = help.view().textCursor();
+        end.movePosition(QTextCursor::End);
+        end.movePosition(QTextCursor::PreviousCharacter);
+        QTest::mouseClick(help.view().viewport(), Qt::LeftButton, {}, help.view().cursorRect(end).center());
+        QCOMPARE(help.listed().size(), all);
+        search(help, QStringLiteral("xylophone"));
         help.searchEdit().selectAll();
         QTest::keyClick(&help.searchEdit(), Qt::Key_Delete);
         QCOMPARE(help.listed().size(), all);

@@ -215,6 +215,16 @@ class TestInspector : public QObject {
         QTest::keyClick(&f.window->commandPalette().input(), Qt::Key_Return);
         QTRY_VERIFY(f.dock("budget").isVisible());
         QVERIFY(!f.dock("experts").isVisible());
+        // Who chose it by keys goes on in it by keys.
+        QVERIFY(f.dock("budget").isAncestorOf(f.window->focusWidget()));
+    }
+
+    void tab_clicked_leavesTheFocusInTheMessage() {
+        Fixture f({1280, 800});
+        f.window->page().input().edit().setFocus();
+        PanelAction::of(f.dock("budget")).trigger();
+        QTRY_VERIFY(f.dock("budget").isVisible());
+        QVERIFY(f.window->page().input().edit().hasFocus());
     }
 
     void layout_comesBack_alsoFromASmallWindow() {

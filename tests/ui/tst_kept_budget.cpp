@@ -1,13 +1,19 @@
 // A budget that was set while the model ran is there at the next start, on the real engine.
+#include <QComboBox>
 #include <QFile>
 #include <QSettings>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/kept_budget.h"
+#include "ui/load/fit_view.h"
+#include "ui/load/open_model_dialog.h"
+#include "ui/load/precision_fields.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
+#include "ui/widgets/value_slider.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -56,6 +62,54 @@ class TestKeptBudget : public QObject {
         QCOMPARE(quint64{requestFor(model.toStdString(), "cpu").vram_bytes}, quint64{0});
         KeptBudget::forget(model, device);
         QCOMPARE(quint64{requestFor(model.toStdString(), "cuda:0").vram_bytes}, quint64{0});
+    }
+
+    void choicesOfTheOpenDialog_areThereAtTheNextStart() {
+        const QTemporaryDir model;  // the scripted engine opens anything that exists
+        engine::LoadRequest first;
+        {
+            test::WindowFixture f;
+            f.window->openWithOptions(model.path());
+            auto* dialog = f.window->findChild<OpenModelDialog*>();
+            QVERIFY(dialog != nullptr);
+            FitView& view = dialog->view();
+            view.device().setCurrentIndex(view.device().findData(QStringLiteral("emulated:rtx-3060-desktop")));
+            view.vram().setBytes(900 * kMiB);
+            view.ram().setBytes(3000 * kMiB);
+            view.context().setValue(4096);
+            setKv(view.kv(), engine::KvType::kInt8);
+            view.quality().set({}, kernels::WeightType::kHqq3);
+            view.cache().setCurrentIndex(view.cache().findData(static_cast<int>(engine::CacheKind::kLfu)));
+            first = view.request();
+            QCOMPARE(quint64{first.ram_bytes}, 3000 * kMiB);
+            dialog->accept();
+            QTRY_COMPARE(f.state(), State::Ready);
+        }
+        test::WindowFixture f;
+        QCOMPARE(f.window->modelToBeginWith(), model.path());
+        f.openAndWait(f.window->modelToBeginWith());
+        const engine::LoadRequest now = f.stage->loads().back();
+        QCOMPARE(now.device, first.device);
+        QCOMPARE(now.vram_bytes, first.vram_bytes);
+        QCOMPARE(now.ram_bytes, first.ram_bytes);
+        QCOMPARE(now.context, std::int64_t{4096});
+        QVERIFY(now.kv == engine::KvType::kInt8);
+        QVERIFY(now.quant.experts == kernels::WeightType::kHqq3);
+        QVERIFY(now.cache == engine::CacheKind::kLfu);
+
+        // What is left to the program the next time is left to it from then on.
+        f.window->openWithOptions(model.path());
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        dialog->view().ram().setBytes(0);
+        dialog->view().quality().set({.min_mean_bits = 4.5}, std::nullopt);
+        dialog->accept();
+        QTRY_COMPARE(f.stage->loads().size(), std::size_t{2});
+        QTRY_COMPARE(f.state(), State::Ready);
+        f.openAndWait(model.path());
+        QCOMPARE(f.stage->loads().back().ram_bytes, std::uint64_t{0});
+        QCOMPARE(f.stage->loads().back().quality.min_mean_bits, 4.5);
+        QVERIFY(!f.stage->loads().back().quant.experts);
+        QCOMPARE(f.stage->loads().back().vram_bytes, first.vram_bytes);
     }
 
     void budget_setWhileItRan_isThereAtTheNextStart() {

@@ -13,6 +13,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
+#include "ui/panels/dispatch_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
@@ -184,6 +185,54 @@ class TestPanelDocks : public QObject {
         f.window->resetLayout();
         actionOf(f, u"dispatch").trigger();
         QTRY_VERIFY(dockOf(f, u"dispatch").height() >= enough);
+    }
+
+    void lowerPanel_getsItsHeightBack_whenTheWindowGrowsAgain() {
+        WindowFixture f;
+        f.window->resize(1280, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        QDockWidget& dock = dockOf(f, u"dispatch");
+        actionOf(f, u"dispatch").trigger();
+        QTRY_COMPARE(dock.height(), 320);
+        const int before = dock.height();
+        f.window->resize(1280, 440);
+        QTRY_VERIFY2(dock.height() < before, qPrintable(QString::number(dock.height())));
+        f.window->resize(1280, 500);
+        f.window->resize(1280, 800);
+        QTRY_COMPARE(dock.height(), before);
+        // As the person made it, too.
+        f.window->resizeDocks({&dock}, {360}, Qt::Vertical);
+        QTRY_COMPARE(dock.height(), 360);
+        f.window->resize(1280, 440);
+        QTRY_VERIFY(dock.height() < 360);
+        f.window->resize(1280, 800);
+        QTRY_COMPARE(dock.height(), 360);
+    }
+
+    // A click on a bar is answered where it is seen, at the height that the panel gets by itself.
+    void dispatch_explanation_isInSight() {
+        offstage::test::Script script;
+        script.residents = 3;
+        WindowFixture f(script);
+        f.window->resize(1280, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        actionOf(f, u"dispatch").trigger();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        auto* panel = f.window->findChild<DispatchPanel*>();
+        QTRY_VERIFY(!panel->timeline().spans().empty());
+        panel->explain(1, std::nullopt);
+        QVERIFY(!panel->why().isEmpty());
+        QLabel* why = nullptr;
+        for (QLabel* each : panel->findChildren<QLabel*>()) {
+            why = each->text() == panel->why() ? each : why;
+        }
+        QVERIFY(why != nullptr);
+        // From its first line on, and as much as two experts need; what is longer scrolls in its place.
+        QTRY_VERIFY(why->visibleRegion().contains(QPoint(1, 1)));
+        QVERIFY(why->visibleRegion().boundingRect().height() >= 4 * why->fontMetrics().lineSpacing());
     }
 
     void lowerPanel_canBeMadeTaller_withAndWithoutAConversation_data() {

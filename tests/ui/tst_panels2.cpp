@@ -33,6 +33,7 @@
 #include "ui/panels/expert_channels.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/picture_dialog.h"
+#include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/plot_colors.h"
 #include "ui/plot/stacked_bar.h"
@@ -190,6 +191,71 @@ class TestPanels2 : public QObject {
         QTRY_VERIFY(!panel.notice().isEmpty());
         bench.open();  // another model: what was said of the one before goes
         QCOMPARE(panel.notice(), QString());
+    }
+
+    void budget_now_isShownBeforeAnythingIsMoved() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
+        QTRY_VERIFY2(panel.nowText().contains(QStringLiteral("Tokens/s: 20.0")), qPrintable(panel.nowText()));
+        QVERIFY2(panel.nowText().contains(QStringLiteral("Hit rate: 50")), qPrintable(panel.nowText()));
+        QVERIFY(panel.previewText().isEmpty() && !panel.applyButton().isEnabled());
+        picture(panel, QStringLiteral("budget-now"));
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
+        QVERIFY(panel.previewText().isEmpty());
+        QVERIFY(panel.nowText().contains(QStringLiteral("Tokens/s: 20.0")));
+        bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
+    }
+
+    // Where the keyboard goes on: under way to Cancel, then to what can be done next.
+    void budget_focusStaysInTheFooter() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        bench.with([](ReplanStage& s) { s.finishes = false; });
+        panel.applyButton().setFocus();
+        QTest::keyClick(&panel.applyButton(), Qt::Key_Space);
+        QTRY_VERIFY(panel.cancelButton().isVisible());
+        QCOMPARE(panel.focusWidget(), &panel.cancelButton());
+        bench.with([](ReplanStage& s) { s.finishes = true; });
+        panel.engine().requestPreview({});  // the engine gets a turn
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        QCOMPARE(panel.focusWidget(), &panel.undoButton());
+        QTest::keyClick(&panel.undoButton(), Qt::Key_Space);
+        QTRY_VERIFY(!panel.undoButton().isEnabled() && panel.inForce().vramBytes == 6 * kGiB);
+        QTRY_COMPARE(panel.focusWidget(), &panel.form().vram().spin());
+        // A change that is taken back can be applied again, or reset.
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        bench.with([](ReplanStage& s) { s.finishes = false; });
+        panel.applyButton().setFocus();
+        QTest::keyClick(&panel.applyButton(), Qt::Key_Space);
+        QCOMPARE(panel.focusWidget(), &panel.cancelButton());
+        panel.resetButton().setFocus();
+        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
+        panel.resetButton().setFocus();
+        QTest::keyClick(&panel.resetButton(), Qt::Key_Space);
+        QCOMPARE(panel.focusWidget(), &panel.form().vram().spin());
+    }
+
+    void whatIf_takesWhatIsInForceNow() {
+        Bench bench;
+        WhatIfPanel panel(bench.engine);
+        bench.open();
+        QCOMPARE(panel.request().kept_context, std::int64_t{0});
+        engine::ReplanRequest change;
+        change.kv = engine::KvType::kInt8;
+        change.context = 1024;
+        change.kept_context = 8192;
+        QVERIFY(bench.engine.replan(change) != 0);
+        QTRY_COMPARE(panel.request().kept_context, std::int64_t{8192});
+        QCOMPARE(panel.request().context, std::int64_t{1024});
+        QVERIFY(panel.request().kv == engine::KvType::kInt8);
     }
 
     void budget_previewSaysWhatWasMeasured() {
@@ -857,6 +923,24 @@ class TestPanels2 : public QObject {
         QCOMPARE(bench.stage->requests()[0].sampler.seed, bench.stage->requests()[1].sampler.seed);
         QCOMPARE(settingInForce(bench.engine).vramBytes, 6 * kGiB);
         picture(panel, QStringLiteral("benchmark-compare"));
+    }
+
+    void benchmark_focusComesBackToCompare() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        panel.showPage(BenchmarkPanel::Compare);
+        QTRY_COMPARE(panel.planB().vram().bytes(), 6 * kGiB);
+        panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
+        panel.planB().vram().spin().setValue(9);
+        QTRY_VERIFY(panel.compareButton().isEnabled());
+        panel.compareButton().setFocus();
+        QTest::keyClick(&panel.compareButton(), Qt::Key_Space);
+        QVERIFY(panel.runner().isRunning());
+        QCOMPARE(qobject_cast<QPushButton*>(panel.focusWidget())->text(), QStringLiteral("Cancel"));
+        QTRY_VERIFY(!panel.runner().isRunning());
+        QCOMPARE(panel.focusWidget(), &panel.compareButton());
     }
 
     void benchmark_cancelledComparisonPutsThePlanBack() {

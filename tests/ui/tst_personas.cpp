@@ -78,6 +78,7 @@ class TestPersonas : public QObject {
         WindowFixture f;
         f.openAndWait();
         QCOMPARE(box(f).currentText(), QStringLiteral("None"));
+        QCOMPARE(box(f).currentIndex(), 0);  // what is not there does not stand last
         choose(f, QStringLiteral("Teach"));
         const QString prompt = Personas::builtIn()[1].systemPrompt;
         QCOMPARE(f.window->samplingPanel().systemPrompt(), prompt);

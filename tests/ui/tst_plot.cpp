@@ -61,6 +61,16 @@ class TestPlot : public QObject {
         QCOMPARE(labelsOf(Axis({{}, Unit::Count}, 0, 2, 0, 100), 10),
                  QStringList({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2")}));
         QCOMPARE(Axis({QStringLiteral("copied"), Unit::Bytes}, 0, 2e9, 0, 1).caption(), QStringLiteral("copied (GiB)"));
+        // One number tells no scale.
+        QCOMPARE(labelsOf(Axis({{}, Unit::Microseconds}, 7.6, 10.8, 0, 100), 2),
+                 QStringList({QStringLiteral("8"), QStringLiteral("10")}));
+        for (const double lo : {0.62, 7.2, 19.0, 140.0, 4100.0}) {
+            for (const double span : {0.13, 0.26, 0.55, 1.1, 3.7}) {
+                const QStringList few = labelsOf(Axis({{}, Unit::Plain}, lo, lo + span, 0, 100), 2);
+                QVERIFY2(few.size() >= 2 && few.size() <= 6, qPrintable(few.join(u' ')));
+            }
+        }
+        QCOMPARE(labelsOf(Axis({{}, Unit::Count}, 2.6, 3.4, 0, 100), 2), QStringList{QStringLiteral("3")});
         // Zoomed to microseconds far from the origin, neighbours still differ.
         const QStringList deep = labelsOf(Axis({{}, Unit::Microseconds}, 1'234'567, 1'234'571, 0, 100), 5);
         QVERIFY(deep.size() >= 4);
@@ -270,6 +280,17 @@ class TestPlot : public QObject {
         const Histogram cut = histogramOf(tailed, 20, 0.99);
         QVERIFY(cut.openEnd && cut.counts.size() <= 21);
         QCOMPARE(std::accumulate(cut.counts.begin(), cut.counts.end(), 0.0), 1001.0);
+    }
+
+    // A long caption leaves the numbers their room.
+    void histogram_inANarrowPanel_hasItsNumbers() {
+        BarPlot plot;
+        plot.resize(320, 150);
+        plot.setHistogram({7600, 200, {3, 5, 9, 14, 8, 2, 1, 1, 0, 0, 1, 0, 1, 0, 0, 2}},
+                          {QStringLiteral("from one token to the next"), Unit::Microseconds});
+        QVERIFY2(plot.numbersBelow().size() >= 3, qPrintable(plot.numbersBelow().join(u' ')));
+        plot.resize(900, 150);
+        QVERIFY2(plot.numbersBelow().size() >= 4, qPrintable(plot.numbersBelow().join(u' ')));
     }
 
     void bars_mouseAndKeys_findTheBar() {

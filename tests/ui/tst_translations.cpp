@@ -4,6 +4,8 @@
 #include <QDockWidget>
 #include <QFile>
 #include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTranslator>
 #include <QXmlStreamReader>
 
 #include "tests/ui/window_fixture.h"
@@ -145,7 +147,15 @@ class TestTranslations : public QObject {
 
     // Last: a language stays for the rest of the program.
     void window_speaksGerman() {
-        speak(*qApp, QStringLiteral("de"));
+        const QTemporaryDir qt;  // whatever stands there under this name is taken for Qt's own
+        const QString catalogue = qt.filePath(QStringLiteral("qtbase_de.qm"));
+        QVERIFY(QFile::copy(QStringLiteral(":/i18n/offstage_de.qm"), catalogue));
+        speak(*qApp, QStringLiteral("de"), qt.path());
+        QStringList loaded;
+        for (const QTranslator* each : qApp->findChildren<QTranslator*>()) {
+            loaded << each->filePath();
+        }
+        QVERIFY2(loaded.contains(catalogue), qPrintable(loaded.join(u' ')));
         WindowFixture f;
         QVERIFY(f.window->dock(QStringLiteral("experts")) != nullptr);
         QCOMPARE(f.window->dock(QStringLiteral("experts"))->windowTitle(), QStringLiteral("Experten"));

@@ -108,6 +108,41 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
+    // The tool bar had the old budget until the answer ended.
+    void budget_appliedWhileAnAnswerIsWritten_isInTheToolBarAtOnce() {
+        Script script;
+        script.answer = longAnswer(2000);
+        script.tokensPerSecond = 100;
+        auto stage = std::make_shared<Stage>();
+        stage->setScript(script);
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        MainWindow window(
+            [stage, r = std::make_shared<ReplanStage>()] { return std::make_unique<ReplanSession>(stage, r); },
+            options);
+        window.resize(1280, 800);
+        window.show();
+        window.openModel(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
+        QVERIFY2(window.hardwareText().contains(bytesText(6144 * kMiB)), qPrintable(window.hardwareText()));
+        QVERIFY(window.sendPrompt(QStringLiteral("Tell me a long story.")));
+        const auto answer = [&window] { return window.conversation().messages().constLast(); };
+        QTRY_VERIFY(answer().kind == Message::Kind::Answer && answer().text.size() > 20);
+
+        window.showPanel(QStringLiteral("budget"));
+        BudgetPanel& panel = window.budgetPanel();
+        panel.form().vram().spin().setValue(4);
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY2(window.hardwareText().contains(bytesText(4096 * kMiB)), qPrintable(window.hardwareText()));
+        QVERIFY(window.engine().state() == EngineController::State::Generating);
+        QCOMPARE(answer().state, Message::State::Streaming);
+        QCOMPARE(panel.inForce().vramBytes, 4096 * kMiB);
+        window.chat().stop();
+        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
+        QVERIFY(window.hardwareText().contains(bytesText(4096 * kMiB)));
+    }
+
     // The status line and What if named two speeds of one model, and nobody could tell why.
     void whatIf_namesBothSpeedsOfWhatRunsHere_andSortsTheOthers() {
         if (!QFileInfo::exists(demoModel())) {

@@ -103,6 +103,34 @@ class TestWindowCrossings : public QObject {
         QCOMPARE(f.last().text, QString::fromStdString(Script{}.answer));
     }
 
+    void speed_ofABenchmark_isNotKeptForTheAnswers() {
+        WindowFixture f;
+        f.openAndWait();
+        const StatusLine& status = f.window->statusLine();
+        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner::Scenario scenario;
+        scenario.repeats = 1;
+        scenario.tokensOut = 8;
+        Script slow;
+        slow.tokensPerSecond = 40;
+        f.stage->setScript(slow);
+        QVERIFY(runner.runScenario(scenario));
+        QTRY_VERIFY(!status.speedText().isEmpty());  // while it runs, its own
+        QTRY_VERIFY(!runner.isRunning());
+        QCOMPARE(status.speedText(), QString());
+        f.stage->setScript({});
+        f.ask(QStringLiteral("hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const QString before = status.speedText();
+        QVERIFY(!before.isEmpty());
+        f.stage->setScript(slow);
+        QVERIFY(runner.runScenario(scenario));
+        QTRY_VERIFY(status.speedText() != before);
+        QTRY_VERIFY(!runner.isRunning());
+        QCOMPARE(status.speedText(), before);
+    }
+
     void stop_duringABenchmark_endsItWithoutARow() {
         WindowFixture f;
         f.openAndWait();

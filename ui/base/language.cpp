@@ -46,7 +46,7 @@ QString chosenLanguage(const QString& named) {
     QT_TRANSLATE_NOOP("QPlatformTheme", "Cancel"), QT_TRANSLATE_NOOP("QPlatformTheme", "Close"),
     QT_TRANSLATE_NOOP("QPlatformTheme", "OK"), QT_TRANSLATE_NOOP("QPlatformTheme", "Save")};
 
-void speak(QApplication& app, const QString& code) {
+void speak(QApplication& app, const QString& code, const QString& qtCatalogues) {
     initTranslations();
     auto* own = new QTranslator(&app);
     if (own->load(QStringLiteral(":/i18n/offstage_%1.qm").arg(code))) {
@@ -60,7 +60,8 @@ void speak(QApplication& app, const QString& code) {
     const QLocale locale(code);
     QLocale::setDefault(system.language() == locale.language() ? system : locale);
     auto* qt = new QTranslator(&app);
-    if (qt->load(QStringLiteral("qtbase_%1").arg(code), QLibraryInfo::path(QLibraryInfo::TranslationsPath))) {
+    if (qt->load(QStringLiteral("qtbase_%1").arg(code),
+                 qtCatalogues.isEmpty() ? QLibraryInfo::path(QLibraryInfo::TranslationsPath) : qtCatalogues)) {
         QApplication::installTranslator(qt);
     }
 }

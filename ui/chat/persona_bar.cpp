@@ -116,10 +116,9 @@ Persona PersonaBar::setupNow(const Persona& of) const {
     return persona;
 }
 
-void PersonaBar::choose(int index) {
-    const QList<Persona> personas = all();
-    if (index < personas.size()) {
-        const Persona& chosen = personas[index];
+void PersonaBar::choose(qsizetype index) {
+    if (index >= 0) {
+        const Persona chosen = all()[index];
         setPersona(chosen.id);
         m_sampling.choose(chosen.systemPrompt, chosen.sampling.value_or(m_chat.sampling()));
     } else {

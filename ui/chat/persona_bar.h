@@ -54,7 +54,7 @@ class PersonaBar : public QWidget {
     void said(const QString& sentence);
 
   private:
-    void choose(int index);
+    void choose(qsizetype index);
     void save(const QString& name);
     void remove(const Persona& persona);
     void restore();

@@ -79,4 +79,12 @@ const DeviceChoice* DeviceChoices::find(const QString& id) const {
     return found == m_choices.end() ? nullptr : &*found;
 }
 
+QString DeviceChoices::nameOf(const QString& id) const {
+    if (id.isEmpty() || id == QStringLiteral("cpu")) {
+        return tr("the CPU", "after on");
+    }
+    const DeviceChoice* choice = find(id);
+    return choice == nullptr ? id : choice->emulated ? tr("%1 (emulated)").arg(choice->name) : choice->name;
+}
+
 }  // namespace offstage::ui

@@ -34,6 +34,9 @@ class DeviceChoices : public QObject {
     // "2 cores, 24 GiB RAM; no GPU (no NVIDIA driver is loaded)": what was found, as a sentence part.
     QString found() const { return m_found; }
     const DeviceChoice* find(const QString& id) const;
+    // For the person, after "on": "the CPU", "NVIDIA H200", "GeForce RTX 3060 (emulated)"; the id
+    // itself where nothing is known of it.
+    QString nameOf(const QString& id) const;
 
     // A small one, so that the demo model does not fit: what "Try an emulated GPU" takes.
     static QString demonstrationDevice() { return QStringLiteral("emulated:rtx-3060-desktop"); }

@@ -16,6 +16,7 @@ const QString kKv = QStringLiteral("kv");
 const QString kBits = QStringLiteral("minMeanBits");
 const QString kLoss = QStringLiteral("maxLoss");
 const QString kExperts = QStringLiteral("experts");
+const QString kCache = QStringLiteral("cache");
 
 // A path may hold what a key of the settings must not.
 QString groupOf(const QString& model, const QString& device) {
@@ -53,6 +54,21 @@ void KeptBudget::keep(const QString& model, const QString& device, const engine:
     }
 }
 
+void KeptBudget::keep(const engine::LoadRequest& chosen) {
+    const QString model = QString::fromStdString(chosen.model), device = QString::fromStdString(chosen.device);
+    forget(model, device);
+    engine::ReplanRequest all;
+    all.vram_bytes = chosen.vram_bytes;
+    all.ram_bytes = chosen.ram_bytes;
+    all.context = chosen.context;
+    all.kv = chosen.kv;
+    all.experts = chosen.quant.experts;
+    all.quality = chosen.quant.experts ? std::nullopt : std::optional(chosen.quality);
+    keep(model, device, all);
+    QSettings().setValue(groupOf(model, device) + u'/' + kCache,
+                         QString::fromUtf8(engine::name_of(chosen.cache).data()));
+}
+
 void KeptBudget::forget(const QString& model, const QString& device) {
     QSettings().remove(groupOf(model, device));
 }
@@ -69,10 +85,16 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
     if (settings.contains(kContext)) {
         request.context = settings.value(kContext).toLongLong();
     }
-    // A format that another version wrote is as if none were kept.
+    // A format or policy that another version wrote is as if none were kept.
     if (settings.contains(kKv)) {
         try {
             request.kv = engine::parse_kv_type(settings.value(kKv).toString().toStdString());
+        } catch (const std::exception&) {
+        }
+    }
+    if (settings.contains(kCache)) {
+        try {
+            request.cache = engine::parse_cache_kind(settings.value(kCache).toString().toStdString());
         } catch (const std::exception&) {
         }
     }

@@ -6,11 +6,14 @@
 
 namespace offstage::ui {
 
-// The budget that a person gave a model on a device while it ran (VRAM, RAM, context,
-// format of the KV cache, quality), kept in the settings, so that the model opens with it
-// the next time.
+// How a person wants a model on a device: VRAM, RAM, context, format of the KV cache, quality and
+// cache policy, as chosen when it was opened or changed while it ran. Kept in the settings, so that
+// the model opens with it the next time.
 class KeptBudget {
   public:
+    // What was chosen for this load, in the place of all that was kept for its model and device.
+    // What it leaves to the program (0) is kept as that.
+    static void keep(const engine::LoadRequest& chosen);
     // What this re-plan asked for; what it left as it was stays as it was kept.
     static void keep(const QString& model, const QString& device, const engine::ReplanRequest& change);
     static void forget(const QString& model, const QString& device);

@@ -1,5 +1,7 @@
 #include "ui/engine/speed_meter.h"
 
+#include <tuple>
+
 #include <QLocale>
 
 #include "ui/engine/format.h"
@@ -45,8 +47,25 @@ void SpeedMeter::answered(const engine::GenerationResult& result) {
     Q_EMIT changed();
 }
 
+void SpeedMeter::beginTrial() {
+    if (!m_beforeTrial) {
+        m_beforeTrial = {m_byDevice, m_here};
+    }
+}
+
+void SpeedMeter::endTrial() {
+    if (m_beforeTrial) {
+        m_answer = 0;
+        std::tie(m_byDevice, m_here) = *std::exchange(m_beforeTrial, std::nullopt);
+        Q_EMIT changed();
+    }
+}
+
 void SpeedMeter::forget() {
     m_answer = 0;
+    if (m_beforeTrial) {
+        m_beforeTrial = {0, 0};  // those were another model's
+    }
     m_byDevice = m_here = 0;
     Q_EMIT changed();
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <utility>
+
 #include <QElapsedTimer>
 #include <QObject>
 
@@ -7,9 +10,9 @@
 
 namespace offstage::ui {
 
-// How fast the model that is open writes: by the device's clock - measured, or simulated where the device is emulated -
-// and how fast its text really came here, by this computer's. Of the answer that is written or was written last. GUI
-// thread only.
+// How fast the model that is open writes: by the device's clock - measured, or simulated where the
+// device is emulated - and how fast its text really came here, by this computer's. Of the answer
+// that is written or was written last. GUI thread only.
 class SpeedMeter : public QObject {
     Q_OBJECT
 
@@ -20,8 +23,12 @@ class SpeedMeter : public QObject {
     double byDevice() const { return m_byDevice; }
     double here() const { return m_here; }
     bool isSimulated() const;
-    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second". Empty: nothing is
-    // known.
+    // What is written from here on is a benchmark's, perhaps of another plan: its speed shows until
+    // the trial ends, and then what was known before is back.
+    void beginTrial();
+    void endTrial();
+    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second".
+    // Empty: nothing is known.
     QString text() const;
 
   Q_SIGNALS:
@@ -37,6 +44,7 @@ class SpeedMeter : public QObject {
     qint64 m_firstTokens = 0;  // of the first piece
     quint64 m_answer = 0;      // 0: none is being written
     double m_byDevice = 0, m_here = 0;
+    std::optional<std::pair<double, double>> m_beforeTrial;  // the two, while a benchmark runs
 };
 
 }  // namespace offstage::ui

@@ -12,6 +12,7 @@
 #include <QTextBrowser>
 #include <QTextDocument>
 #include <QTextTable>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include "ui/widgets/labels.h"
@@ -21,6 +22,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kPageRole = Qt::UserRole;
+constexpr char kAllPages[] = "all";  // the link that ends a search without hits
 constexpr QSize kHelpSize{820, 600};
 constexpr QSize kLeastHelpSize{480, 320};  // with less a page would be a column of single words
 constexpr int kListWidth = 190;
@@ -98,6 +100,12 @@ HelpDialog::HelpDialog(QWidget* parent)
     column->addWidget(buttons);
     connect(m_search, &QLineEdit::textChanged, this, &HelpDialog::search);
     connect(m_list, &QListWidget::currentRowChanged, this, &HelpDialog::showCurrent);
+    connect(m_view, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
+        if (link.toString() == QLatin1String(kAllPages)) {
+            m_search->clear();
+            m_search->setFocus();
+        }
+    });
     setMinimumSize(kLeastHelpSize);
     resize(parent == nullptr ? kHelpSize : kHelpSize.boundedTo(parent->size() - QSize(24, 24)));
 }
@@ -181,8 +189,15 @@ void HelpDialog::showCurrent() {
     const QString id = page();
     const auto shown =
         std::find_if(m_pages.begin(), m_pages.end(), [&](const HelpPage& each) { return each.id == id; });
-    m_view->setMarkdown(shown == m_pages.end() ? QString()
-                                               : QStringLiteral("## %1\n\n%2").arg(shown->title, shown->text));
+    if (shown != m_pages.end()) {
+        m_view->setMarkdown(QStringLiteral("## %1\n\n%2").arg(shown->title, shown->text));
+    } else if (!m_pages.isEmpty()) {
+        const QString searched = m_search->text().simplified().toHtmlEscaped();
+        m_view->setHtml(QStringLiteral("<h2>%1</h2><p>%2</p><p><a href=\"%3\">%4</a></p>")
+                            .arg(tr("Nothing found").toHtmlEscaped(),
+                                 tr("No page of the help has all of these words: %1").arg(searched),
+                                 QLatin1String(kAllPages), tr("Show all pages").toHtmlEscaped()));
+    }
     layOut(*m_view->document());
     mark();
 }

@@ -12,8 +12,9 @@ class QTextBrowser;
 
 namespace offstage::ui {
 
-// The pages of the help: a list, a search over all of them, and the page that is chosen with the words found marked.
-// The window stays usable beside it. GUI thread only.
+// The pages of the help: a list, a search over all of them, and the page that is chosen with the
+// words found marked; a search that finds none says so in the page's place and offers all pages. The
+// window stays usable beside it. GUI thread only.
 class HelpDialog : public QDialog {
     Q_OBJECT
 

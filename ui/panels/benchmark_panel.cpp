@@ -487,6 +487,7 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
 
 void BenchmarkPanel::refreshButtons() {
     const bool running = m_runner->isRunning();
+    QWidget* const focused = focusAmong({m_run, m_compare, m_cancel});
     const bool idle = engine().state() == EngineController::State::Ready && !running;
     const QString busy = running ? tr("A run is under way") : tr("An answer is being written; wait for its end");
     m_run->setEnabled(idle);
@@ -506,6 +507,11 @@ void BenchmarkPanel::refreshButtons() {
         m_export->isEnabled()
             ? tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown")
             : tr("There are no results yet: ask something, or run a scenario"));
+    // Under way it can be cancelled; then it can be run again, or be changed first.
+    const bool compares = m_tabs->currentIndex() == Compare;
+    passFocus(focused, running    ? QList<QWidget*>{m_cancel}
+                       : compares ? QList<QWidget*>{m_compare, m_prompt}
+                                  : QList<QWidget*>{m_run, m_in});
 }
 
 BenchmarkReport BenchmarkPanel::report() const {

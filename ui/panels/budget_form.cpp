@@ -114,8 +114,12 @@ QString settingText(const BudgetSetting& setting) {
     if (setting.vramBytes > 0) {
         parts << Setting::tr("VRAM %1").arg(bytesText(setting.vramBytes));
     }
-    parts << Setting::tr("RAM %1").arg(bytesText(setting.ramBytes));
-    parts << Setting::tr("context %1").arg(QLocale().toString(setting.context));
+    if (setting.ramBytes > 0) {
+        parts << Setting::tr("RAM %1").arg(bytesText(setting.ramBytes));
+    }
+    if (setting.context > 0) {
+        parts << Setting::tr("context %1").arg(QLocale().toString(setting.context));
+    }
     if (setting.kv != engine::KvType::kBf16) {
         parts << Setting::tr("KV cache in %1 bits").arg(setting.kv == engine::KvType::kInt8 ? 8 : 32);
     }

@@ -33,7 +33,7 @@ BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadReq
 BudgetSetting settingInForce(const EngineController& engine);
 // What has to be asked for to come from one setting to the other; only what differs.
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
-// "VRAM 6.0 GB, RAM 20.0 GB, 4,096 tokens, at least 4.0 bits".
+// "VRAM 6.0 GiB, RAM 20.0 GiB, context 4,096, at least 4.00 bits"; what is 0 is left out.
 QString settingText(const BudgetSetting& setting);
 
 // Sliders with spin boxes for VRAM, RAM, context and quality. Disabled rows say why. GUI thread only.

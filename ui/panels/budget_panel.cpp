@@ -16,6 +16,8 @@
 #include "ui/load/memory_rows.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/size_spin_box.h"
+#include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
 
@@ -136,8 +138,16 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
                 if (id == m_previewId) {
                     m_previewId = 0;
                     showPreview(preview, problem);
+                } else if (id == m_nowId) {
+                    m_nowId = 0;
+                    m_now = problem.isEmpty() ? std::optional(preview) : std::nullopt;
+                    showNow();
                 }
             });
+    connect(&engine, &EngineController::answered, this, [this] {
+        m_asksNow = true;
+        askNow();
+    });
     connect(&engine, &EngineController::loadStarted, this, [this] { modelChanged(); });
     modelChanged();
 }
@@ -196,6 +206,14 @@ void BudgetPanel::buildPreview() {
     m_basis->setAlignment(Qt::AlignTop | Qt::AlignLeft);
 }
 
+QString BudgetPanel::nowText() const {
+    QStringList lines;
+    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+        lines << f.name->text() + QStringLiteral(": ") + f.now->text();
+    }
+    return lines.join(u'\n');
+}
+
 QString BudgetPanel::previewText() const {
     if (!m_previewed) {
         return {};
@@ -214,7 +232,9 @@ void BudgetPanel::modelChanged() {
     m_hasLimits = false;
     m_history.clear();
     m_replanId = 0;
-    m_previewId = 0;
+    m_previewId = m_nowId = 0;
+    m_now.reset();
+    m_asksNow = m_hasModel;
     m_previewTimer.stop();
     m_progressTimer.stop();
     clearPreview();
@@ -238,7 +258,13 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     // Others move budgets too: a benchmark that compares plans.
     if (m_replanId == 0) {
         const bool untouched = m_form->setting() == m_inForce;
+        const BudgetSetting before = m_inForce;
         m_inForce = settingInForce(engine());
+        if (!(before == m_inForce)) {
+            m_now.reset();
+            m_asksNow = true;
+            showNow();
+        }
         if (untouched && m_hasLimits) {
             m_form->setSetting(m_inForce);
         }
@@ -249,6 +275,18 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
         m_form->setSetting(m_inForce);
         m_hasLimits = true;
     }
+    askNow();
+}
+
+// What the plan in force gives: once per answer and plan, while the panel can be seen, and not in the
+// place of a preview.
+void BudgetPanel::askNow() {
+    const bool isIdle = m_replanId == 0 && m_previewId == 0 && !m_previewTimer.isActive() && !engine().isAnswering();
+    if (!m_asksNow || !m_hasModel || !isVisible() || !isIdle) {
+        return;
+    }
+    m_asksNow = false;
+    m_nowId = engine().requestPreview({});
 }
 
 // What holds each memory now, and beneath it, as a ghost, what would hold it after Apply.
@@ -292,6 +330,7 @@ void BudgetPanel::askPreview() {
     if (!m_hasModel) {
         return;
     }
+    m_nowId = 0;  // this one tells that, too
     m_previewId = engine().requestPreview(changeBetween(m_inForce, m_form->setting()));
     if (m_previewId == 0) {
         clearPreview(tr("This engine cannot be re-planned now."));
@@ -306,10 +345,9 @@ void BudgetPanel::clearPreview(const QString& why) {
     m_previewed.reset();
     m_problem = why;
     for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
-        figure.now->setText(QStringLiteral("–"));
         figure.then->setText(QStringLiteral("–"));
     }
-    m_basis->clear();
+    showNow();
     m_move->clear();
     setHint(tr("Move a slider to see what it would change. Nothing happens before Apply."));
     if (!why.isEmpty()) {
@@ -324,28 +362,14 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         refreshButtons();
         return;
     }
-    const auto set = [](const Figure& figure, const QString& now, const QString& then) {
-        figure.now->setText(now);
-        figure.then->setText(then);
-    };
-    set(m_speed, rateText(p.tokens_per_s_before), rateText(p.tokens_per_s_after));
-    set(m_ttft, firstTokenText(p.ttft_s_before), firstTokenText(p.ttft_s_after));
-    set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
-    set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));
-    set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
-    const bool simulated = engine().model() && engine().model()->emulated;
-    m_basis->setText(
-        p.measured_steps > 0 && simulated
-            ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.", nullptr,
-                 static_cast<int>(p.measured_steps))
-        : p.measured_steps > 0
-            ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
-                 static_cast<int>(p.measured_steps))
-            : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
-    const auto& places = snapshot().experts.place;
-    const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
-    set(m_resident, places.empty() ? QStringLiteral("–") : QLocale().toString(static_cast<qlonglong>(onDevice)),
-        tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
+    m_now = p;
+    showNow();
+    m_speed.then->setText(rateText(p.tokens_per_s_after));
+    m_ttft.then->setText(firstTokenText(p.ttft_s_after));
+    m_hits.then->setText(percentText(p.hit_rate_after));
+    m_bits.then->setText(budgetNumber(p.mean_bits_after, 2));
+    m_loss.then->setText(lossText(p.predicted_loss_after));
+    m_resident.then->setText(tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
     QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
                    : p.quantized > 0
                        ? tr("%1 to move, about %2; less where they were quantized before and kept.")
@@ -363,6 +387,36 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_plan = p.plan;
     showBars();
     refreshButtons();
+}
+
+// The column "now"; dashes until its figures are known.
+void BudgetPanel::showNow() {
+    if (!m_now) {
+        for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+            figure.now->setText(QStringLiteral("–"));
+        }
+        m_basis->clear();
+        return;
+    }
+    const engine::ReplanPreview& p = *m_now;
+    m_speed.now->setText(rateText(p.tokens_per_s_before));
+    m_ttft.now->setText(firstTokenText(p.ttft_s_before));
+    m_hits.now->setText(percentText(p.hit_rate_before));
+    m_bits.now->setText(budgetNumber(p.mean_bits_before, 2));
+    m_loss.now->setText(lossText(p.predicted_loss_before));
+    const auto& places = snapshot().experts.place;
+    const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
+    m_resident.now->setText(places.empty() ? QStringLiteral("–")
+                                           : QLocale().toString(static_cast<qlonglong>(onDevice)));
+    const bool simulated = engine().model() && engine().model()->emulated;
+    m_basis->setText(
+        p.measured_steps > 0 && simulated
+            ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.", nullptr,
+                 static_cast<int>(p.measured_steps))
+        : p.measured_steps > 0
+            ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
+                 static_cast<int>(p.measured_steps))
+            : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
 }
 
 void BudgetPanel::apply() {
@@ -446,6 +500,8 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
             }
             m_inForce = settingInForce(engine());
             m_form->setSetting(m_inForce);
+            m_now.reset();  // was the plan before's
+            m_asksNow = true;
             clearPreview();
             const QString moved =
                 report.bytes_moved == 0
@@ -477,6 +533,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
 
 void BudgetPanel::refreshButtons() {
     const bool moving = m_replanId != 0;
+    QWidget* const focused = focusAmong({m_apply, m_reset, m_undo, m_cancel});
     showBusy(moving);
     m_cancel->setEnabled(!m_cancelling);
     m_cancel->setText(m_cancelling ? tr("Cancelling…") : tr("Cancel"));
@@ -496,6 +553,12 @@ void BudgetPanel::refreshButtons() {
     m_undo->setEnabled(m_hasModel && !m_history.empty() && !moving);
     m_undo->setToolTip(m_history.empty() ? tr("Go back to the budgets before; there are none yet")
                                          : tr("Go back to %1").arg(settingText(m_history.back())));
+    // Under way it can be cancelled; then what was done can be undone, or moved on from.
+    QList<QWidget*> next{m_cancel};
+    if (!moving) {
+        next = {m_apply, m_undo};
+    }
+    passFocus(focused, next + QList<QWidget*>{&m_form->vram().spin(), &m_form->ram().spin()});
 }
 
 }  // namespace offstage::ui

@@ -16,8 +16,9 @@ namespace offstage::ui {
 
 class StackedBar;
 
-// What VRAM and RAM are spent on, and the budgets that a person moves: every change is previewed (what it would cost
-// and bring) before Apply carries it out in the background. Undo goes back to the budgets before. GUI thread only.
+// What VRAM and RAM are spent on, and the budgets that a person moves: every change is previewed
+// (what it would cost and bring) before Apply carries it out in the background. Undo goes back to
+// the budgets before. GUI thread only.
 class BudgetPanel : public Panel {
     Q_OBJECT
 
@@ -37,7 +38,9 @@ class BudgetPanel : public Panel {
     QProgressBar& progress() const { return *m_progress; }
     // In force, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }
-    QString previewText() const;                   // what the preview shows, one figure per line; empty: none
+    // What the preview shows, one figure per line; empty: there is none.
+    QString previewText() const;
+    QString nowText() const;                       // the column "now" alone, shown without a preview too
     QString problem() const { return m_problem; }  // why there is no preview
 
     // What a what-if or a benchmark proposes: into the sliders, with a preview; nothing is applied.
@@ -58,6 +61,8 @@ class BudgetPanel : public Panel {
     void buildPreview();
     void formChanged();
     void askPreview();
+    void askNow();
+    void showNow();
     void showPreview(const engine::ReplanPreview& preview, const QString& problem);
     void clearPreview(const QString& why = {});
     void showBars();
@@ -84,14 +89,17 @@ class BudgetPanel : public Panel {
     QTimer m_progressTimer;
 
     BudgetSetting m_inForce;
-    std::vector<BudgetSetting> m_history;      // settings to go back to, the last on top
-    std::optional<BudgetSetting> m_previewed;  // what the preview shows
-    engine::Plan m_plan;                       // that it would lead to
-    bool m_cancelling = false;                 // asked for, not yet there
+    std::vector<BudgetSetting> m_history;        // settings to go back to, the last on top
+    std::optional<engine::ReplanPreview> m_now;  // its figures before are those of now
+    std::optional<BudgetSetting> m_previewed;    // what the preview shows
+    engine::Plan m_plan;                         // that it would lead to
+    bool m_cancelling = false;                   // asked for, not yet there
     bool m_undoing = false;
     bool m_hasModel = false;
     bool m_hasLimits = false;
+    bool m_asksNow = false;     // m_now is asked for as soon as nothing else is
     RequestId m_previewId = 0;  // 0: none is asked for
+    RequestId m_nowId = 0;      // of a preview that changes nothing; 0: none is asked for
     quint64 m_replanId = 0;     // 0: none of ours is under way
 };
 

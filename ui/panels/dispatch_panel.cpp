@@ -12,6 +12,7 @@
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kNarrowestDispatch = 420;
 constexpr int kTallestTimeline = 420;
+constexpr int kWhyLines = 4;  // more of them scroll
 // Of the width, beside each other: a token of many layers wants more of it than the bars.
 constexpr int kTimelineShare = 3, kBarsShare = 2;
 
@@ -74,7 +76,6 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
            "was predicted. Ctrl and the wheel or + and - zoom, a click says why."));
     m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_why->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    m_why->setMinimumHeight(3 * fontMetrics().lineSpacing());
 
     auto* tokenRow = new QHBoxLayout;
     tokenRow->addWidget(m_previous);
@@ -98,9 +99,14 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     };
     m_idle->setMinimumHeight(fontMetrics().lineSpacing());
     auto* tiles = new Tiles(kNarrowestDispatch);
-    tiles->add(columnOf({m_timeline, m_idle, m_why}, tokenRow), kTimelineShare);
+    tiles->add(columnOf({m_timeline, m_idle}, tokenRow), kTimelineShare);
     tiles->add(columnOf({m_bars}, choices), kBarsShare);
     body().addWidget(tiles, 1);
+    // A click is answered where it is seen, however low the panel is.
+    auto* why = new PanelArea(m_why);
+    why->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    why->setFixedHeight(kWhyLines * fontMetrics().lineSpacing() + 2);
+    footer().addWidget(why);
     setEmptyText(tr("Write a prompt to see where the experts of each layer run, and why."));
 
     connect(m_previous, &QToolButton::clicked, this, [this] { m_selection.stepToken(-1); });
@@ -272,8 +278,9 @@ void DispatchPanel::refreshWhy() {
     const QString text =
         m_whyLayer >= 0 && step != nullptr ? whyText(*step, m_whyLayer, m_whySide, emulated) : QString();
     setMuted(*m_why, text.isEmpty());
-    m_why->setText(text.isEmpty() ? tr("Click a bar to read why its experts ran there: both costs of the choice.")
-                                  : text);
+    m_why->setText(step == nullptr  ? QString()
+                   : text.isEmpty() ? tr("Click a bar to read why its experts ran there: both costs of the choice.")
+                                    : text);
 }
 
 }  // namespace offstage::ui

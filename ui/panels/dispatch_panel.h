@@ -10,8 +10,9 @@ namespace offstage::ui {
 
 class Selection;
 
-// Where the experts of each layer ran: on the GPU, copied to it, on the CPU; measured beside predicted; of the selected
-// token, or the mean of the latest ones. Beneath it one token's timeline. A click on a bar says why it is there.
+// Where the experts of each layer ran: on the GPU, copied to it, on the CPU; measured beside
+// predicted; of the selected token, or the mean of the latest ones. Beside it one token's timeline. A
+// click on a bar says, below both, why it is there.
 class DispatchPanel : public Panel {
     Q_OBJECT
 

@@ -166,6 +166,29 @@ void Panel::fitToPage(QTabWidget& tabs) {
     fit();
 }
 
+QWidget* Panel::focusAmong(const QList<QWidget*>& widgets) {
+    for (QWidget* widget : widgets) {
+        if (widget->window()->focusWidget() == widget) {
+            return widget;
+        }
+    }
+    return nullptr;
+}
+
+void Panel::passFocus(QWidget* from, const QList<QWidget*>& next) {
+    if (from == nullptr) {
+        return;
+    }
+    for (QWidget* widget : QList<QWidget*>{from} + next) {
+        if (widget->isEnabled() && widget->isVisibleTo(widget->window())) {
+            if (widget->window()->focusWidget() != widget) {
+                widget->setFocus(Qt::OtherFocusReason);
+            }
+            return;
+        }
+    }
+}
+
 void Panel::keepRoom(QWidget& widget) {
     QSizePolicy policy = widget.sizePolicy();
     policy.setRetainSizeWhenHidden(true);

@@ -15,10 +15,10 @@ class EngineController;
 class PanelArea;
 class SnapshotPoller;
 
-// What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
-// nothing to see, the buttons that act, a line for what went well or wrong, and a footer that says what the panels cost
-// or that the device is emulated. All but the body stays where it is, whatever is said. Looks at the engine only while
-// it can be seen. GUI thread only.
+// What all live panels share: a body that scrolls where it has too little room, a sentence in its
+// place while there is nothing to see, the buttons that act, a line for what went well or wrong, and
+// a footer that says what the panels cost or that the device is emulated. All but the body stays
+// where it is, whatever is said. Looks at the engine only while it can be seen. GUI thread only.
 class Panel : public QWidget {
     Q_OBJECT
 
@@ -35,7 +35,8 @@ class Panel : public QWidget {
     // As a person reads them; empty where nothing is shown.
     QString emptyText() const;  // while it stands in the body's place
     QString badge() const;      // "emulated: RTX 3060"
-    QString cost() const;       // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not timed
+    // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not timed.
+    QString cost() const;
     QString notice() const;
 
     QSize sizeHint() const override;
@@ -47,29 +48,38 @@ class Panel : public QWidget {
     QVBoxLayout& body() const { return *m_body; }
     // Below the body; neither scrolls nor moves. For the buttons that act.
     QVBoxLayout& footer();
-    // Room for so many lines of what is said, kept while nothing is. Without it what is said takes room of the body.
+    // Room for so many lines of what is said, kept while nothing is. Without it what is said takes
+    // room of the body.
     void reserveNotice(int lines);
     // Stands in that room while nothing else is said.
     void setHint(const QString& text);
-    // Progress and a way to cancel: stand in that room while something is under way, and are hidden else.
+    // Progress and a way to cancel: stand in that room while something is under way, and are hidden
+    // else.
     void setBusyWidget(QWidget& widget);
     void showBusy(bool busy);
-    // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
+    // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see
+    // ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
-    // The colour of what is said while there is nothing to read. Costs nothing where it stays as it is; a role that is
-    // set tells the widget and its children of a new palette.
+    // The colour of what is said while there is nothing to read. Costs nothing where it stays as it
+    // is; a role that is set tells the widget and its children of a new palette.
     static void setMuted(QWidget& label, bool muted);
     // Only the page that shows asks for room: a low dock need not scroll for the highest one.
     static void fitToPage(QTabWidget& tabs);
     // Keeps its place while it is hidden.
     static void keepRoom(QWidget& widget);
+    // Which of these has the keyboard's focus; nullptr: none. Asked before buttons are disabled,
+    // hidden or shown; passFocus() afterwards leaves the focus there if it can stay, and else gives
+    // it to the first of `next` that can take it. Without it Qt would give it to whatever is next.
+    static QWidget* focusAmong(const QList<QWidget*>& widgets);
+    static void passFocus(QWidget* from, const QList<QWidget*>& next);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 
     // Something changed, and the panel can be seen; or setSnapshot() was called.
     virtual void showSnapshot(const engine::Snapshot& snapshot) { Q_UNUSED(snapshot); }
-    // A model was loaded, or the one there was is gone. snapshot() is of the model before until a new one comes.
+    // A model was loaded, or the one there was is gone. snapshot() is of the model before until a
+    // new one comes.
     virtual void modelChanged() {}
 
     void changeEvent(QEvent* event) override;

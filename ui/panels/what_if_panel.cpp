@@ -21,6 +21,7 @@
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/engine/speed_meter.h"
+#include "ui/panels/budget_form.h"
 #include "ui/panels/first_column.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/tiles.h"
@@ -379,10 +380,19 @@ void WhatIfPanel::run() {
     m_asked = true;
     say({});
     m_progress->setRange(0, 0);
-    engine::LoadRequest request = engine().loadRequest();
-    request.context = engine().model()->context;
-    m_worker->ask(request, m_model, choice());
+    m_worker->ask(request(), m_model, choice());
     refreshButtons();
+}
+
+engine::LoadRequest WhatIfPanel::request() const {
+    engine::LoadRequest request = engine().loadRequest();
+    const BudgetSetting now = settingInForce(engine());
+    request.context = now.context;
+    request.kv = now.kv;
+    if (const auto snapshot = engine().snapshot()) {
+        request.kept_context = snapshot->kept_context;
+    }
+    return request;
 }
 
 void WhatIfPanel::cancel() {
@@ -582,6 +592,7 @@ void WhatIfPanel::edit() {
 }
 
 void WhatIfPanel::refreshButtons() {
+    QWidget* const focused = focusAmong({m_run, m_cancel});
     m_run->setEnabled(!isRunning() && engine().model().has_value());
     m_run->setToolTip(m_run->isEnabled() ? tr("Work it out. Measures this computer's CPU for up to three seconds first")
                       : isRunning()      ? tr("It is being worked out")
@@ -590,6 +601,7 @@ void WhatIfPanel::refreshButtons() {
     m_network->setEnabled(m_machines->value() > 1);
     m_network->setToolTip(m_network->isEnabled() ? tr("What the machines send their results over after every layer")
                                                  : tr("One machine needs no network"));
+    passFocus(focused, {m_cancel, m_run});
 }
 
 }  // namespace offstage::ui

@@ -47,6 +47,9 @@ class WhatIfPanel : public Panel {
     QString machinesText() const;              // what more machines would bring
     QString claim() const { return m_claim; }  // what the forecasts rest on
     QString hereText() const;                  // how fast the model is here: as measured, and as forecast
+    // What forecasts are of: the model as it was opened, with the context, the kept context and the
+    // format of the KV cache that are in force now. A model is open.
+    engine::LoadRequest request() const;
 
   protected:
     void modelChanged() override;

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "engine/error.h"
+#include "engine/plan/kv_type.h"
 
 namespace offstage::ui {
 
@@ -39,7 +40,13 @@ void answer(const engine::WhatIf& model, const WhatIfChoice& choice, WhatIfResul
 struct WhatIfWorker::Kept {
     std::unique_ptr<engine::WhatIf> model;
     quint64 number = 0;
-    std::int64_t context = 0;
+    std::int64_t context = 0, keptContext = 0;
+    engine::KvType kv = engine::KvType::kBf16;
+
+    bool isOf(quint64 asked, const engine::LoadRequest& request) const {
+        return model && number == asked && context == request.context && keptContext == request.kept_context &&
+               kv == request.kv;
+    }
 };
 
 WhatIfWorker::WhatIfWorker(QObject* parent) : QObject(parent), m_there(new QObject), m_kept(std::make_shared<Kept>()) {
@@ -73,17 +80,18 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
         WhatIfResult result;
         result.choice = choice;
         try {
-            if (!kept->model || kept->number != model || kept->context != request.context) {
+            if (!kept->isOf(model, request)) {
                 kept->model.reset();
                 kept->model = std::make_unique<engine::WhatIf>(
                     request,
                     [&progress](const engine::LoadProgress& p) {
-                        progress(p.stage, static_cast<int>(p.bytes_done),
-                                 static_cast<int>(p.bytes_total));
+                        progress(p.stage, static_cast<int>(p.bytes_done), static_cast<int>(p.bytes_total));
                     },
                     stop);
                 kept->number = model;
                 kept->context = request.context;
+                kept->keptContext = request.kept_context;
+                kept->kv = request.kv;
                 here([this] { ++m_measurements; });
             }
             int done = 0;

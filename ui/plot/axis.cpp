@@ -15,6 +15,10 @@ struct AxisText {
 };
 
 constexpr int kMostDecimals = 9;
+// From a step of 1, 2 or 5 times a power of ten to the next smaller one is this at most; where the
+// one leaves a single tick, the other leaves so many.
+constexpr double kFinerStep = 2.5;
+constexpr int kMostOfAFinerStep = 5;
 
 // So many decimals that two numbers one step apart differ.
 int decimalsFor(double step) {
@@ -148,9 +152,13 @@ std::vector<Tick> Axis::ticks(int most) const {
     if (m_spec.unit == Unit::Count) {
         step = std::max(1.0, step);
     }
+    const auto fits = [&] { return std::floor(m_hi / step + 1e-9) - std::ceil(m_lo / step - 1e-9) + 1; };
+    while (fits() < 2 && (m_spec.unit != Unit::Count || step > 1) && step > 1e-12 * (m_hi - m_lo)) {
+        step = unit * niceStep(step / unit / kFinerStep, 1);
+    }
     const int decimals = decimalsFor(step / scale.divisor);
     const double first = std::ceil(m_lo / step - 1e-9);
-    for (int i = 0; i <= most + 1; ++i) {
+    for (int i = 0; i <= std::max(most + 1, kMostOfAFinerStep); ++i) {
         const double multiple = first + i;
         const double value = multiple == 0 ? 0 : multiple * step;
         if (value > m_hi + 1e-9 * step) {

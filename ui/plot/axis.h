@@ -49,7 +49,8 @@ class Axis {
     double hi() const { return m_hi; }
     double pixelOf(double value) const;
     double valueAt(double pixel) const;
-    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`.
+    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; where that
+    // leaves fewer than two, which tell no scale, a few more (whole things have none in between).
     std::vector<Tick> ticks(int most) const;
     // A value of this axis, with its unit, as exact as one pixel is.
     QString textAt(double value) const;

@@ -132,7 +132,10 @@ void BarPlot::layOut() {
         m_widestValue = std::max(m_widestValue, metrics.horizontalAdvance(valueText(m_valueSpec.unit, valueOf(bar))));
     }
     const Range range = niceRange(0, highest, 5);
-    const int bottom = height() - kEdge - metrics.height() - 4;
+    const Range bins{m_histogram.lo, m_histogram.lo + m_histogram.width * barCount()};
+    const Axis below =
+        m_isHistogram ? Axis(m_binSpec, bins.lo, bins.hi, 0, 1) : Axis(m_valueSpec, range.lo, range.hi, 0, 1);
+    const int bottom = height() - kEdge - bottomAxisHeight(below.caption());
     if (!m_isHistogram) {
         int widest = 0;
         for (const QString& name : m_bars.names) {
@@ -149,8 +152,18 @@ void BarPlot::layOut() {
     m_ticks = leftTicks(m_valueSpec, range, top, bottom);
     m_area = areaBeside(m_ticks, top, bottom);
     m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.bottom() + 1, m_area.top());
-    m_bins = Axis(m_binSpec, m_histogram.lo, m_histogram.lo + m_histogram.width * barCount(), m_area.left(),
-                  m_area.right() + 1);
+    m_bins = Axis(m_binSpec, bins.lo, bins.hi, m_area.left(), m_area.right() + 1);
+}
+
+QStringList BarPlot::numbersBelow() {
+    ensureLaidOut();
+    QStringList numbers;
+    for (const BottomTick& tick : bottomTicks(m_isHistogram ? m_bins : m_values, m_area)) {
+        if (!tick.place.isEmpty()) {
+            numbers << tick.label;
+        }
+    }
+    return numbers;
 }
 
 double BarPlot::room() const {

@@ -46,6 +46,7 @@ class BarPlot : public PlotWidget {
     int barCount() const;
     std::optional<int> barAt(QPoint at);
     QRectF rectOf(int bar);
+    QStringList numbersBelow();  // as they are painted below the plot
     std::optional<int> current() const { return m_current; }
 
     QString csv() const override;

@@ -157,7 +157,7 @@ void LinePlot::layOut() {
     m_legendHeight = m_series.size() > 1 ? legendHeight(metrics, legend(), width() - 2 * kEdge) : 0;
     const bool captioned = !Axis(m_ySpec, y.lo, y.hi, 0, 1).caption().isEmpty();
     const int top = kEdge + m_legendHeight + (captioned ? metrics.height() + 3 : metrics.height() / 2);
-    const int bottom = height() - kEdge - metrics.height() - 3;
+    const int bottom = height() - kEdge - bottomAxisHeight(Axis(m_xSpec, x.lo, x.hi, 0, 1).caption()) + 1;
     m_yTicks = leftTicks(m_ySpec, y, top, bottom);
     m_area = areaBeside(m_yTicks, top, bottom);
     const int least = kEdge + metrics.horizontalAdvance(m_leastLabel) + 7;

@@ -131,14 +131,21 @@ void PlotWidget::ensureLaidOut() {
     }
 }
 
-void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const {
+bool PlotWidget::captionIsBelow(const QString& caption) const {
+    return fontMetrics().horizontalAdvance(caption) > width() / 3;
+}
+
+int PlotWidget::bottomAxisHeight(const QString& caption) const {
+    return (captionIsBelow(caption) ? 2 : 1) * fontMetrics().height() + 4;
+}
+
+std::vector<PlotWidget::BottomTick> PlotWidget::bottomTicks(const Axis& axis, const QRect& area) const {
     constexpr int kBetween = 18;
+    constexpr int kLeast = 6;  // between two numbers
     const QFontMetrics metrics = fontMetrics();
-    const Colours colours = Colours::of(palette());
-    const int top = area.bottom() + 4;
     const QString caption = axis.caption();
-    const int captionWidth = caption.isEmpty() ? 0 : metrics.horizontalAdvance(caption) + 4;
-    const int end = width() - 4 - captionWidth;
+    const bool isBeside = !caption.isEmpty() && !captionIsBelow(caption);
+    const int end = isBeside ? width() - 4 - metrics.horizontalAdvance(caption) - 4 - 8 : width();
     // How wide the numbers are is known when they are: two rounds are enough.
     std::vector<Tick> ticks;
     int most = std::max(2, area.width() / 60);
@@ -154,20 +161,37 @@ void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRec
         }
         most = fits;
     }
+    std::vector<BottomTick> out;
+    int freeFrom = 1;
     for (const Tick& tick : ticks) {
         const int x = static_cast<int>(std::lround(axis.pixelOf(tick.value)));
-        painter.setPen(colours.line);
-        painter.drawLine(x, area.top(), x, area.bottom());
         const int wide = metrics.horizontalAdvance(tick.label);
         const int left = std::max(1, x - wide / 2);
-        if (left + wide + (captionWidth > 0 ? 8 : 0) <= end + (captionWidth > 0 ? 0 : 4)) {
+        QRect place;
+        if (left >= freeFrom && left + wide <= end) {
+            place = QRect(left, area.bottom() + 4, wide + 1, metrics.height());
+            freeFrom = left + wide + kLeast;
+        }
+        out.push_back({x, place, tick.label});
+    }
+    return out;
+}
+
+void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const {
+    const Colours colours = Colours::of(palette());
+    for (const BottomTick& tick : bottomTicks(axis, area)) {
+        painter.setPen(colours.line);
+        painter.drawLine(tick.x, area.top(), tick.x, area.bottom());
+        if (!tick.place.isEmpty()) {
             painter.setPen(colours.muted);
-            painter.drawText(QRect(left, top, wide + 1, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                             tick.label);
+            painter.drawText(tick.place, Qt::AlignLeft | Qt::AlignVCenter, tick.label);
         }
     }
+    const QString caption = axis.caption();
+    const int line = fontMetrics().height();
+    const int top = area.bottom() + 4 + (captionIsBelow(caption) ? line : 0);
     painter.setPen(colours.muted);
-    painter.drawText(QRect(end, top, captionWidth, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, caption);
+    painter.drawText(QRect(0, top, width() - 4, line), Qt::AlignRight | Qt::AlignVCenter, caption);
 }
 
 std::vector<Tick> PlotWidget::leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const {

@@ -115,10 +115,21 @@ class PlotWidget : public QWidget {
     std::vector<Tick> leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const;
     // The area of a plot with these numbers to its left.
     QRect areaBeside(const std::vector<Tick>& ticks, int top, int bottom) const;
-    // Lines of the grid across the area, their numbers to its left, and the axis' caption above, from captionTop on.
+    // Lines of the grid across the area, their numbers to its left, and the axis' caption above, from
+    // captionTop on.
     void paintLeftAxis(QPainter& painter, const Axis& axis, const std::vector<Tick>& ticks, const QRect& area,
                        int captionTop) const;
-    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end.
+    // What an axis needs below the area: a line for its numbers, and one more for a caption that
+    // would take too much of that line.
+    int bottomAxisHeight(const QString& caption) const;
+    struct BottomTick {
+        int x = 0;      // of its line
+        QRect place;    // of its number; empty: there is no room for it
+        QString label;  // that number
+    };
+    std::vector<BottomTick> bottomTicks(const Axis& axis, const QRect& area) const;
+    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end,
+    // or below them where bottomAxisHeight() was left.
     void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
 
     bool event(QEvent* event) override;
@@ -137,6 +148,7 @@ class PlotWidget : public QWidget {
     void contextMenuEvent(QContextMenuEvent* event) override;
 
   private:
+    bool captionIsBelow(const QString& caption) const;
     void ensureRendered();
     void afterZoom();
     void showAll();

@@ -1,5 +1,7 @@
 #include "ui/settings/preset_bar.h"
 
+#include <algorithm>
+
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -61,9 +63,9 @@ PresetBar::PresetBar(QWidget* parent)
     row->addLayout(m_stack, 1);
     row->addWidget(m_menu);
     setFocusProxy(m_box);
-    connect(m_box, &QComboBox::activated, this, [this](int index) {
+    connect(m_box, &QComboBox::activated, this, [this] {
         refresh();
-        Q_EMIT chosen(index);
+        Q_EMIT chosen(current());
     });
     connect(m_name, &QLineEdit::returnPressed, this, &PresetBar::takeName);
 }
@@ -71,10 +73,9 @@ PresetBar::PresetBar(QWidget* parent)
 void PresetBar::setNames(const QStringList& builtIn, const QStringList& own, const QString& none) {
     const QSignalBlocker quiet(m_box);
     m_box->clear();
-    m_box->addItems(builtIn);
-    m_box->addItems(own);
+    m_names = builtIn + own;
     m_box->addItem(none);
-    m_names = builtIn + own + QStringList{none};
+    m_box->addItems(m_names);
     m_nBuiltIn = builtIn.size();
     refresh();
 }
@@ -89,7 +90,7 @@ void PresetBar::setTexts(const Texts& texts) {
 
 void PresetBar::setMark(const QString& mark) {
     if (const qsizetype index = current(); index >= 0) {
-        m_box->setItemText(static_cast<int>(index), mark.isEmpty() ? m_names[index] : mark.arg(m_names[index]));
+        m_box->setItemText(m_box->currentIndex(), mark.isEmpty() ? m_names[index] : mark.arg(m_names[index]));
     }
 }
 
@@ -98,13 +99,12 @@ QMenu& PresetBar::menu() const {
 }
 
 void PresetBar::setCurrent(qsizetype index) {
-    m_box->setCurrentIndex(index < 0 ? m_box->count() - 1 : static_cast<int>(index));
+    m_box->setCurrentIndex(static_cast<int>(index) + 1);
     refresh();
 }
 
 qsizetype PresetBar::current() const {
-    const int index = m_box->currentIndex();
-    return index == m_box->count() - 1 ? -1 : index;
+    return std::max(m_box->currentIndex(), 0) - 1;
 }
 
 void PresetBar::refresh() {

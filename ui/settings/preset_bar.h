@@ -11,9 +11,9 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// A choice of presets, the built-in ones first, and a menu to save, rename and delete one's own. A name is asked for in
-// place: Return takes it, Esc leaves all as it was. Knows names only; what they stand for, and what else its menu has,
-// is the owner's.
+// A choice of presets: none, the built-in ones, one's own; and a menu to save, rename and delete
+// one's own. A name is asked for in place: Return takes it, Esc leaves all as it was. Knows names
+// only; what they stand for, and what else its menu has, is the owner's.
 class PresetBar : public QWidget {
     Q_OBJECT
 
@@ -27,7 +27,7 @@ class PresetBar : public QWidget {
     };
     // Where something else than presets is chosen.
     void setTexts(const Texts& texts);
-    // `none`: what is shown when no preset fits.
+    // `none`: what is shown when no preset fits; stands first.
     void setNames(const QStringList& builtIn, const QStringList& own, const QString& none);
     void setCurrent(qsizetype index);  // among all names, the built-in ones first; -1: none fits
     qsizetype current() const;
@@ -41,7 +41,7 @@ class PresetBar : public QWidget {
     QAction& deleteAction() const { return *m_delete; }
 
   Q_SIGNALS:
-    void chosen(int index);
+    void chosen(qsizetype index);  // as of setCurrent()
     // As a preset of one's own; one of this name is replaced.
     void saved(const QString& name);
     void renamed(int ownIndex, const QString& name);

@@ -142,9 +142,9 @@ void SamplingPanel::connectPresets() {
     refreshPreset();
     setSystemPrompt(settings.value(QStringLiteral("sampling/systemPrompt")).toString());
 
-    connect(m_preset, &PresetBar::chosen, this, [this](int index) {
+    connect(m_preset, &PresetBar::chosen, this, [this](qsizetype index) {
         const QList<SamplingPreset> presets = allPresets();
-        if (index < presets.size()) {
+        if (index >= 0) {
             // A preset is about the choice of words: seed and length stay the person's.
             Sampling chosen = presets[index].sampling;
             chosen.sampler.seed = sampling().sampler.seed;

@@ -180,7 +180,9 @@ void CommandPalette::choose() {
     m_recent = m_recent.first(std::min<qsizetype>(m_recent.size(), kMostRecent));
     QSettings().setValue(QLatin1String(kRecentKey), m_recent);
     hide();  // first: a command may move the focus
-    if (action) {
+    if (auto* panel = qobject_cast<PanelAction*>(action.data())) {
+        panel->triggerByKeys();
+    } else if (action) {
         action->trigger();
     }
 }

@@ -1,10 +1,12 @@
 #include "ui/widgets/panel_action.h"
 
 #include <QDockWidget>
+#include <QEvent>
+#include <QScopedValueRollback>
 
 namespace offstage::ui {
 
-PanelAction::PanelAction(QDockWidget& dock) : QAction(dock.windowTitle(), &dock) {
+PanelAction::PanelAction(QDockWidget& dock) : QAction(dock.windowTitle(), &dock), m_dock(dock) {
     setCheckable(true);
     connect(&dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
         m_inFront = visible;
@@ -16,8 +18,33 @@ PanelAction::PanelAction(QDockWidget& dock) : QAction(dock.windowTitle(), &dock)
             Q_EMIT hideRequested();
         } else {
             Q_EMIT frontRequested();
+            if (m_byKeys) {
+                focusPanel();
+            }
         }
     });
+}
+
+void PanelAction::triggerByKeys() {
+    const QScopedValueRollback<bool> byKeys(m_byKeys, true);
+    trigger();
+}
+
+bool PanelAction::event(QEvent* event) {
+    const QScopedValueRollback<bool> byKeys(m_byKeys, event->type() == QEvent::Shortcut);
+    return QAction::event(event);
+}
+
+// To the first control in it; a panel that has nothing to show yet has none.
+void PanelAction::focusPanel() {
+    const QWidget* panel = m_dock.widget();
+    for (QWidget* each = m_dock.nextInFocusChain(); each != &m_dock; each = each->nextInFocusChain()) {
+        const bool takesKeys = (each->focusPolicy() & Qt::TabFocus) == Qt::TabFocus && each->focusProxy() == nullptr;
+        if (takesKeys && panel->isAncestorOf(each) && each->isEnabled() && each->isVisible()) {
+            each->setFocus(Qt::ShortcutFocusReason);
+            return;
+        }
+    }
 }
 
 PanelAction& PanelAction::of(const QDockWidget& dock) {

@@ -6,9 +6,11 @@ class QDockWidget;
 
 namespace offstage::ui {
 
-// The button of a panel: brings it to the front where it is hidden or covered by another tab, hides it where it is in
-// front already. Checked while the panel can be seen, which QDockWidget::toggleViewAction() is for a covered one, too.
-// Belongs to the dock.
+// The button of a panel: brings it to the front where it is hidden or covered by another tab, hides
+// it where it is in front already. Checked while the panel can be seen;
+// QDockWidget::toggleViewAction() is checked for a covered one, too. Chosen by keys - its shortcut,
+// the palette - it gives the keyboard's focus to the panel that it brings to the front. Belongs to
+// the dock.
 class PanelAction : public QAction {
     Q_OBJECT
 
@@ -19,13 +21,22 @@ class PanelAction : public QAction {
 
     // It can be seen: alone in its place, or in front of the other tabs.
     bool isInFront() const { return m_inFront; }
+    // As its shortcut does.
+    void triggerByKeys();
 
   Q_SIGNALS:
     void frontRequested();  // the dock has to be shown and raised
     void hideRequested();
 
+  protected:
+    bool event(QEvent* event) override;
+
   private:
+    void focusPanel();
+
+    QDockWidget& m_dock;
     bool m_inFront = false;
+    bool m_byKeys = false;
 };
 
 }  // namespace offstage::ui

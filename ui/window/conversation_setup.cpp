@@ -38,7 +38,9 @@ void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup)
                     {QStringLiteral("kv"), QString::fromUtf8(engine::name_of(setup.budget.kv).data())},
                     {QStringLiteral("bits"), setup.budget.quality.min_mean_bits},
                     {QStringLiteral("loss"), setup.budget.quality.max_loss},
-                    {QStringLiteral("text"), setup.text}};
+                    {QStringLiteral("vramInForce"), setup.inForce.vramBytes},
+                    {QStringLiteral("ramInForce"), setup.inForce.ramBytes},
+                    {QStringLiteral("contextInForce"), setup.inForce.context}};
     if (setup.budget.experts) {
         map.insert(QStringLiteral("experts"),
                    QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
@@ -62,7 +64,6 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
     ConversationSetup setup;
     setup.model = map.value(QStringLiteral("model")).toString();
     setup.name = map.value(QStringLiteral("name")).toString();
-    setup.text = map.value(QStringLiteral("text")).toString();
     setup.device = map.value(QStringLiteral("device")).toString();
     setup.budget.vramBytes = map.value(QStringLiteral("vram")).toULongLong();
     setup.budget.ramBytes = map.value(QStringLiteral("ram")).toULongLong();
@@ -76,6 +77,13 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
         }
     } catch (const std::exception&) {
         return std::nullopt;
+    }
+    setup.inForce = setup.budget;
+    // Earlier versions kept a sentence in their place: then only what was asked for is known.
+    if (map.contains(QStringLiteral("ramInForce"))) {
+        setup.inForce.vramBytes = map.value(QStringLiteral("vramInForce")).toULongLong();
+        setup.inForce.ramBytes = map.value(QStringLiteral("ramInForce")).toULongLong();
+        setup.inForce.context = map.value(QStringLiteral("contextInForce")).toLongLong();
     }
     return setup;
 }
@@ -100,8 +108,12 @@ SetupBar::SetupBar(QWidget* parent)
     hide();
 }
 
-void SetupBar::tell(const ConversationSetup& setup, bool missing) {
-    const QString used = tr("This conversation used %1 at %2.", "model, budgets").arg(setup.name, setup.text);
+void SetupBar::tell(const ConversationSetup& setup, const QString& device, bool missing) {
+    const QString budgets = settingText(setup.inForce);
+    const QString used = budgets.isEmpty()
+                             ? tr("This conversation used %1 on %2.", "model, device").arg(setup.name, device)
+                             : tr("This conversation used %1 on %2, with %3.", "model, device, budgets")
+                                   .arg(setup.name, device, budgets);
     m_sentence->setText(
         missing
             ? used + u' ' + tr("It is no longer at %1: answers will come from the model that is open.").arg(setup.model)

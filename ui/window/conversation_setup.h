@@ -15,11 +15,11 @@ namespace offstage::ui {
 
 // What a conversation was answered with: model, device and budgets.
 struct ConversationSetup {
-    QString model;         // engine::LoadRequest::model
-    QString name;          // as it is shown
-    QString device;        // engine::LoadRequest::device
-    BudgetSetting budget;  // as asked for: 0 where it was left to the program
-    QString text;          // the budgets as they were in force, for the person
+    QString model;          // engine::LoadRequest::model
+    QString name;           // as it is shown
+    QString device;         // engine::LoadRequest::device
+    BudgetSetting budget;   // as asked for: 0 where it was left to the program
+    BudgetSetting inForce;  // as it was then, for the person; 0 where that is not known
 
     bool operator==(const ConversationSetup&) const = default;
 };
@@ -33,16 +33,17 @@ class ConversationSetups {
     static std::optional<ConversationSetup> of(ConversationId id);
 };
 
-// Says that the conversation shown was answered with another model or budget than is open now, and offers that one.
-// GUI thread only.
+// Says that the conversation shown was answered with another model, device or budget than is open
+// now, and offers that one. GUI thread only.
 class SetupBar : public QFrame {
     Q_OBJECT
 
   public:
     explicit SetupBar(QWidget* parent = nullptr);
 
-    // `missing`: the model is not where it was; then nothing is offered.
-    void tell(const ConversationSetup& setup, bool missing);
+    // `device`: its name, as people know it. `missing`: the model is not where it was; then nothing
+    // is offered.
+    void tell(const ConversationSetup& setup, const QString& device, bool missing);
     // That the conversation's persona has another model.
     void tell(const Persona& persona, bool missing);
     QString sentence() const;  // empty while nothing is said

@@ -37,6 +37,7 @@
 #include "ui/chat/token_choices_view.h"
 #include "ui/engine/format.h"
 #include "ui/engine/kept_budget.h"
+#include "ui/engine/speed_meter.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
@@ -306,6 +307,10 @@ void MainWindow::connectConversation() {
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, this, &MainWindow::refreshSetup);
+    for (SpeedMeter* meter : findChildren<SpeedMeter*>()) {  // the status line's and What if's
+        connect(&m_benchmark->runner(), &BenchmarkRunner::began, meter, &SpeedMeter::beginTrial);
+        connect(&m_benchmark->runner(), &BenchmarkRunner::ended, meter, &SpeedMeter::endTrial);
+    }
     connect(&m_page->counter(), &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
     const auto follow = [this] { m_status->setFollowsAnswer(m_chat.isAnswering()); };
     connect(&m_chat, &ChatController::waitingChanged, m_status, follow);
@@ -391,7 +396,7 @@ QString MainWindow::modelToBeginWith() const {
 
 void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
     QSettings().remove(kOpening);
-    if (failure.kind == engine::ErrorKind::kOutOfMemory) {
+    if (failure.kind == engine::ErrorKind::kOutOfMemory || failure.kind == engine::ErrorKind::kInvalidInput) {
         KeptBudget::forget(model, m_device);  // it fitted once
     }
     Problem problem;
@@ -499,6 +504,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
     m_dropHint->setGeometry(rect());
     m_columns->fit(event->size().width());
+    m_laidOutHeight = 0;
+    m_settles->start();
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

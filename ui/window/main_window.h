@@ -149,6 +149,7 @@ class MainWindow : public QMainWindow {
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     struct Actions {
@@ -175,6 +176,7 @@ class MainWindow : public QMainWindow {
     void resizePanels();
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
+    void keepLowerHeight();
     void createRail();
     void refreshRoom();
     void showConversationPage();
@@ -253,8 +255,11 @@ class MainWindow : public QMainWindow {
     QToolButton* m_panels = nullptr;
     QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
     QToolButton* m_listButton = nullptr;
-    QSet<QDockWidget*> m_roomy;  // that have been seen, at a size of ours or of the person's
-    bool m_hasLayout = false;    // the person's own, or ours has been given its sizes
+    QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
+    bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
+    int m_lowerHeight = 0;        // wanted for what stands below; a low window gives it less
+    int m_laidOutHeight = 0;      // of the window, once its docks have followed it; 0: not yet
+    QTimer* m_settles = nullptr;  // runs until they have
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;

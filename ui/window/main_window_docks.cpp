@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
+#include <QEvent>
 #include <QMenu>
 #include <QStyle>
 #include <QTimer>
@@ -61,6 +62,7 @@ void MainWindow::addDock(const PanelEntry& entry, QWidget* panel) {
             m_roomy.insert(dock);
         }
     });
+    dock->installEventFilter(this);
     m_docks.append(dock);
 }
 
@@ -88,6 +90,10 @@ void MainWindow::createDocks() {
     m_budget = findChild<BudgetPanel*>();
     m_benchmark = findChild<BenchmarkPanel*>();
     m_sampling = findChild<SamplingPanel*>();
+    m_settles = new QTimer(this);
+    m_settles->setSingleShot(true);
+    m_settles->setInterval(0);
+    connect(m_settles, &QTimer::timeout, this, &MainWindow::keepLowerHeight);
     m_columns = new SideColumns(*this, m_docks, this);
     connect(m_columns, &SideColumns::cameBack, this,
             [this] { QTimer::singleShot(0, this, &MainWindow::resizePanels); });
@@ -102,6 +108,7 @@ void MainWindow::resetLayout() {
         each->hide();
     }
     m_roomy.clear();
+    m_lowerHeight = 0;
     std::map<int, QDockWidget*> inspector;  // by the place of its tab
     for (const PanelEntry& entry : panelList()) {
         QDockWidget* each = dock(QString::fromLatin1(entry.name));
@@ -199,6 +206,30 @@ void MainWindow::giveRoom(QDockWidget& dock) {
     if (alone) {
         resizeDocks({&dock}, {height() * 2 / 5}, Qt::Vertical);
     }
+}
+
+// What a dock below gets while the window keeps its size is a height that the person chose, or that
+// it was given at first; what a lower window takes from that comes back when the window grows.
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+    auto* dock = qobject_cast<QDockWidget*>(watched);
+    if (dock != nullptr && event->type() == QEvent::Resize && height() == m_laidOutHeight && !dock->isFloating() &&
+        dockWidgetArea(dock) == Qt::BottomDockWidgetArea && dock->isVisible()) {
+        m_lowerHeight = dock->height();
+    }
+    return QMainWindow::eventFilter(watched, event);
+}
+
+void MainWindow::keepLowerHeight() {
+    for (QDockWidget* dock : m_docks) {
+        const bool isBelow =
+            dock->isVisible() && !dock->isFloating() && dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
+        if (isBelow && dock->height() < m_lowerHeight) {
+            resizeDocks({dock}, {m_lowerHeight}, Qt::Vertical);
+            break;  // what stands beside it has the same height
+        }
+    }
+    // The docks are laid out in the next turn.
+    QTimer::singleShot(0, this, [this] { m_laidOutHeight = m_settles->isActive() ? 0 : height(); });
 }
 
 // At the right mouse button on a panel's title: what the View menu has.

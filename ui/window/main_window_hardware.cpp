@@ -139,7 +139,7 @@ void MainWindow::openWithOptions(const QString& model) {
         m_device = QString::fromStdString(request.device);
         m_vramBytes = request.vram_bytes;
         keepDevice(m_device, m_vramBytes);
-        KeptBudget::forget(QString::fromStdString(request.model), m_device);
+        KeptBudget::keep(request);
         open(request);
     });
     dialog->open();
@@ -179,6 +179,7 @@ void MainWindow::createHardwareMenu() {
         }
         refreshHardwareMenu();
         refreshHardware();
+        refreshSetup();
     });
     refreshHardwareMenu();
     m_devices.look();
@@ -297,12 +298,8 @@ bool MainWindow::personaWantsAnotherModel() const {
 ConversationSetup MainWindow::setupNow() const {
     const engine::LoadRequest& load = m_engine.loadRequest();
     const engine::ModelSummary& model = *m_engine.model();
-    ConversationSetup setup{QString::fromStdString(load.model),
-                            QString::fromStdString(model.name),
-                            QString::fromStdString(load.device),
-                            settingInForce(m_engine),
-                            {}};
-    setup.text = settingText(setup.budget);
+    ConversationSetup setup{QString::fromStdString(load.model), QString::fromStdString(model.name),
+                            QString::fromStdString(load.device), settingInForce(m_engine), settingInForce(m_engine)};
     // What was left to the program differs from start to start, as memory is free.
     if (load.vram_bytes == 0 && setup.budget.vramBytes == model.vram_budget_bytes) {
         setup.budget.vramBytes = 0;
@@ -328,7 +325,7 @@ void MainWindow::noteSetup() {
 void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     const engine::LoadRequest& load = m_engine.loadRequest();
-    // Between the two plans of a comparison is the other one in force for a while, which no conversation goes on with.
+    // During a comparison plan B is in force for a while; no conversation goes on with that.
     const bool isReady = m_engine.state() == EngineController::State::Ready && !m_benchmark->runner().isRunning();
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
     const bool isAnother =
@@ -346,7 +343,8 @@ void MainWindow::refreshSetup() {
         m_setup->setVisible(false);
         return;
     }
-    m_setup->tell(*setup, setup->model != QString::fromStdString(load.model) && RecentModels::isMissing(setup->model));
+    m_setup->tell(*setup, m_devices.nameOf(setup->device),
+                  setup->model != QString::fromStdString(load.model) && RecentModels::isMissing(setup->model));
 }
 
 void MainWindow::openSetup() {
@@ -368,6 +366,8 @@ void MainWindow::openSetup() {
     request.kv = setup->budget.kv;
     request.quality = setup->budget.quality;
     request.quant.experts = setup->budget.experts;
+    keepDevice(m_device, m_vramBytes);
+    KeptBudget::keep(request);
     open(request);
     m_page->input().setFocus();
 }
