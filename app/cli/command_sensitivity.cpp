@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -6,6 +7,7 @@
 #include "engine/eval/theta_report.h"
 #include "engine/files/file_writer.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {
@@ -38,6 +40,13 @@ int run_sensitivity(const SensitivityOptions& options) {
     report.text = options.text;
     write_or_throw(options.csv, engine::to_csv(report));
     write_or_throw(options.svg, engine::to_svg(report));
+    if (options.keep) {
+        const std::filesystem::path file = engine::neuron_thresholds_file(model.directory());
+        engine::NeuronThresholds kept = engine::thresholds_of(report);
+        kept.text = std::filesystem::path(options.text).filename().string();
+        engine::write_neuron_thresholds(kept, file);
+        std::cerr << "Kept in " << file.string() << "\n";
+    }
     print_report(report, options.model.json, report.model + ", " + report.weight_type + ", " + report.device + "\n");
     return 0;
 }

@@ -123,6 +123,7 @@ struct SensitivityOptions {
     std::int64_t limit = 0;    // tokens of the text at most; 0: all
     std::int64_t decode = 64;  // tokens; 0: speed is not measured
     std::string csv, svg;      // files to write; empty: none
+    bool keep = false;         // beside the model, for the window
 };
 
 struct ReplayOptions {

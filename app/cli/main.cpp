@@ -657,6 +657,9 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     command->add_option("--csv", sensitivity.csv, "Table to write");
     command->add_option("--svg", sensitivity.svg, "Picture to draw");
+    command->add_flag("--keep", sensitivity.keep,
+                      "Keep the table beside the model (neuron_thresholds.json): the Budget panel tells by it what a "
+                      "theta costs");
     add_device_options(*command, sensitivity.model);
     add_quant_option(*command, sensitivity.model);
     add_compute_options(*command, sensitivity.model);

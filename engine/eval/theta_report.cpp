@@ -173,6 +173,22 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     return report;
 }
 
+NeuronThresholds thresholds_of(const ThetaReport& report) {
+    NeuronThresholds kept;
+    kept.model = report.model;
+    kept.text = report.text;
+    kept.weight_type = report.weight_type;
+    for (const ThetaRow& row : report.rows) {
+        if (row.theta == 0) {
+            kept.n_tokens = row.perplexity.n_tokens;
+            kept.perplexity = row.perplexity.value();
+        } else if (row.active_share >= 0) {
+            kept.rows.push_back({row.theta, row.active_share, row.perplexity.value(), row.mean_kl, row.same_top});
+        }
+    }
+    return kept;
+}
+
 nlohmann::ordered_json to_json(const ThetaReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const ThetaRow& row : report.rows) {

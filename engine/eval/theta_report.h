@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/eval/perplexity.h"
+#include "engine/plan/neuron_thresholds.h"
 
 namespace offstage::engine {
 
@@ -53,6 +54,8 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
                            std::vector<double> thetas, std::int64_t decode_tokens,
                            const std::function<void(const std::string& line)>& progress, const std::stop_token& stop);
 
+// What is kept of it beside a model: the rows whose active share is known.
+NeuronThresholds thresholds_of(const ThetaReport& report);
 nlohmann::ordered_json to_json(const ThetaReport& report);
 std::string to_text(const ThetaReport& report);  // a table, and the shares by layer
 std::string to_csv(const ThetaReport& report);   // a line per theta after that of the names

@@ -335,7 +335,7 @@ bool CalibrationCache::load(const std::string& key, RoutingHabits& habits) const
                 return n.is_number() && n.get<double>() >= 0 && n.get<double>() <= RoutingHabits::kMostCalled;
             };
             if (found == nullptr || !found->is_array() || !std::all_of(found->begin(), found->end(), is_count)) {
-                fields.reject(name, "a list of counts");
+                fields.reject(name, messages::a_list_of_counts);
             }
             return found->get<std::vector<double>>();
         };

@@ -12,6 +12,7 @@
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/format_costs.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
@@ -200,6 +201,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
     summary_.theta = request.theta;
+    read_thresholds();
     summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
     summary_.device_compute = name_of(device_products());
@@ -231,6 +233,19 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     if (Message note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
     for (const Message& note : store.notes()) summary_.notes.push_back(note);
     if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
+}
+
+// A file that is damaged costs a note, not the model.
+void LoadedModel::read_thresholds() {
+    if (directory().empty()) return;
+    const std::filesystem::path file = neuron_thresholds_file(directory());
+    std::error_code failure;
+    if (!std::filesystem::exists(file, failure)) return;
+    try {
+        summary_.thresholds = read_neuron_thresholds(file);
+    } catch (const Error& error) {
+        summary_.notes.push_back(error.message());
+    }
 }
 
 void LoadedModel::keep_habits() {

@@ -60,6 +60,7 @@ class LoadedModel : public ExpertHost {
     void set_expert_bytes(PlanBasis& basis);
     void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
+    void read_thresholds();
 
     TextFiles text_;
     std::optional<LoadPlanner> planner_;

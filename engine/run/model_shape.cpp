@@ -94,9 +94,21 @@ ModelShape read_model_shape(const std::string& model) {
     return shape;
 }
 
+namespace {
+
+fs::path file_beside(const fs::path& model, const std::string& name) {
+    if (!is_gguf_path(model)) return model / name;
+    return model.parent_path() / (gguf_name(model) + "." + name);
+}
+
+}  // namespace
+
 fs::path popularity_file(const fs::path& model) {
-    if (!is_gguf_path(model)) return model / "expert_popularity.json";
-    return model.parent_path() / (gguf_name(model) + ".expert_popularity.json");
+    return file_beside(model, "expert_popularity.json");
+}
+
+fs::path neuron_thresholds_file(const fs::path& model) {
+    return file_beside(model, "neuron_thresholds.json");
 }
 
 std::string routing_habits_key(const std::string& model, const ExpertGrid& grid) {

@@ -33,6 +33,9 @@ std::string model_name(const std::filesystem::path& path);
 // Where a model's own popularity is: expert_popularity.json in its folder, or beside its
 // GGUF file as NAME.expert_popularity.json.
 std::filesystem::path popularity_file(const std::filesystem::path& path);
+// And what leaving out its neurons costs: neuron_thresholds.json, or
+// NAME.neuron_thresholds.json.
+std::filesystem::path neuron_thresholds_file(const std::filesystem::path& path);
 
 // From config.json (or a GGUF file's metadata) and, when they are there, the headers of
 // the checkpoint; without a checkpoint the type is the one that config.json names. Throws

@@ -8,6 +8,7 @@
 
 #include "engine/formats.h"
 #include "engine/message.h"
+#include "engine/plan/neuron_thresholds.h"
 
 namespace offstage::engine {
 
@@ -37,6 +38,7 @@ struct ModelSummary {
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
     std::string kv_type;                                 // "bf16": keys and values of the context
     double theta = 0;                                    // LoadRequest::theta: above 0 results are not the model's own
+    NeuronThresholds thresholds;                         // what others were measured to cost; empty: nothing is known
     std::string compute;                                 // "bf16" or "f32": products of batched multiplications
     std::string compute_origin;                          // where that choice is from, for the person (ComputeChoice)
     std::string device_compute;                          // the device's own choice (DeviceProducts); empty: it has none

@@ -31,6 +31,31 @@ void add_expert(MemoryLedger& ledger, kernels::WeightType format, std::uint64_t 
     ledger.experts_spare -= bytes;
 }
 
+constexpr std::uint64_t kCountedSteps = 32;
+
+void fill_active_shares(const Recorder& recorder, std::int64_t n_layers, std::vector<float>& shares) {
+    struct Counted {
+        std::uint64_t neurons = 0, active = 0;
+    };
+    std::vector<Counted> layers(static_cast<std::size_t>(n_layers));
+    shares.clear();
+    const std::uint64_t end = recorder.n_events();
+    const std::uint64_t n_looked = std::min({end, kCountedSteps * layers.size(), Recorder::kEvents});
+    bool any = false;
+    for (std::uint64_t i = end - n_looked; i < end; ++i) {
+        const LayerEvent& event = recorder.event(i);
+        const auto layer = static_cast<std::size_t>(event.layer);
+        if (layer >= layers.size()) continue;
+        layers[layer].neurons += event.neurons;
+        layers[layer].active += event.active_neurons;
+        any |= event.neurons > 0;
+    }
+    if (!any) return;
+    for (const Counted& layer : layers) {
+        shares.push_back(layer.neurons > 0 ? static_cast<float>(layer.active) / static_cast<float>(layer.neurons) : -1);
+    }
+}
+
 }  // namespace
 
 void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
@@ -48,6 +73,7 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     const Dispatcher& dispatcher = model.dispatcher();
     states.step = dispatcher.recorder().uses(states.uses);
     snapshot.totals = dispatcher.recorder().all_totals();
+    fill_active_shares(dispatcher.recorder(), model.spec().experts.n_layers, snapshot.active_shares);
     snapshot.telemetry_us = dispatcher.recorder().overhead_us();
     snapshot.answer_us = dispatcher.recorder().totals().steps_us;
     snapshot.n_events = dispatcher.recorder().n_events();

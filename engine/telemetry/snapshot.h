@@ -70,6 +70,9 @@ struct Snapshot {
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
     DispatchTotals totals;       // since the model was loaded
+    // With a theta, (n_layers): of the neurons that were counted in each layer's last steps, the share that was not left
+    // out; below 0: none was counted. Empty: in no layer.
+    std::vector<float> active_shares;
     double telemetry_us = 0;     // spent on writing events down, of the running or last answer,
     double answer_us = 0;        // and all its steps: the panels' own cost
     std::uint64_t n_events = 0;  // recorded since the model was loaded (Session::layer_events)

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
+#include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_report.h"
@@ -207,7 +208,8 @@ class TestPlanReport : public QObject {
         other.counts = {1, 1, 0, 0, 0, 0, 1, 1};
         write_popularity(other, "other", file.toStdString());
         try {
-            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString());
+            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString(),
+                          CalibrationCache({}));
             QFAIL("no error");
         } catch (const Error& error) {
             QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("2 layers of 4 experts")), error.what());

@@ -183,8 +183,13 @@ class TestTheta : public QObject {
             return session.generate(question, {}, {}).text;
         };
         const std::string dense = answer();
+        QVERIFY(session.snapshot().active_shares.empty());
         session.set_theta(2);
         const std::string sparse = answer();
+        const Snapshot seen = session.snapshot();
+        QCOMPARE(static_cast<std::int64_t>(seen.active_shares.size()), seen.n_layers);
+        QVERIFY(std::all_of(seen.active_shares.begin(), seen.active_shares.end(),
+                            [](float share) { return share >= 0 && share < 0.5F; }));
         QVERIFY2(sparse != dense, sparse.c_str());
         session.set_theta(0);
         QCOMPARE(answer(), dense);
@@ -231,6 +236,12 @@ class TestTheta : public QObject {
             QVERIFY(std::abs(mean - row.active_share) < 1e-9);  // every layer has as many
         }
         QCOMPARE(model->forward().moe().theta(), 0.0f);
+        const NeuronThresholds kept = thresholds_of(report);
+        QCOMPARE(kept.n_tokens, alone.n_tokens);
+        QCOMPARE(kept.rows.size(), std::size_t{2});
+        QCOMPARE(kept.rows[1].theta, 0.3);
+        QCOMPARE(kept.rows[1].mean_kl, report.rows[2].mean_kl);
+        QCOMPARE(kept.rows[1].active_share, report.rows[2].active_share);
         const std::string csv = to_csv(report);
         QCOMPARE(std::count(csv.begin(), csv.end(), '\n'), std::ptrdiff_t{4});
         QCOMPARE(to_json(report)["rows"][2]["theta"].get<double>(), 0.3);
@@ -246,6 +257,48 @@ class TestTheta : public QObject {
                                  }),
                                  ErrorKind::kInvalidInput, "Decode fewer"),
                  QString());
+    }
+
+    void thresholds_areKeptAndRead() {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath(QStringLiteral("t.json")).toStdString();
+        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+        write_neuron_thresholds(written, file);
+        const NeuronThresholds read = read_neuron_thresholds(file);
+        QVERIFY(read.rows == written.rows && read.model == written.model && read.text == written.text);
+        QCOMPARE(read.n_tokens, std::int64_t{100});
+        QCOMPARE(read.perplexity, 7.0);
+        // On the line between those measured, from none left out on; beyond them nobody knows.
+        QVERIFY(expected_loss(read, 0).known && expected_loss(read, 0).mean_kl == 0);
+        QCOMPARE(expected_loss(read, 0.05).active_share, 0.9);
+        QCOMPARE(expected_loss(read, 0.2).mean_kl, 0.03);
+        QCOMPARE(expected_loss(read, 0.3).same_top, 0.9);
+        QVERIFY(!expected_loss(read, 0.31).known);
+        QVERIFY(!expected_loss({}, 0.1).known);
+        const std::string head = R"({"format": "offstage-neuron-thresholds", "version": 1, "n_tokens": 1, "perplexity": 1, "rows": )";
+        const auto row = [](const char* theta, const char* share) {
+            return std::string(R"({"theta": )") + theta + R"(, "active_share": )" + share +
+                   R"(, "perplexity": 1, "mean_kl": 0, "same_top": 1})";
+        };
+        const std::pair<std::string, std::string> damaged[] = {
+            {head + "3}", "a list of objects"},
+            {head + "[" + row("0.2", "1") + "," + row("0.2", "1") + "]}", "ascends"},
+            {head + "[" + row("0.2", "1.5") + "]}", "rows[0].active_share"},
+            {"{}", "format"}};
+        for (const auto& [text, told] : damaged) {
+            QCOMPARE(tests::mismatch(tests::error_of([&] { parse_neuron_thresholds(text, "f"); }),
+                                     ErrorKind::kInvalidModel, told.c_str()),
+                     QString());
+        }
+    }
+
+    // What lies beside a model is in its summary; what cannot be read is a note.
+    void thresholds_ofTheDemoModel_areInItsSummary() {
+        const auto model = open(onThisMachine(demoModel()));
+        const NeuronThresholds& known = model->summary().thresholds;
+        QVERIFY(known.rows.size() >= 4 && known.n_tokens > 10000);
+        QVERIFY(expected_loss(known, 0.1).mean_kl < expected_loss(known, 0.3).mean_kl);
+        QVERIFY(expected_loss(known, 0.1).active_share > 0.5);
     }
 
   private:

@@ -24,6 +24,9 @@ struct ReplanStage {
     std::int64_t quantized = 0;
     std::uint64_t vram_times = 1, ram_times = 1;  // as much of each memory
     std::vector<engine::ReplanRequest> requests;
+    engine::NeuronThresholds thresholds;  // of a model that is loaded from now on
+    bool leavesOut = true;                // whether the engine can leave out neurons
+    double theta = 0;
 };
 
 class ReplanSession : public engine::Session {
@@ -42,7 +45,14 @@ class ReplanSession : public engine::Session {
         model.ram_budget_bytes = m_ram = m_stage->ram_times * 20 << 30;
         model.max_context = 32768;
         model.weight_bytes = m_stage->ram_times * 20 << 30;
+        model.thresholds = m_stage->thresholds;
+        m_stage->theta = request.theta;
         return model;
+    }
+    void set_theta(double theta) override {
+        const std::lock_guard lock(m_stage->mutex);
+        if (!m_stage->leavesOut) engine::Session::set_theta(theta);  // throws
+        m_stage->theta = theta;
     }
     void unload() override { m_inner->unload(); }
     bool is_loaded() const override { return m_inner->is_loaded(); }

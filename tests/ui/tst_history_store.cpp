@@ -87,7 +87,7 @@ class TestHistoryStore : public QObject {
         m.state = Message::State::Failed;
         m.note = QStringLiteral("note");
         m.createdMs = 1'700'000'000'123;
-        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true};
+        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125};
         m.edited = true;
         {
             ConversationStore store(f.file());
@@ -112,6 +112,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->tokensReused, 50);
         QCOMPARE(back.figures->tokensOut, 75);
         QVERIFY(back.figures->emulated);
+        QCOMPARE(back.figures->theta, 0.125);
         QVERIFY(back.edited);
         QCOMPARE(store.largestId(), MessageId(9));
     }

@@ -210,6 +210,10 @@ class TestPanels : public QObject {
         for (int i = 0; i < kExpertChannels; ++i) {
             const auto channel = static_cast<ExpertChannel>(i);
             b.experts->setChannel(channel);
+            if (channel == ExpertChannel::Active) {
+                QCOMPARE(b.experts->map().rows(), 0);  // no neurons are left out
+                continue;
+            }
             QCOMPARE(b.experts->map().rows(), 8);
             QCOMPARE(b.experts->map().columns(), 8);
             QCOMPARE(b.experts->map().isCategorical(),
@@ -230,6 +234,19 @@ class TestPanels : public QObject {
         QCOMPARE(cells.counts, (std::vector<int>{20, 0, 44, 0}));
         QVERIFY2(b.experts->legend().accessibleName().contains(QStringLiteral("44")),
                  qPrintable(b.experts->legend().accessibleName()));
+    }
+
+    void experts_activeNeurons_areThoseOfTheLayer() {
+        engine::Snapshot s;
+        s.n_layers = 3;
+        s.n_experts = 2;
+        QVERIFY(expertCells(ExpertChannel::Active, s, {}, true).isEmpty());
+        s.active_shares = {0.25F, -1, 0.75F};
+        const ExpertCells cells = expertCells(ExpertChannel::Active, s, {}, true);
+        QCOMPARE(cells.values, (std::vector<double>{0.25, 0.25, 0, 0, 0.75, 0.75}));
+        QCOMPARE(cells.known, (std::vector<double>{1, 1, 0, 0, 1, 1}));
+        QCOMPARE(cells.mark, 0.5);
+        QCOMPARE(cells.top, 1.0);
     }
 
     void experts_readout_hasEveryNumber() {

@@ -427,6 +427,78 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.form().kv().currentIndex(), 0);
     }
 
+    // Previewed with what was measured, applied without moving anything, taken back by Undo, and said of the answers.
+    void theta_isPreviewedAppliedAndUndone() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.with([](ReplanStage& s) {
+            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+        });
+        bench.show();
+        ValueSlider& theta = panel.form().theta();
+        QCOMPARE(theta.spin().text(), QStringLiteral("none"));
+        QCOMPARE(theta.highest(), 0.3);  // nobody knows what more would cost
+        theta.setFocus();
+        theta.spin().selectAll();
+        QTest::keyClicks(&theta.spin(), QStringLiteral("0.2"));
+        QTest::keyClick(&theta.spin(), Qt::Key_Return);
+        QCOMPARE(panel.form().setting().theta, 0.2);
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
+                 qPrintable(panel.previewText()));
+        QVERIFY(panel.previewText().contains(QStringLiteral("none -> KL 0.03")));
+        bench.with([](ReplanStage& s) { QCOMPARE(s.theta, 0.0); });
+        picture(panel, QStringLiteral("budget-theta"));
+
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QVERIFY(panel.notice().contains(QStringLiteral("no longer the model's own")));
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.theta, 0.2);
+            QVERIFY(s.requests.empty());
+        });
+        QCOMPARE(bench.engine.theta(), 0.2);
+        QCOMPARE(panel.inForce().theta, 0.2);
+        QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("neurons up to 0.2 left out")));
+        QVERIFY(panel.undoButton().isEnabled());
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QCOMPARE(bench.engine.theta(), 0.0);
+        QVERIFY(!panel.undoButton().isEnabled());
+        QCOMPARE(panel.form().setting().theta, 0.0);
+    }
+
+    // Together with a budget it is one change: what fails leaves neither.
+    void theta_withABudget_isWholeOrNotAtAll() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
+        const auto change = [&](double theta) {
+            panel.form().vram().spin().stepUp();
+            BudgetSetting setting = panel.form().setting();
+            setting.theta = theta;
+            panel.propose(setting);
+            QTRY_VERIFY(panel.applyButton().isEnabled());
+            QVERIFY(panel.previewText().contains(QStringLiteral("not measured")));
+            QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        };
+        bench.with([](ReplanStage& s) { s.failure = "The GPU is gone"; });
+        change(0.5);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("The GPU is gone")));
+        QCOMPARE(bench.engine.theta(), 0.0);
+        bench.with([](ReplanStage& s) { s.failure.clear(); });
+        change(0.5);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        QCOMPARE(bench.engine.theta(), 0.5);
+        QVERIFY(panel.inForce().vramBytes > 6 * kGiB && panel.inForce().theta == 0.5);
+        bench.with([](ReplanStage& s) { s.leavesOut = false; });
+        BudgetSetting setting = panel.form().setting();
+        setting.theta = 0.25;
+        panel.propose(setting);
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QVERIFY(panel.notice().contains(QStringLiteral("cannot leave out")));
+        QCOMPARE(bench.engine.theta(), 0.5);
+    }
+
     void slider_andSpinBoxAgree() {
         ValueSlider slider(QStringLiteral("VRAM"));
         slider.setByteRange(0, 16 * kGiB);

@@ -108,6 +108,34 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
+    // An answer that is not the model's own says so, and the window does as long as such answers are written.
+    void theta_isSaidOfTheAnswer_andInTheStatusBar() {
+        auto stage = std::make_shared<Stage>();
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        MainWindow window(
+            [stage, r = std::make_shared<ReplanStage>()] { return std::make_unique<ReplanSession>(stage, r); },
+            options);
+        window.resize(1280, 800);
+        window.show();
+        window.openModel(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
+        const auto answered = [&] {
+            window.chat().send(QStringLiteral("hi"));
+            static_cast<void>(
+                QTest::qWaitFor([&] { return window.conversation().messages().last().figures.has_value(); }));
+            return window.conversation().messages().last();
+        };
+        QVERIFY(answered().figures && !figuresText(*answered().figures).contains(QStringLiteral("left out")));
+        QCOMPARE(window.statusLine().thetaText(), QString());
+        QVERIFY(window.engine().setTheta(0.2));
+        QCOMPARE(window.statusLine().thetaText(), QStringLiteral("neurons up to 0.2 left out"));
+        QVERIFY(figuresText(*answered().figures).contains(QStringLiteral("neurons up to 0.2 left out")));
+        QVERIFY(window.engine().setTheta(0));
+        QCOMPARE(window.statusLine().thetaText(), QString());
+        QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("left out")));
+    }
+
     // The tool bar had the old budget until the answer ended.
     void budget_appliedWhileAnAnswerIsWritten_isInTheToolBarAtOnce() {
         Script script;

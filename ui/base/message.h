@@ -21,6 +21,7 @@ struct AnswerFigures {
     qint64 tokensReused = 0;  // of tokensIn, found in the KV cache
     qint64 tokensOut = 0;
     bool emulated = false;  // times are an emulated device's: worked out, not measured
+    double theta = 0;       // neurons of experts up to this were left out: not the model's own answer
 };
 
 // What the model thought before it answered.

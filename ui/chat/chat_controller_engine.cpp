@@ -289,7 +289,8 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
                                   result.prompt_tokens,
                                   result.reused_tokens,
                                   before + static_cast<qint64>(result.tokens.size()),
-                                  m_engine.model() && m_engine.model()->emulated};
+                                  m_engine.model() && m_engine.model()->emulated,
+                                  m_engine.answerTheta()};
     });
     showMessage(job->conversation, job->answer);
     Q_EMIT waitingChanged();

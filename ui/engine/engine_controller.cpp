@@ -86,6 +86,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     m_model.reset();
     m_loadRequest = request;
     m_replanRequests.clear();
+    m_theta = m_answerTheta = request.theta;
     m_loadingModel = QString::fromStdString(request.model);
     setState(State::Loading);
     Q_EMIT loadStarted(m_loadingModel);
@@ -106,6 +107,7 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
     m_advanceStop.request_stop();  // what is left moves between the answer's steps
     m_generateStop = std::stop_source();
     m_generateId = ++m_lastId;
+    m_answerTheta = m_theta;
     setState(State::Generating);
     QMetaObject::invokeMethod(
         m_worker,
@@ -244,6 +246,22 @@ void EngineController::advance() {
     QMetaObject::invokeMethod(
         m_worker, [worker = m_worker, stop = m_advanceStop.get_token()] { worker->advance(stop); },
         Qt::QueuedConnection);
+}
+
+bool EngineController::setTheta(double theta) {
+    engine::Session* session = this->session();
+    if (!session || !m_model) {
+        return false;
+    }
+    try {
+        session->set_theta(theta);
+    } catch (const engine::Error&) {
+        return false;  // the model has just gone, or cannot do this at all
+    }
+    m_theta = theta;
+    m_answerTheta = isAnswering() ? std::max(m_answerTheta, theta) : theta;
+    Q_EMIT thetaChanged(theta);
+    return true;
 }
 
 quint64 EngineController::replan(const engine::ReplanRequest& request) {

@@ -66,6 +66,13 @@ class EngineController : public QObject {
     std::vector<float> plannedPopularity() const;
     std::vector<engine::ReplanReport> replans() const;
 
+    // ---- what neurons of experts are left out by (engine::LoadRequest::theta): as opened, and as set since. 0: none.
+    double theta() const { return m_theta; }
+    // From the next step on, also of an answer that is being written. Whether the engine can.
+    bool setTheta(double theta);
+    // The largest that the running answer, or the last one, was written with.
+    double answerTheta() const { return m_answerTheta; }
+
     // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
     quint64 replan(const engine::ReplanRequest& request);
     // What was asked for since the model was loaded, by the numbers of the reports.
@@ -95,6 +102,7 @@ class EngineController : public QObject {
     void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
     // A re-plan was asked for, by whomever: panels begin to look at replans().
     void replanRequested(quint64 id);
+    void thetaChanged(double theta);
 
   private:
     engine::Session* session() const;
@@ -115,6 +123,8 @@ class EngineController : public QObject {
     std::optional<engine::ModelSummary> m_model;
     engine::LoadRequest m_loadRequest;
     std::map<quint64, engine::ReplanRequest> m_replanRequests;
+    double m_theta = 0;
+    double m_answerTheta = 0;
     QString m_loadingModel;
     RequestId m_lastId = 0;
     RequestId m_loadId = 0;      // 0: none

@@ -118,6 +118,10 @@ QString firstTokenText(double seconds) {
     return seconds < 0.01 ? Format::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2)) : secondsText(seconds);
 }
 
+QString thetaText(double theta) {
+    return Format::tr("neurons up to %1 left out").arg(QLocale().toString(theta, 'g', 3));
+}
+
 QString figuresText(const AnswerFigures& figures) {
     QStringList parts;
     if (figures.ttftSeconds > 0) {
@@ -131,6 +135,9 @@ QString figuresText(const AnswerFigures& figures) {
         in += Format::tr(" (%1 reused)").arg(QLocale().toString(figures.tokensReused));
     }
     parts << in + Format::tr(", %1 out").arg(QLocale().toString(figures.tokensOut));
+    if (figures.theta > 0) {
+        parts << thetaText(figures.theta);
+    }
     return parts.join(QStringLiteral(" · "));
 }
 

@@ -32,6 +32,7 @@ QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/
 // Of forecasts: "37.5", "1,234"; a dash where nothing is known.
 QString rateText(double tokensPerSecond);
 QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
+QString thetaText(double theta);                       // "neurons up to 0.1 left out"
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
 // "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);

@@ -45,7 +45,8 @@ QJsonObject toJson(const AnswerFigures& figures) {
     return {
         {QStringLiteral("ttft_s"), figures.ttftSeconds},   {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
         {QStringLiteral("tokens_in"), figures.tokensIn},   {QStringLiteral("tokens_reused"), figures.tokensReused},
-        {QStringLiteral("tokens_out"), figures.tokensOut}, {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
+        {QStringLiteral("tokens_out"), figures.tokensOut}, {QStringLiteral("emulated"), figures.emulated ? 1 : 0},
+        {QStringLiteral("theta"), figures.theta}};
 }
 
 AnswerFigures figuresFrom(const QJsonObject& json) {
@@ -56,6 +57,7 @@ AnswerFigures figuresFrom(const QJsonObject& json) {
     figures.tokensReused = json[QLatin1String("tokens_reused")].toInteger();
     figures.tokensOut = json[QLatin1String("tokens_out")].toInteger();
     figures.emulated = json[QLatin1String("emulated")].toInteger() != 0;
+    figures.theta = json[QLatin1String("theta")].toDouble();
     return figures;
 }
 

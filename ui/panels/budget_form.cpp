@@ -27,13 +27,15 @@ constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kContextStep = 256;
+constexpr double kLargestTheta = 1;
+constexpr double kThetaStep = 0.005;
 
 }  // namespace
 
 bool BudgetSetting::operator==(const BudgetSetting& other) const {
     return vramBytes == other.vramBytes && ramBytes == other.ramBytes && context == other.context && kv == other.kv &&
            quality.min_mean_bits == other.quality.min_mean_bits && quality.max_loss == other.quality.max_loss &&
-           experts == other.experts;
+           experts == other.experts && theta == other.theta;
 }
 
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request) {
@@ -44,6 +46,7 @@ BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadReq
     setting.kv = request.kv;
     setting.quality = request.quality;
     setting.experts = request.quant.experts;
+    setting.theta = request.theta;
     return setting;
 }
 
@@ -82,6 +85,7 @@ BudgetSetting settingInForce(const EngineController& engine) {
         }
         pending.clear();
     }
+    setting.theta = engine.theta();
     return setting;
 }
 
@@ -130,6 +134,9 @@ QString settingText(const BudgetSetting& setting) {
     } else if (setting.quality.max_loss > 0) {
         parts << Setting::tr("loss at most %1").arg(QLocale().toString(setting.quality.max_loss, 'g', 3));
     }
+    if (setting.theta > 0) {
+        parts << thetaText(setting.theta);
+    }
     return parts.join(QStringLiteral(", "));
 }
 
@@ -140,6 +147,7 @@ BudgetForm::BudgetForm(QWidget* parent)
       m_context(new ValueSlider(tr("Context in tokens"))),
       m_kv(newKvBox()),
       m_quality(new QualityEdit),
+      m_theta(new ValueSlider(tr("Neurons left out up to this activation"))),
       m_vramReason(mutedLabel()) {
     m_vram->setToolTip(
         tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
@@ -149,6 +157,11 @@ BudgetForm::BudgetForm(QWidget* parent)
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
+    m_theta->setToolTip(
+        tr("Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and "
+           "the answers are no longer the model's own"));
+    m_theta->setRange(0, kLargestTheta, kThetaStep, 3);
+    m_theta->setLowestText(tr("none"));
 
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -166,14 +179,15 @@ BudgetForm::BudgetForm(QWidget* parent)
     addRow(3, tr("Context"), m_context);
     addRow(4, tr("KV cache"), m_kv);
     addRow(5, tr("Quality"), m_quality);
+    addRow(6, tr("Left out"), m_theta);
     grid->setColumnStretch(1, 1);
 
-    for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
+    for (ValueSlider* slider : {m_vram, m_ram, m_context, m_theta}) {
         connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
     }
     connect(m_kv, &QComboBox::activated, this, &BudgetForm::changed);
     connect(m_quality, &QualityEdit::changed, this, &BudgetForm::changed);
-    alignFields({m_vram, m_ram, m_context}, *m_quality);
+    alignFields({m_vram, m_ram, m_context, m_theta}, *m_quality);
     m_vramReason->hide();
 }
 
@@ -184,6 +198,9 @@ QString BudgetForm::vramReason() const {
 void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
     const BudgetSetting kept = setting();
     m_quality->setChoices(model.expert_formats);
+    // As far as was measured, where something was: beyond, nobody knows what it costs.
+    m_theta->setRange(0, std::max(model.thresholds.empty() ? kLargestTheta : model.thresholds.rows.back().theta, kept.theta),
+                      kThetaStep, 3);
     m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
     m_vram->setEnabled(m_hasVram);
     m_vramReason->setVisible(!m_hasVram);
@@ -223,6 +240,7 @@ BudgetSetting BudgetForm::setting() const {
     setting.kv = kvOf(*m_kv);
     setting.quality = m_quality->floor();
     setting.experts = m_quality->experts();
+    setting.theta = m_theta->value();
     return setting;
 }
 
@@ -235,6 +253,7 @@ void BudgetForm::setSetting(const BudgetSetting& setting) {
     m_context->setValue(static_cast<double>(setting.context));
     setKv(*m_kv, setting.kv);
     m_quality->set(setting.quality, setting.experts);
+    m_theta->setValue(setting.theta);
 }
 
 }  // namespace offstage::ui

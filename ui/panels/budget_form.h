@@ -23,6 +23,7 @@ struct BudgetSetting {
     engine::KvType kv = engine::KvType::kBf16;
     engine::QualityFloor quality;
     std::optional<engine::FormatId> experts;  // all in this format
+    double theta = 0;                         // EngineController::theta()
 
     bool operator==(const BudgetSetting& other) const;
 };
@@ -31,12 +32,13 @@ struct BudgetSetting {
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
 // The setting in force: as loaded, and changed by every re-plan since that was carried out.
 BudgetSetting settingInForce(const EngineController& engine);
-// What has to be asked for to come from one setting to the other; only what differs.
+// What has to be asked for to come from one setting to the other; only what differs, and without theta, which is no
+// plan's.
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
 // "VRAM 6.0 GiB, RAM 20.0 GiB, context 4,096, at least 4.00 bits"; what is 0 is left out.
 QString settingText(const BudgetSetting& setting);
 
-// Sliders with spin boxes for VRAM, RAM, context and quality. Disabled rows say why. GUI thread only.
+// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left out. Disabled rows say why. GUI thread only.
 class BudgetForm : public QWidget {
     Q_OBJECT
 
@@ -53,6 +55,7 @@ class BudgetForm : public QWidget {
     ValueSlider& context() const { return *m_context; }
     QComboBox& kv() const { return *m_kv; }
     QualityEdit& quality() const { return *m_quality; }
+    ValueSlider& theta() const { return *m_theta; }
     // Why VRAM cannot be set; empty where it can.
     QString vramReason() const;
 
@@ -65,6 +68,7 @@ class BudgetForm : public QWidget {
     ValueSlider* m_context;
     QComboBox* m_kv;
     QualityEdit* m_quality;
+    ValueSlider* m_theta;
     QLabel* m_vramReason;
     bool m_hasVram = true;
 };

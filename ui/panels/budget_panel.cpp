@@ -199,6 +199,11 @@ void BudgetPanel::buildPreview() {
     m_loss = addFigure(*grid, tr("Predicted loss"),
                        tr("Squared relative error of the experts' weights, weighed by how often each is used"));
     m_resident = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
+    m_active = addFigure(*grid, tr("Active neurons"),
+                         tr("Share of a token's neurons that is not left out, as measured over a text"));
+    m_leftOut = addFigure(*grid, tr("Loss by those left out"),
+                          tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
+                             "“offstage-cli sensitivity --keep”"));
     column->addLayout(grid);
     column->addWidget(m_basis);
     column->addWidget(m_move);
@@ -208,7 +213,7 @@ void BudgetPanel::buildPreview() {
 
 QString BudgetPanel::nowText() const {
     QStringList lines;
-    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
         lines << f.name->text() + QStringLiteral(": ") + f.now->text();
     }
     return lines.join(u'\n');
@@ -219,7 +224,7 @@ QString BudgetPanel::previewText() const {
         return {};
     }
     QStringList lines;
-    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
         lines << f.name->text() + QStringLiteral(": ") + f.now->text() + QStringLiteral(" -> ") + f.then->text();
     }
     lines << m_basis->text() << m_move->text();
@@ -344,7 +349,7 @@ void BudgetPanel::askPreview() {
 void BudgetPanel::clearPreview(const QString& why) {
     m_previewed.reset();
     m_problem = why;
-    for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+    for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
         figure.then->setText(QStringLiteral("–"));
     }
     showNow();
@@ -370,6 +375,8 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_bits.then->setText(budgetNumber(p.mean_bits_after, 2));
     m_loss.then->setText(lossText(p.predicted_loss_after));
     m_resident.then->setText(tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
+    m_active.then->setText(activeText(m_form->setting().theta));
+    m_leftOut.then->setText(leftOutText(m_form->setting().theta));
     QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
                    : p.quantized > 0
                        ? tr("%1 to move, about %2; less where they were quantized before and kept.")
@@ -392,7 +399,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
 // The column "now"; dashes until its figures are known.
 void BudgetPanel::showNow() {
     if (!m_now) {
-        for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+        for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
             figure.now->setText(QStringLiteral("–"));
         }
         m_basis->clear();
@@ -404,6 +411,8 @@ void BudgetPanel::showNow() {
     m_hits.now->setText(percentText(p.hit_rate_before));
     m_bits.now->setText(budgetNumber(p.mean_bits_before, 2));
     m_loss.now->setText(lossText(p.predicted_loss_before));
+    m_active.now->setText(activeText(m_inForce.theta));
+    m_leftOut.now->setText(leftOutText(m_inForce.theta));
     const auto& places = snapshot().experts.place;
     const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
     m_resident.now->setText(places.empty() ? QStringLiteral("–")
@@ -417,6 +426,26 @@ void BudgetPanel::showNow() {
             ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
                  static_cast<int>(p.measured_steps))
             : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
+}
+
+QString BudgetPanel::activeText(double theta) const {
+    if (theta <= 0) {
+        return tr("all", "neurons");
+    }
+    const auto& model = engine().model();
+    const engine::ThresholdLoss loss =
+        model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
+    return loss.known ? percentText(loss.active_share) : tr("not measured");
+}
+
+QString BudgetPanel::leftOutText(double theta) const {
+    if (theta <= 0) {
+        return tr("none");
+    }
+    const auto& model = engine().model();
+    const engine::ThresholdLoss loss =
+        model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
+    return loss.known ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2)) : tr("not measured");
 }
 
 void BudgetPanel::apply() {
@@ -433,12 +462,27 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
     if (!m_hasModel || target == m_inForce) {
         return;
     }
+    if (target.theta != m_inForce.theta && !engine().setTheta(target.theta)) {
+        say(tr("This engine cannot leave out neurons."), Notice::Problem);
+        return;
+    }
+    BudgetSetting samePlan = m_inForce;
+    samePlan.theta = target.theta;
+    m_undoing = isUndo;
+    if (samePlan == target) {
+        remember();
+        say(target.theta > 0 ? tr("In force from the next token on: %1. Answers are no longer the model's own.")
+                                   .arg(thetaText(target.theta))
+                             : tr("In force from the next token on: no neurons are left out."));
+        refreshButtons();
+        return;
+    }
     const quint64 id = engine().replan(changeBetween(m_inForce, target));
     if (id == 0) {
+        engine().setTheta(m_inForce.theta);
         say(tr("This engine cannot be re-planned now."), Notice::Problem);
         return;
     }
-    m_undoing = isUndo;
     m_replanId = id;
     m_cancelling = false;
     say({});
@@ -482,7 +526,27 @@ void BudgetPanel::follow() {
     finish(*found);
 }
 
+// What was asked for is in force; what was before is where Undo goes.
+void BudgetPanel::remember() {
+    if (m_undoing) {
+        m_history.pop_back();
+    } else {
+        m_history.push_back(m_inForce);
+        if (m_history.size() > kMostUndo) {
+            m_history.erase(m_history.begin());
+        }
+    }
+    m_inForce = settingInForce(engine());
+    m_form->setSetting(m_inForce);
+    m_now.reset();  // was the plan before's
+    m_asksNow = true;
+    clearPreview();
+}
+
 void BudgetPanel::finish(const engine::ReplanReport& report) {
+    if (report.state != engine::ReplanState::kDone && engine().theta() != m_inForce.theta) {
+        engine().setTheta(m_inForce.theta);  // a change is made whole or not at all
+    }
     using State = engine::ReplanState;
     m_replanId = 0;
     m_cancelling = false;
@@ -490,19 +554,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
     const QString why = engineText(report.problem);
     switch (report.state) {
         case State::kDone: {
-            if (m_undoing) {
-                m_history.pop_back();
-            } else {
-                m_history.push_back(m_inForce);
-                if (m_history.size() > kMostUndo) {
-                    m_history.erase(m_history.begin());
-                }
-            }
-            m_inForce = settingInForce(engine());
-            m_form->setSetting(m_inForce);
-            m_now.reset();  // was the plan before's
-            m_asksNow = true;
-            clearPreview();
+            remember();
             const QString moved =
                 report.bytes_moved == 0
                     ? tr("In force: nothing had to be moved.")

@@ -71,7 +71,10 @@ class BudgetPanel : public Panel {
     void begin(const BudgetSetting& target, bool isUndo);
     void follow();
     void finish(const engine::ReplanReport& report);
+    void remember();
     void refreshButtons();
+    QString activeText(double theta) const;
+    QString leftOutText(double theta) const;
 
     BudgetForm* m_form;
     StackedBar* m_bars;
@@ -79,7 +82,7 @@ class BudgetPanel : public Panel {
     QLabel* m_move;
     QLabel* m_basis;  // whether "now" was measured
     QString m_problem;
-    Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident;
+    Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut;
     QPushButton* m_apply;
     QPushButton* m_undo;
     QPushButton* m_reset;

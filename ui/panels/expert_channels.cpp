@@ -152,6 +152,26 @@ void fillHitRate(ExpertCells& cells, const Snapshot& snapshot) {
     cells.markText = ChannelText::tr("all experts:");
 }
 
+// Counted for the experts of a layer together.
+void fillActive(ExpertCells& cells, const Snapshot& snapshot) {
+    if (snapshot.active_shares.size() != static_cast<std::size_t>(std::max<std::int64_t>(0, snapshot.n_layers))) {
+        return;
+    }
+    double sum = 0;
+    int counted = 0;
+    for (const float share : snapshot.active_shares) {
+        const bool known = share >= 0;
+        sum += known ? static_cast<double>(share) : 0;
+        counted += known ? 1 : 0;
+        const auto experts = static_cast<std::size_t>(snapshot.n_experts);
+        cells.values.insert(cells.values.end(), experts, known ? static_cast<double>(share) : 0);
+        cells.known.insert(cells.known.end(), experts, known ? 1 : 0);
+    }
+    cells.top = 1;
+    cells.mark = counted > 0 ? sum / counted : 0;
+    cells.markText = ChannelText::tr("all layers:");
+}
+
 }  // namespace
 
 QString channelName(ExpertChannel channel) {
@@ -170,6 +190,8 @@ QString channelName(ExpertChannel channel) {
             return ChannelText::tr("Precision");
         case ExpertChannel::HitRate:
             return ChannelText::tr("Hit rate");
+        case ExpertChannel::Active:
+            return ChannelText::tr("Active neurons");
     }
     return {};
 }
@@ -194,6 +216,10 @@ QString channelExplanation(ExpertChannel channel) {
         case ExpertChannel::HitRate:
             return ChannelText::tr(
                 "Share of each expert's tokens, since the model was loaded, that found it on the device.");
+        case ExpertChannel::Active:
+            return ChannelText::tr(
+                "Share of the neurons that were not left out in the last steps, counted for each layer's experts "
+                "together.");
     }
     return {};
 }
@@ -243,6 +269,9 @@ ExpertCells expertCells(ExpertChannel channel, const Snapshot& snapshot, const s
             break;
         case ExpertChannel::HitRate:
             fillHitRate(cells, snapshot);
+            break;
+        case ExpertChannel::Active:
+            fillActive(cells, snapshot);
             break;
     }
     return cells;

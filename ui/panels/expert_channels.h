@@ -19,8 +19,9 @@ enum class ExpertChannel {
     Residency,     // the fastest memory that holds a copy
     Precision,     // the format it is kept in
     HitRate,       // share of its tokens that found it on the accelerator
+    Active,        // share of its layer's neurons that were not left out
 };
-inline constexpr int kExpertChannels = 7;
+inline constexpr int kExpertChannels = 8;
 inline constexpr int kRecencySteps = 64;
 
 QString channelName(ExpertChannel channel);

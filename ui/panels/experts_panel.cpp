@@ -185,6 +185,8 @@ void ExpertsPanel::refresh() {
     } else if (cells.isEmpty()) {
         m_map->setEmptyText(channel() == ExpertChannel::Profile
                                 ? tr("The experts were placed without knowing how popular they are.")
+                            : channel() == ExpertChannel::Active
+                                ? tr("All neurons are computed. The Budget panel can leave out those near zero.")
                                 : tr("When the model reads or writes, this shows which experts its router calls."));
         m_map->clear();
     } else if (!cells.kinds.empty()) {

@@ -262,6 +262,7 @@ void MainWindow::createSetupBar() {
     });
     connect(&m_engine, &EngineController::streamed, this, &MainWindow::noteSetup);
     connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshSetup);
+    connect(&m_engine, &EngineController::thetaChanged, this, &MainWindow::refreshSetup);
     connect(&m_chat, &ChatController::currentChanged, this, [this] {
         m_goesOnAnyway = 0;
         refreshSetup();
@@ -366,6 +367,7 @@ void MainWindow::openSetup() {
     request.kv = setup->budget.kv;
     request.quality = setup->budget.quality;
     request.quant.experts = setup->budget.experts;
+    request.theta = setup->budget.theta;
     keepDevice(m_device, m_vramBytes);
     KeptBudget::keep(request);
     open(request);

@@ -6,6 +6,7 @@
 #include <QResizeEvent>
 #include <QStatusBar>
 
+#include "ui/engine/format.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/widgets/context_meter.h"
 
@@ -23,14 +24,20 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
       m_state(new QLabel),
       m_speed(new QLabel),
       m_meter(new SpeedMeter(engine, this)),
+      m_theta(new QLabel),
       m_model(new QLabel),
       m_context(new ContextMeter) {
-    for (QLabel* label : {m_state, m_speed, m_model}) {
+    for (QLabel* label : {m_state, m_speed, m_theta, m_model}) {
         label->setTextFormat(Qt::PlainText);
     }
     m_state->setAccessibleName(tr("What the engine does"));
     m_speed->setAccessibleName(tr("Speed"));
     m_model->setAccessibleName(tr("Model"));
+    m_theta->setAccessibleName(tr("What is left out of the model"));
+    m_theta->setToolTip(
+        tr("Neurons of the experts whose activation is at most this are left out: the answers are not the model's own. "
+           "The Budget panel changes it."));
+    m_theta->setContentsMargins(6, 0, 6, 0);
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(2, 0, 6, 0);
     m_model->setContentsMargins(10, 0, 10, 0);
@@ -46,12 +53,15 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     bar.setSizeGripEnabled(false);
     bar.addWidget(m_state, 1);
     bar.addPermanentWidget(m_speed);
+    bar.addPermanentWidget(m_theta);
     bar.addPermanentWidget(m_context);
     bar.addPermanentWidget(m_model);
     bar.installEventFilter(this);
 
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::servingChanged, this, &StatusLine::refreshState);
+    connect(&m_engine, &EngineController::thetaChanged, this, &StatusLine::refreshTheta);
+    connect(&m_engine, &EngineController::loadStarted, this, &StatusLine::refreshTheta);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
         setContextUsed(0);
         refreshState();
@@ -59,6 +69,17 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     connect(&m_engine, &EngineController::streamed, this,
             [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
     refreshState();
+    refreshTheta();
+}
+
+void StatusLine::refreshTheta() {
+    const double theta = m_engine.theta();
+    m_theta->setVisible(theta > 0);
+    m_theta->setText(theta > 0 ? ui::thetaText(theta) : QString());
+}
+
+QString StatusLine::thetaText() const {
+    return m_theta->text();
 }
 
 QString StatusLine::speedText() const {

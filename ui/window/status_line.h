@@ -26,18 +26,21 @@ class StatusLine : public QObject {
 
     QString speedText() const;
     QString contextText() const;
+    QString thetaText() const;  // that answers are not the model's own; empty: they are
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void refreshState();
+    void refreshTheta();
     void onStreamed(const StreamedText& piece);
 
     EngineController& m_engine;
     QLabel* m_state;
     QLabel* m_speed;
     SpeedMeter* m_meter;
+    QLabel* m_theta;
     QLabel* m_model;
     ContextMeter* m_context;
     qint64 m_contextAtFirstToken = 0;

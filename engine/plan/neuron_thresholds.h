@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+// What leaving out neurons (LoadRequest::theta) was measured to save and to cost, over some text (CORM, figure 4).
+struct NeuronThreshold {
+    double theta = 0;         // above 0
+    double active_share = 1;  // of a token's neurons, 0 .. 1
+    double perplexity = 0;
+    double mean_kl = 0;   // nats, from theta 0
+    double same_top = 1;  // share of the tokens whose likeliest one is that of theta 0, 0 .. 1
+
+    bool operator==(const NeuronThreshold&) const = default;
+};
+
+// Of one model; a plain value.
+struct NeuronThresholds {
+    std::string model;
+    std::string text;               // its name, for the person
+    std::string weight_type;        // of the experts: "BF16"
+    std::int64_t n_tokens = 0;      // scored
+    double perplexity = 0;          // of theta 0
+    std::vector<NeuronThreshold> rows;  // by theta, ascending
+
+    bool empty() const { return rows.empty(); }
+};
+
+// On the line between the two measured thetas next to it, theta 0 being without loss; nothing beyond the largest one,
+// and where nothing was measured.
+struct ThresholdLoss {
+    bool known = false;
+    double active_share = 1;
+    double mean_kl = 0;
+    double same_top = 1;
+};
+ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
+
+// JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
+// "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
+// A}]}. At most 1 MiB. Reading throws Error naming file, key and what was expected; writing is atomic.
+NeuronThresholds parse_neuron_thresholds(std::string_view json, const std::string& source);
+NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file);
+void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::filesystem::path& file);
+
+}  // namespace offstage::engine
