@@ -33,6 +33,7 @@ using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
 using offstage::cli::PerplexityOptions;
 using offstage::cli::PlanOptions;
+using offstage::cli::PredictOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
 using offstage::cli::ReplayOptions;
@@ -217,6 +218,15 @@ void add_theta_option(CLI::App& command, ModelOptions& options) {
                     "computed, and results are no longer the model's own; 0: none is left out")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command
+        .add_option("--sparse-loading", options.sparse_loading,
+                    "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
+                    "measuring), or auto (where finding and gathering the others takes less time than it saves). "
+                    "Unless given: auto")
+        ->check(CLI::IsMember({"off", "auto", "always"}));
+    command.add_option("--active-share", options.active_share,
+                       "With a theta: the share of a token's neurons that is active, where none were counted yet "
+                       "(forecasts, dry runs): a number above 0 and at most 1, or a report of sensitivity --json");
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {
@@ -532,6 +542,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     add_context_option(*command, plan.model, kModelContext);
     add_device_options(*command, plan.model);
+    add_theta_option(*command, plan.model);
     add_kept_context_option(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model.json);
@@ -629,6 +640,24 @@ int run(int argc, char** argv) {
     add_quant_option(*command, activations.model);
     add_json_option(*command, activations.model.json);
     command->callback([&] { status = offstage::cli::run_activations(activations); });
+
+    PredictOptions predict;
+    command = app.add_subcommand(
+        "predict",
+        "How well a layer's experts and their active neurons are known one layer ahead: recall and precision by layer");
+    add_model_option(*command, predict.model);
+    command->add_option("--text", predict.text, "UTF-8 text, or a .jsonl file of conversations, as for recall")
+        ->required();
+    command->add_option("--theta", predict.thetas, "The thetas, separated by commas: below one a neuron is not active")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_context_option(*command, predict.model, kTextContext);
+    add_device_options(*command, predict.model);
+    add_compute_options(*command, predict.model);
+    add_quant_option(*command, predict.model);
+    add_json_option(*command, predict.model.json);
+    command->callback([&] { status = offstage::cli::run_predict(predict); });
 
     SensitivityOptions sensitivity;
     command = app.add_subcommand(
