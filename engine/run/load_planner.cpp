@@ -138,6 +138,9 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
+    if (!(request.active_share >= 0 && request.active_share <= 1)) {
+        throw Error(ErrorKind::kInvalidInput, messages::active_share_not_a_share(request.active_share));
+    }
     check_kept_context(request.kept_context);
 }
 

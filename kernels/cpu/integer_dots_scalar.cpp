@@ -233,4 +233,24 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
                             (row_bytes(layout.up, n) + row_bytes(layout.down, n));
 }
 
+std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* const* inputs, int n_tokens,
+                                  std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
+                                  std::uint64_t& active) {
+    const WeightView w1 = expert.gate();
+    const float* const bias = expert.biases().gate;
+    std::int64_t n_chosen = 0;
+    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+        bool any = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            const float gate = dot_rounded(w1, j, RoundedInputs(inputs[t], expert.layout.hidden_dim)) +
+                               (bias != nullptr ? bias[j] : 0.0f);
+            if (is_left_out(activated(expert.layout.spec, gate), expert.layout.spec.theta)) continue;
+            ++active;
+            any = true;
+        }
+        if (any) chosen[n_chosen++] = static_cast<std::int32_t>(j);
+    }
+    return n_chosen;
+}
+
 }  // namespace offstage::kernels::scalar
