@@ -133,6 +133,13 @@ struct PredictOptions {
     std::vector<double> thetas = {0.1, 0.25};
 };
 
+struct AblationOptions {
+    ModelOptions model;
+    std::int64_t prompt = 64;
+    std::int64_t decode = 64;
+    std::int64_t resident_per_layer = 2;
+};
+
 struct ReplayOptions {
     std::string trace;
     std::string policies = "all";  // names separated by commas
@@ -213,6 +220,7 @@ int run_plan(const PlanOptions& options);
 int run_recall(const RecallOptions& options);
 int run_activations(const ActivationOptions& options);
 int run_sensitivity(const SensitivityOptions& options);
+int run_ablation(const AblationOptions& options);
 int run_predict(const PredictOptions& options);
 int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);

@@ -23,6 +23,7 @@
 
 namespace {
 
+using offstage::cli::AblationOptions;
 using offstage::cli::ActivationOptions;
 using offstage::cli::BenchOptions;
 using offstage::cli::ClusterOptions;
@@ -658,6 +659,45 @@ int run(int argc, char** argv) {
     add_quant_option(*command, predict.model);
     add_json_option(*command, predict.model.json);
     command->callback([&] { status = offstage::cli::run_predict(predict); });
+
+    AblationOptions ablation;
+    ablation.model.device = "emulated:corm";
+    command =
+        app.add_subcommand("ablation",
+                           "What decoding gains by sparse neurons, by copying ahead, by experts that are kept, and "
+                           "by the CPU, one after the other");
+    add_model_option(*command, ablation.model);
+    command->add_option("--prompt", ablation.prompt, "Tokens of the prompt")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--decode", ablation.decode, "Tokens decoded after it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--resident", ablation.resident_per_layer,
+                     "Experts of each layer that have a place on the device where experts are kept")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_option("--device", ablation.model.device, "As for bench")->capture_default_str();
+    command->add_option("--ram", ablation.model.ram, "RAM budget, as for bench");
+    command->add_option("--profile", ablation.model.profile, "Popularity profile that dry runs draw experts from");
+    add_theta_option(*command, ablation.model);
+    command->add_flag("--dry", ablation.model.dry,
+                      "A synthetic model on an emulated device with a host: account the time, compute nothing");
+    command
+        ->add_option("--dry-repeat", ablation.model.dry_repeat,
+                     "Of the drawn routing: chance that a token's choice is the one of the token before")
+        ->check(CLI::Range(0.0, 0.99))
+        ->capture_default_str();
+    command
+        ->add_option("--dry-guess-recall", ablation.model.dry_guess_recall,
+                     "Of the drawn routing: chance that an expert is guessed right")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    add_compute_options(*command, ablation.model);
+    add_quant_option(*command, ablation.model);
+    add_json_option(*command, ablation.model.json);
+    command->callback([&] { status = offstage::cli::run_ablation(ablation); });
 
     SensitivityOptions sensitivity;
     command = app.add_subcommand(

@@ -120,6 +120,7 @@ class Bench {
         if (decoded_.neurons > 0) {
             result.active_share = static_cast<double>(decoded_.active_neurons) / static_cast<double>(decoded_.neurons);
         }
+        result.decode_hit_rate = decoded_.hit_rate();
         result.sparse_copies_per_token = static_cast<double>(decoded_.sparse_copies) / n_decoded;
         result.copied_bytes_per_token = static_cast<double>(decoded_.bytes_copied) / n_decoded;
         result.copy_bytes_saved_per_token = static_cast<double>(decoded_.copy_bytes_saved) / n_decoded;
@@ -308,6 +309,8 @@ class Bench {
         read_.device += read.device;
         read_.host += read.host;
         n_decoded_ += request_.decode_tokens;
+        decoded_.routed_tokens += end.routed_tokens - begin.routed_tokens;
+        decoded_.resident_tokens += end.resident_tokens - begin.resident_tokens;
         decoded_.neurons += end.neurons - begin.neurons;
         decoded_.active_neurons += end.active_neurons - begin.active_neurons;
         decoded_.sparse_copies += end.sparse_copies - begin.sparse_copies;

@@ -40,6 +40,7 @@ struct BenchResult {
     // With a theta, of the timed tokens: the share of the neurons that were looked at and active (0: none were),
     // experts copied without the others, and what that spared the bus.
     double active_share = 0;
+    double decode_hit_rate = 0;  // of the timed tokens' experts, resident ones
     double sparse_copies_per_token = 0;
     double copied_bytes_per_token = 0;
     double copy_bytes_saved_per_token = 0;

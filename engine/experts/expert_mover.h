@@ -92,7 +92,10 @@ class ExpertMover {
     bool guesses(std::int64_t n_tokens) const;
     // Into free slots, as far as the copy engine has nothing else to do before the next
     // layer's experts are wanted (slack_us), or regardless.
-    void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless);
+    // inputs: this layer's, on the host, where copies_sparse(): then only the neurons that they make active are copied,
+    // and next_arrival() brings what is missing. Guesses are n_active for each token.
+    void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless,
+                      const float* inputs = nullptr);
     void copy_ahead(const Schedule& schedule);
     // Time between this layer's last copy and the next layer's first. While the CPU reads
     // experts beside it, the copy engine's copies cost as much as they gain: then there
@@ -128,6 +131,8 @@ class ExpertMover {
         // Of an expert that came without some neurons.
         std::int64_t ffn_dim = 0;
         std::span<const std::int32_t> neurons;
+        const std::int32_t* order = nullptr;
+        bool held = false;  // some came unasked, into `slot`
     };
     struct Early {  // came before it was asked for, and was computed with
         std::size_t expert = 0;
@@ -139,7 +144,7 @@ class ExpertMover {
     std::optional<DeviceEvent> copy_on_demand(Demanded& demanded, const kernels::ExpertView& from, Staging::Slot& slot);
     bool would_stay(std::size_t expert) const;
     std::optional<ExpertKey> victim_for(std::size_t admitted) const;
-    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot);
+    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
     bool may_copy_unasked(std::size_t expert) const;
     void give_up_uncalled();
     void start_copies();
@@ -167,8 +172,9 @@ class ExpertMover {
     SparseCopies::Rows rows_;           // of the copy that is asked for
     std::vector<std::int32_t> called_;  // experts of this layer
     std::vector<Demanded> demanded_;
-    std::size_t n_started_ = 0;  // of demanded_: on their way, or refused
-    std::size_t n_asked_ = 0;    // of demanded_: next_arrival() was called for
+    std::size_t n_started_ = 0;      // of demanded_: on their way, or refused
+    std::uint16_t n_completed_ = 0;  // copies made unasked whose missing neurons followed
+    std::size_t n_asked_ = 0;        // of demanded_: next_arrival() was called for
     std::vector<Early> early_;
     PromptCopies prompt_copies_;
 };

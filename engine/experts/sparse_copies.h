@@ -39,11 +39,14 @@ class SparseCopies {
         const std::int32_t* row_token = nullptr;
         std::int64_t first_row = 0;
         std::int64_t n_rows = 0;
+        bool guess = false;  // the inputs of the layer before: nobody has asked yet
     };
-    // A smaller expert in page-locked memory; neurons: see ExpertCall. Valid until the next gather().
+    // A smaller expert in page-locked memory: what is to be copied. neurons: see ExpertCall, of this and of what the
+    // device had already; order: see ExpertView, of a block with the latter first. Valid until the next gather().
     struct Gathered {
         kernels::ExpertView expert;
         std::span<const std::int32_t> neurons;
+        const std::int32_t* order = nullptr;
         std::size_t buffer = 0;
     };
 
@@ -63,8 +66,11 @@ class SparseCopies {
         layer_ = layer;
         work_ = {};
     }
-    // nullopt: the whole expert should be copied.
-    std::optional<Gathered> gather(const kernels::ExpertView& whole, kernels::WeightType format, const Rows& rows);
+    // held: neurons that the device has, in any order. nullopt: the whole expert should be copied.
+    std::optional<Gathered> gather(const kernels::ExpertView& whole, kernels::WeightType format, const Rows& rows,
+                                   std::span<const std::int32_t> held = {});
+    // Dry runs: of the active neurons so many are guessed, and of the guessed ones so many are active.
+    void set_dry_recall(double recall) { dry_recall_ = recall; }
     // The buffer is read until then.
     void copied(std::size_t buffer, DeviceEvent end) { buffers_[buffer].copied = end; }
 
@@ -84,7 +90,9 @@ class SparseCopies {
     };
 
     void choose(const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows);
+    void leave_held_out(std::span<const std::int32_t> held);
     void add_up_to_grain(const kernels::ExpertLayout& layout);
+    void put_in_order(std::span<const std::int32_t> held);
     std::byte* room(std::size_t bytes, std::size_t whole_bytes);
 
     Backend& device_;
@@ -96,6 +104,9 @@ class SparseCopies {
     Work work_;
     kernels::NeuronCounts counts_;  // of the expert at hand
     std::vector<std::int32_t> neurons_, missing_;
+    std::vector<std::int32_t> held_;         // ascending
+    std::vector<std::int32_t> all_, order_;  // of held and gathered ones together
+    double dry_recall_ = 0.85;               // the middle of what the paper measured
     std::uint64_t n_not_looked_at_ = 0;
     std::array<Buffer, kBuffers> buffers_;
     std::size_t next_ = 0;

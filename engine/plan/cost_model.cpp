@@ -170,9 +170,10 @@ double CostModel::choosing_us(std::int64_t n_tokens, kernels::WeightType format)
     return cpu_us(n_tokens, format) / 3 * choosing_factor_;  // one of three matrices
 }
 
-// Until it was measured: as long as the paper's cross-over of 75 % says.
+// Until it was measured: an expert of one token is computed as fast as its weights are read, and gathering reads and
+// writes.
 double CostModel::gathering_us(kernels::WeightType format, double share) const {
-    return weight_copy_us(format) / 3 * share * gathering_factor_;
+    return 2 * cpu_us(1, format) * share * gathering_factor_;
 }
 
 double CostModel::cross_over(kernels::WeightType format) const {

@@ -5,6 +5,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/experts/sparse_copies.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/synthetic.h"
@@ -92,6 +93,10 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
+
+    if (request.theta > 0 && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
+        demand.host_fixed_bytes += SparseCopies::kBuffers * SparseCopies::buffer_bytes(demand.expert_bytes);
+    }
 
     demand.reads_directly = expert_reads(request, grid, type, inputs.memory).directly;
     if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {

@@ -184,7 +184,8 @@ void MoeLayer::execute(Schedule& schedule) {
     } else {
         const double slack_us = mover_.slack_us(schedule, !work_.groups(Way::kCpu).empty());
         const auto copied = dispatcher_.prefetches() ? guesses() : std::span<const std::int32_t>();
-        mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless());
+        const float* const inputs = mover_.copies_sparse() && !copied.empty() ? work_.inputs.get() : nullptr;
+        mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless(), inputs);
     }
     for (std::size_t i = 0; i < executors_.size(); ++i) executors_[i]->complete(work_, work_.groups_of[i]);
 }

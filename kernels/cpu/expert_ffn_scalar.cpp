@@ -38,7 +38,8 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
-    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+    for (std::int64_t neuron = neuron_begin; neuron < neuron_end; ++neuron) {
+        const std::int64_t j = expert.place(neuron);
         bool read = false;
         for (int t = 0; t < n_tokens; ++t) {
             const float gate = dot(w1.row(j), w1.type, x + t * n, n) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);

@@ -212,18 +212,20 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
                 add_rounded_columns(expert.down(), activations, neurons, count, out);
                 count = 0;
             };
-            for (std::int64_t j = first; j < end; ++j) {
+            for (std::int64_t neuron = first; neuron < end; ++neuron) {
+                const std::int64_t j = expert.place(neuron);
                 const float gate = dot_rounded(w1, j, rounded) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
                 const bool active = !is_left_out(activated(layout.spec, gate), layout.spec.theta);
                 if (active) {
-                    read[static_cast<std::size_t>(j - neuron_begin)] = true;
+                    read[static_cast<std::size_t>(neuron - neuron_begin)] = true;
                     ++counts.active;
                     const float up = dot_rounded(w3, j, rounded) + (biases.up != nullptr ? biases.up[j] : 0.0f);
                     activations[count] = scale[t] * activation(layout.spec, gate, up);
                     neurons[count++] = j;
                 }
                 // Of several tokens, places share a step of rounding, whoever is active there.
-                const bool whole = n_tokens == 1 ? count == kRoundedNeurons : (j - first + 1) % kRoundedNeurons == 0;
+                const bool whole =
+                    n_tokens == 1 ? count == kRoundedNeurons : (neuron - first + 1) % kRoundedNeurons == 0;
                 if (whole) flush();
             }
             flush();

@@ -119,6 +119,7 @@ class TestCudaModelOnHost : public QObject {
         LoadRequest on_gpu = onHostLayer(policy, 50);
         on_gpu.cache = CacheKind::kStatic;
         on_gpu.sparse_loading = SparseLoading::kAlways;
+        if (policy == QStringLiteral("transfer")) on_gpu.prefetch = PrefetchMode::kAlways;
         on_cpu.theta = on_gpu.theta = 0.5;
         LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
         const Greedy expected = greedy(cpu, prompts_[0]);
@@ -137,6 +138,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(totals.resident_calls > 0 && (copies ? totals.copied_calls : totals.cpu_calls) > 0);
         QCOMPARE(totals.sparse_copies > 0, copies);
         QCOMPARE(totals.copy_bytes_saved > 0, copies);
+        QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }

@@ -123,6 +123,21 @@ class TestSparseCopies : public QObject {
             operations.experts({&call, 1}, inputs.data(), tokens.data(), got.data());
             QCOMPARE(got, expected);
             QCOMPARE(operations.neurons().neurons, counted.neurons);  // counted when they were chosen
+
+            // Some came first and the others behind them.
+            if (biases) continue;
+            std::vector<std::int32_t> lying, order(chosen.size());
+            for (const std::size_t first : {std::size_t{1}, std::size_t{0}, std::size_t{2}}) {
+                for (std::size_t i = first; i < chosen.size(); i += 3) {
+                    order[i] = static_cast<std::int32_t>(lying.size());
+                    lying.push_back(chosen[i]);
+                }
+            }
+            gather_neurons(whole, lying, some.data(), pool);
+            call.weights.order = order.data();
+            std::fill(got.begin(), got.end(), -2.0f);
+            operations.experts({&call, 1}, inputs.data(), tokens.data(), got.data());
+            QCOMPARE(got, expected);
         }
         // Many rows go by matrices: nothing is chosen for them.
         QVERIFY(!operations.chooses_neurons(layout, CpuOperations::kFewTokens + 1));
@@ -179,6 +194,36 @@ class TestSparseCopies : public QObject {
         QCOMPARE(after.sparse_copies, totals.sparse_copies);
         QCOMPARE(after.copy_bytes_saved, totals.copy_bytes_saved);
         QCOMPARE(after.bytes_copied - totals.bytes_copied, (after.copied_calls - totals.copied_calls) * expert_bytes);
+    }
+
+    // What the layer before guessed is there, and what it did not guess follows.
+    void guessedNeurons_areCompleted_data() { answers_areThoseOfTheCpu_data(); }
+    void guessedNeurons_areCompleted() {
+        QFETCH(QString, quant);
+        QFETCH(int, compute);
+        LoadRequest request = onThisMachine();
+        request.compute = static_cast<ComputeMode>(compute);
+        if (!quant.isEmpty()) request.quant = parse_quant(quant.toStdString());
+        request.theta = 0.25;
+        const std::vector<TokenId> tokens = text(16);
+        const Rows expected = oneByOne(*open(request), tokens);
+        LoadRequest on_bus = onBus(request);
+        on_bus.prefetch = PrefetchMode::kAlways;
+        on_bus.vram_bytes += 2 * expert_bytes_;
+        const auto emulated = open(on_bus);
+        QCOMPARE(emulated->plan().n_resident(), std::int64_t{0});
+        QCOMPARE(oneByOne(*emulated, tokens), expected);
+        const DispatchTotals totals = emulated->dispatcher().recorder().all_totals();
+        const std::string figures = "guessed " + std::to_string(totals.guessed_copies) + ", used " +
+                                    std::to_string(totals.used_guesses) + ", sparse " +
+                                    std::to_string(totals.sparse_copies) + " of " + std::to_string(totals.copied_calls);
+        QVERIFY2(totals.guessed_copies > 100 && totals.used_guesses > 50, figures.c_str());
+        QVERIFY2(totals.used_guesses <= totals.guessed_copies && totals.sparse_copies > totals.used_guesses / 2,
+                 figures.c_str());
+        // A theta that leaves hardly anything out has whole guesses.
+        emulated->forward().moe().set_theta(1e-4);
+        QVERIFY(!oneByOne(*emulated, tokens).empty());
+        QCOMPARE(emulated->dispatcher().recorder().all_totals().sparse_copies, totals.sparse_copies);
     }
 
     // Hardly any neuron is left out: gathering would take longer than it saves.
