@@ -24,6 +24,7 @@ const KernelTables& tables_of(InstructionSet set) {
             tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
             tables.expert_ffn_bytes = avx2_vnni::expert_ffn_bytes;
             tables.sparse_expert_ffn_bytes = avx2_vnni::sparse_expert_ffn_bytes;
+            tables.chosen_neurons_bytes = avx2_vnni::chosen_neurons_bytes;
         }
         return tables;
     }();
@@ -34,6 +35,7 @@ const KernelTables& tables_of(InstructionSet set) {
             tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
             tables.expert_ffn_bytes = avx512_vnni::expert_ffn_bytes;
             tables.sparse_expert_ffn_bytes = avx512_vnni::sparse_expert_ffn_bytes;
+            tables.chosen_neurons_bytes = avx512_vnni::chosen_neurons_bytes;
         }
         return tables;
     }();
@@ -116,6 +118,14 @@ SparseExpertFfn sparse_expert_ffn(InstructionSet set) {
 
 SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set) {
     return tables_of(set).sparse_expert_ffn_bytes;
+}
+
+ChosenNeuronsOf chosen_neurons(InstructionSet set) {
+    return tables_of(set).chosen_neurons;
+}
+
+ChosenNeuronsOfBytes chosen_neurons_bytes(InstructionSet set) {
+    return tables_of(set).chosen_neurons_bytes;
 }
 
 const PackKernels& pack_kernels(InstructionSet set) {

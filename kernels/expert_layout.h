@@ -107,6 +107,11 @@ struct ExpertBiases {
 struct ExpertView {
     const void* data = nullptr;
     ExpertLayout layout = {};
+    // Where the i-th neuron lies among those of the block, (ffn_dim), in host memory: of kernels/sparse_experts.h,
+    // whose sums are formed in this order. Without biases. nullptr: in the order in which they lie.
+    const std::int32_t* order = nullptr;
+
+    std::int64_t place(std::int64_t neuron) const { return order == nullptr ? neuron : order[neuron]; }
 
     // w1 and w3 one by one: not where they are interleaved.
     WeightView gate() const {  // (ffn_dim, hidden_dim)

@@ -40,4 +40,16 @@ using SparseExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte*
                                       NeuronCounts& counts);
 SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set);  // precondition: available
 
+// Of neurons [neuron_begin, neuron_end) those that the functions above would choose, of
+// every range with these ends alike: w1 is read and nothing else. chosen: room for all;
+// ascending. Returns how many; adds the (token, neuron) pairs to active.
+using ChosenNeuronsOf = std::int64_t (*)(const ExpertView& expert, const float* x, int n_tokens,
+                                         std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
+                                         std::uint64_t& active);
+ChosenNeuronsOf chosen_neurons(InstructionSet set);  // precondition: available
+using ChosenNeuronsOfBytes = std::int64_t (*)(const ExpertView& expert, const std::byte* const* inputs, int n_tokens,
+                                              std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
+                                              std::uint64_t& active);
+ChosenNeuronsOfBytes chosen_neurons_bytes(InstructionSet set);  // precondition: available
+
 }  // namespace offstage::kernels

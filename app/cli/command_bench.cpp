@@ -75,6 +75,10 @@ int run_bench(const BenchOptions& options) {
                      {"instruction_set", summary.instruction_set},
                      {"kv_type", summary.kv_type},
                      {"theta", summary.theta},
+                     {"active_share", r.active_share},
+                     {"sparse_copies_per_token", r.sparse_copies_per_token},
+                     {"copied_bytes_per_token", r.copied_bytes_per_token},
+                     {"copy_bytes_saved_per_token", r.copy_bytes_saved_per_token},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
                      {"device_compute", summary.device_compute},
@@ -104,6 +108,15 @@ int run_bench(const BenchOptions& options) {
     std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
                 engine::format_bytes(r.active_weight_bytes_per_token).c_str());
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
+    if (summary.theta > 0 && !cpu) {
+        std::printf(
+            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %s instead of "
+            "%s over the bus\n",
+            100 * r.active_share, r.sparse_copies_per_token,
+            engine::format_bytes(static_cast<std::uint64_t>(r.copied_bytes_per_token)).c_str(),
+            engine::format_bytes(static_cast<std::uint64_t>(r.copied_bytes_per_token + r.copy_bytes_saved_per_token))
+                .c_str());
+    }
     std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
     print_notes(summary);
     return 0;

@@ -75,6 +75,8 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"vram_high_water_bytes", device.vram_high_water_bytes},
         {"hit_rate", device.hit_rate},
         {"bytes_copied", device.bytes_copied},
+        {"sparse_copies", device.sparse_copies},
+        {"copy_bytes_saved", device.copy_bytes_saved},
         {"expected_hit_rate", model.expected_hit_rate},
         {"ram_budget_bytes", model.ram_budget_bytes},
         {"ram_high_water_bytes", device.ram_high_water_bytes},

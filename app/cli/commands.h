@@ -31,6 +31,8 @@ struct ModelOptions {
     std::string kv;          // "bf16"; empty: the default
     std::int64_t kept_context = 0;
     double theta = 0;
+    std::string sparse_loading;  // empty: auto
+    std::string active_share;    // "0.45", or the report of `sensitivity`; empty: unknown
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own
@@ -126,6 +128,19 @@ struct SensitivityOptions {
     bool keep = false;         // beside the model, for the window
 };
 
+struct PredictOptions {
+    ModelOptions model;
+    std::string text;  // file
+    std::vector<double> thetas = {0.1, 0.25};
+};
+
+struct AblationOptions {
+    ModelOptions model;
+    std::int64_t prompt = 64;
+    std::int64_t decode = 64;
+    std::int64_t resident_per_layer = 2;
+};
+
 struct ReplayOptions {
     std::string trace;
     std::string policies = "all";  // names separated by commas
@@ -206,6 +221,8 @@ int run_plan(const PlanOptions& options);
 int run_recall(const RecallOptions& options);
 int run_activations(const ActivationOptions& options);
 int run_sensitivity(const SensitivityOptions& options);
+int run_ablation(const AblationOptions& options);
+int run_predict(const PredictOptions& options);
 int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
 int run_models(const FinderOptions& options);

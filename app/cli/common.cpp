@@ -8,6 +8,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/scenario_report.h"
+#include "engine/eval/theta_report.h"
 #include "engine/print.h"
 #include "engine/run/model_shape.h"
 
@@ -28,6 +29,10 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
     request.kept_context = options.kept_context;
     request.theta = options.theta;
+    if (!options.sparse_loading.empty()) request.sparse_loading = engine::parse_sparse_loading(options.sparse_loading);
+    if (!options.active_share.empty()) {
+        request.active_share = engine::read_active_share(options.active_share, options.theta);
+    }
     request.dispatch = engine::parse_dispatch(options.policy);
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;

@@ -23,6 +23,7 @@
 
 namespace {
 
+using offstage::cli::AblationOptions;
 using offstage::cli::ActivationOptions;
 using offstage::cli::BenchOptions;
 using offstage::cli::ClusterOptions;
@@ -33,6 +34,7 @@ using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
 using offstage::cli::PerplexityOptions;
 using offstage::cli::PlanOptions;
+using offstage::cli::PredictOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
 using offstage::cli::ReplayOptions;
@@ -217,6 +219,15 @@ void add_theta_option(CLI::App& command, ModelOptions& options) {
                     "computed, and results are no longer the model's own; 0: none is left out")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command
+        .add_option("--sparse-loading", options.sparse_loading,
+                    "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
+                    "measuring), or auto (where finding and gathering the others takes less time than it saves). "
+                    "Unless given: auto")
+        ->check(CLI::IsMember({"off", "auto", "always"}));
+    command.add_option("--active-share", options.active_share,
+                       "With a theta: the share of a token's neurons that is active, where none were counted yet "
+                       "(forecasts, dry runs): a number above 0 and at most 1, or a report of sensitivity --json");
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {
@@ -532,6 +543,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     add_context_option(*command, plan.model, kModelContext);
     add_device_options(*command, plan.model);
+    add_theta_option(*command, plan.model);
     add_kept_context_option(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model.json);
@@ -629,6 +641,63 @@ int run(int argc, char** argv) {
     add_quant_option(*command, activations.model);
     add_json_option(*command, activations.model.json);
     command->callback([&] { status = offstage::cli::run_activations(activations); });
+
+    PredictOptions predict;
+    command = app.add_subcommand(
+        "predict",
+        "How well a layer's experts and their active neurons are known one layer ahead: recall and precision by layer");
+    add_model_option(*command, predict.model);
+    command->add_option("--text", predict.text, "UTF-8 text, or a .jsonl file of conversations, as for recall")
+        ->required();
+    command->add_option("--theta", predict.thetas, "The thetas, separated by commas: below one a neuron is not active")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_context_option(*command, predict.model, kTextContext);
+    add_device_options(*command, predict.model);
+    add_compute_options(*command, predict.model);
+    add_quant_option(*command, predict.model);
+    add_json_option(*command, predict.model.json);
+    command->callback([&] { status = offstage::cli::run_predict(predict); });
+
+    AblationOptions ablation;
+    ablation.model.device = "emulated:corm";
+    command =
+        app.add_subcommand("ablation",
+                           "What decoding gains by sparse neurons, by copying ahead, by experts that are kept, and "
+                           "by the CPU, one after the other");
+    add_model_option(*command, ablation.model);
+    command->add_option("--prompt", ablation.prompt, "Tokens of the prompt")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--decode", ablation.decode, "Tokens decoded after it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--resident", ablation.resident_per_layer,
+                     "Experts of each layer that have a place on the device where experts are kept")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_option("--device", ablation.model.device, "As for bench")->capture_default_str();
+    command->add_option("--ram", ablation.model.ram, "RAM budget, as for bench");
+    command->add_option("--profile", ablation.model.profile, "Popularity profile that dry runs draw experts from");
+    add_theta_option(*command, ablation.model);
+    command->add_flag("--dry", ablation.model.dry,
+                      "A synthetic model on an emulated device with a host: account the time, compute nothing");
+    command
+        ->add_option("--dry-repeat", ablation.model.dry_repeat,
+                     "Of the drawn routing: chance that a token's choice is the one of the token before")
+        ->check(CLI::Range(0.0, 0.99))
+        ->capture_default_str();
+    command
+        ->add_option("--dry-guess-recall", ablation.model.dry_guess_recall,
+                     "Of the drawn routing: chance that an expert is guessed right")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    add_compute_options(*command, ablation.model);
+    add_quant_option(*command, ablation.model);
+    add_json_option(*command, ablation.model.json);
+    command->callback([&] { status = offstage::cli::run_ablation(ablation); });
 
     SensitivityOptions sensitivity;
     command = app.add_subcommand(

@@ -78,6 +78,12 @@ struct ExpertCall {
     kernels::ExpertView weights;  // in the device's memory
     std::int64_t first_row = 0;
     std::int64_t n_rows = 0;
+    // Of an expert of which only some neurons came: their places in the whole one, ascending, in host memory; its
+    // layout's ffn_dim is their number. Those that are missing are neurons that ExpertSpec::theta leaves out for each
+    // of the rows. The result is the whole expert's (CpuBackend and EmulatedAccelerator: bit by bit; there of few rows
+    // alone). Empty: it is whole.
+    std::span<const std::int32_t> neurons = {};
+    std::int64_t whole_ffn_dim = 0;  // where neurons are missing
 };
 
 // In what order the sums behind a row of activations are formed, which decides their last bits.

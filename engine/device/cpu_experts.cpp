@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "engine/device/cpu_operations_state.h"
@@ -22,9 +23,19 @@ std::int64_t n_chunks(std::int64_t ffn_dim, std::int64_t n_rows) {
     return std::clamp<std::int64_t>(ffn_dim / kSmallestChunk, 1, most);
 }
 
+// The first neuron of a chunk.
 std::int64_t chunk_begin(std::int64_t ffn_dim, std::int64_t chunks, std::int64_t chunk) {
     const std::int64_t grains = (ffn_dim + kNeuronGrain - 1) / kNeuronGrain;
     return std::min(ffn_dim, grains * chunk / chunks * kNeuronGrain);
+}
+
+// Of the neurons that came, how many stand before this place of the whole expert.
+std::int64_t n_before(std::span<const std::int32_t> neurons, std::int64_t place) {
+    return std::lower_bound(neurons.begin(), neurons.end(), place) - neurons.begin();
+}
+
+std::int64_t whole_ffn_dim(const ExpertCall& call) {
+    return call.neurons.empty() ? call.weights.layout.ffn_dim : call.whole_ffn_dim;
 }
 
 // The rows' tokens follow each other: then the inputs lie as the kernels want them.
@@ -95,14 +106,16 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     std::int64_t n_partials = 0;
     std::int64_t n_neurons = 0;
     for (ExpertRows& expert : few) {
-        const std::int64_t ffn = expert.call->weights.layout.ffn_dim;
-        expert.chunks = n_chunks(ffn, expert.call->n_rows);
+        const ExpertCall& call = *expert.call;
+        const std::int64_t ffn = whole_ffn_dim(call);
+        expert.chunks = n_chunks(ffn, call.n_rows);
         expert.first_value = n_partials;
-        n_partials += expert.chunks * expert.call->n_rows;
+        n_partials += expert.chunks * call.n_rows;
         for (std::int64_t c = 0; c < expert.chunks; ++c) {
-            chunks.push_back({&expert, c, n_neurons + chunk_begin(ffn, expert.chunks, c)});
+            const std::int64_t place = chunk_begin(ffn, expert.chunks, c);
+            chunks.push_back({&expert, c, n_neurons + (call.neurons.empty() ? place : n_before(call.neurons, place))});
         }
-        n_neurons += ffn;
+        n_neurons += call.weights.layout.ffn_dim;
     }
     room(partials, n_partials * hidden);
 
@@ -110,6 +123,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     // Each thread takes a stretch of chunks that follow each other, so that memory is read in order.
     pool.run([&](int thread) {
         const auto at = [&](int t) {
+            if (t == pool.n_threads()) return chunks.end();  // the last chunks may have no neuron at all
             const std::int64_t neuron = n_neurons * t / pool.n_threads();
             return std::lower_bound(chunks.begin(), chunks.end(), neuron, [](const Chunk& chunk, std::int64_t n) {
                 const std::int64_t ffn = chunk.expert->call->weights.layout.ffn_dim;
@@ -121,28 +135,95 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             const ExpertCall& call = *expert.call;
             float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
-            const std::int64_t ffn = call.weights.layout.ffn_dim;
+            const std::int64_t ffn = whole_ffn_dim(call);
             const std::int64_t first = chunk_begin(ffn, expert.chunks, chunk->index);
             const std::int64_t last = chunk_begin(ffn, expert.chunks, chunk->index + 1);
-            const auto n_rows = static_cast<int>(call.n_rows);
-            const bool rounds = rounds_neurons(call.weights.layout);
-            if (call.weights.layout.spec.theta > 0) {
-                kernels::NeuronCounts& counts = thread_neurons[as_size(thread)];
-                if (rounds) {
-                    sparse_expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last,
-                                            sums, counts);
-                } else {
-                    sparse_expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums, counts);
-                }
-            } else if (rounds) {
-                expert_ffn_bytes(call.weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, first, last, sums);
+            if (call.neurons.empty()) {
+                run_neurons(expert, first, last, sums, thread_neurons[as_size(thread)]);
             } else {
-                kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), n_rows, first, last, sums);
+                run_some_neurons(expert, first, last, sums);
             }
         }
     });
     end_counting();
     add_partials(out, n_partials, hidden);
+}
+
+// sums += what neurons [begin, end) of the block add.
+void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
+                                       kernels::NeuronCounts& counts) {
+    const kernels::ExpertView& weights = expert.call->weights;
+    const auto n_rows = static_cast<int>(expert.call->n_rows);
+    const bool rounds = rounds_neurons(weights.layout);
+    if (weights.layout.spec.theta > 0) {
+        if (rounds) {
+            sparse_expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
+                                    counts);
+        } else {
+            sparse_expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums, counts);
+        }
+    } else if (rounds) {
+        expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums);
+    } else {
+        kernels.expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums);
+    }
+}
+
+// The same of places [begin, end) of the whole expert, of which only some are there. What the kernels take together
+// depends on places: so that no bit changes, they get those of one such stretch at a time.
+void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end,
+                                            float* sums) {
+    const ExpertCall& call = *expert.call;
+    const bool by_places = call.n_rows > 1 && rounds_neurons(call.weights.layout);
+    const std::int64_t stretch = by_places ? kernels::kRoundedNeurons : kernels::kChosenTogether;
+    kernels::NeuronCounts counted_by_who_chose;
+    for (std::int64_t place = begin; place < end; place += stretch) {
+        const std::int64_t first = n_before(call.neurons, place);
+        const std::int64_t last = n_before(call.neurons, std::min(place + stretch, end));
+        if (first < last) run_neurons(expert, first, last, sums, counted_by_who_chose);
+    }
+}
+
+bool CpuOperations::chooses_neurons(const kernels::ExpertLayout& layout, std::int64_t n_rows) const {
+    return layout.spec.theta > 0 && !layout.down_rows_are_outputs && n_rows > 0 && state_->are_few(n_rows);
+}
+
+void CpuOperations::choose_neurons(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
+                                   std::vector<std::int32_t>& chosen, kernels::NeuronCounts& counts) {
+    State& state = *state_;
+    assert(chooses_neurons(call.weights.layout, call.n_rows));
+    state.few.clear();
+    state.few.emplace_back().call = &call;
+    state.gather_inputs(inputs, row_token);
+    if (state.form.byte_inputs) state.round_for_first_job(inputs, row_token);
+    const State::ExpertRows& expert = state.few.front();
+    const std::int64_t ffn = call.weights.layout.ffn_dim;
+    const std::int64_t n_pieces = n_chunks(ffn, call.n_rows);
+    const auto n_rows = static_cast<int>(call.n_rows);
+    const bool rounds = state.rounds_neurons(call.weights.layout);
+    chosen.resize(as_size(ffn));
+    state.n_chosen.assign(as_size(n_pieces), 0);
+    state.begin_counting();
+    state.pool.parallel_for(n_pieces, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+        std::uint64_t& active = state.thread_neurons[as_size(thread)].active;
+        for (std::int64_t piece = begin; piece < end; ++piece) {
+            const std::int64_t first = chunk_begin(ffn, n_pieces, piece);
+            const std::int64_t last = chunk_begin(ffn, n_pieces, piece + 1);
+            std::int32_t* const list = chosen.data() + first;
+            state.n_chosen[as_size(piece)] =
+                rounds ? state.chosen_neurons_bytes(call.weights, expert.gate_inputs.rounded, n_rows, first, last, list,
+                                                    active)
+                       : state.chosen_neurons(call.weights, expert.inputs, n_rows, first, last, list, active);
+        }
+    });
+    counts.neurons += static_cast<std::uint64_t>(ffn * call.n_rows);
+    for (const kernels::NeuronCounts& of_thread : state.thread_neurons) counts.active += of_thread.active;
+    auto to = chosen.begin();
+    for (std::int64_t piece = 0; piece < n_pieces; ++piece) {
+        const auto from = chosen.begin() + chunk_begin(ffn, n_pieces, piece);
+        to = std::copy(from, from + state.n_chosen[as_size(piece)], to);
+    }
+    chosen.erase(to, chosen.end());
 }
 
 void CpuOperations::State::add_partials(float* out, std::int64_t n_partials, std::int64_t hidden) {

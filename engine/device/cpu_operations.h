@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/device/backend.h"
 #include "kernels/cpu_kernels.h"
@@ -38,7 +39,14 @@ class CpuOperations {
     // Of all experts that were computed with a theta above 0 (kernels::ExpertSpec). Where
     // w2 lies neuron by neuron and an expert has few rows, weights of neurons that are left
     // out are not read; elsewhere they are, and count for nothing.
+    // Calls whose neurons are not all there are not counted: whoever chose these has counted.
     const kernels::NeuronCounts& neurons() const;
+    // Whether experts() computes such an expert, with a theta, by the kernels that choose neurons first.
+    bool chooses_neurons(const kernels::ExpertLayout& layout, std::int64_t n_rows) const;
+    // Those that they choose for any of the rows, ascending, bit by bit; only w1 is read. Precondition:
+    // chooses_neurons(). counts: (token, neuron) pairs are added.
+    void choose_neurons(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
+                        std::vector<std::int32_t>& chosen, kernels::NeuronCounts& counts);
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);
     void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out);

@@ -96,8 +96,11 @@ struct CpuOperations::State {
     const kernels::SparseExpertFfn sparse_expert_ffn = kernels::sparse_expert_ffn(kernels.instruction_set);
     const kernels::SparseExpertFfnBytes sparse_expert_ffn_bytes =
         kernels::sparse_expert_ffn_bytes(kernels.instruction_set);
+    const kernels::ChosenNeuronsOf chosen_neurons = kernels::chosen_neurons(kernels.instruction_set);
+    const kernels::ChosenNeuronsOfBytes chosen_neurons_bytes = kernels::chosen_neurons_bytes(kernels.instruction_set);
     kernels::NeuronCounts neurons;
     std::vector<kernels::NeuronCounts> thread_neurons;  // of a job, per thread
+    std::vector<std::int64_t> n_chosen;                 // of a piece of an expert's neurons
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
@@ -175,6 +178,9 @@ struct CpuOperations::State {
     // The inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
+                     kernels::NeuronCounts& counts);
+    void run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
     void round_for_first_job(const float* inputs, const std::int32_t* row_token);
     void round_for_second_job(const float* activations);

@@ -39,13 +39,19 @@ void ResidentExecutor::submit(LayerWork& work, std::span<const std::size_t> grou
 
 void CopiedExecutor::submit(LayerWork& work, std::span<const std::size_t> groups) {
     for (const std::size_t g : groups) {
-        const auto arrival = mover_.next_arrival();
+        const RowGroup& group = work.rows.groups()[g];
+        SparseCopies::Rows rows;
+        if (mover_.copies_sparse()) {
+            rows = {work.inputs.get(), work.rows.host_row_token(), group.first_row, group.n_rows};
+        }
+        const auto arrival = mover_.next_arrival(rows);
         if (!arrival.has_value()) {
             work.leave_to_cpu(g);
             continue;
         }
-        const RowGroup& group = work.rows.groups()[g];
-        const ExpertCall call = work.call(arrival->weights, group);
+        ExpertCall call = work.call(arrival->weights, group);
+        call.neurons = arrival->neurons;
+        call.whole_ffn_dim = arrival->whole_ffn_dim;
         device_.wait(arrival->whole);
         mover_.computed(run_on_device(device_, work, {&call, 1}));
     }

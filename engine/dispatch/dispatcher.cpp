@@ -70,12 +70,13 @@ void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
     }
 }
 
-Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots,
-                               ElsewhereCosts elsewhere) {
-    decide(policy_, loads, cost_, staging_slots, schedule_, elsewhere);
-    if (looks_ahead_) trials_->outlook.add_layer(loads, cost_, staging_slots, elsewhere);
+Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere,
+                               std::int64_t index) {
+    const LayerAtHand layer{index, prefill_};
+    decide(policy_, loads, cost_, staging_slots, schedule_, elsewhere, layer);
+    if (looks_ahead_) trials_->outlook.add_layer(loads, cost_, staging_slots, elsewhere, layer);
     if (compared_.has_value() && !differ_) {
-        decide(*compared_, loads, cost_, staging_slots, other_, elsewhere);
+        decide(*compared_, loads, cost_, staging_slots, other_, elsewhere, layer);
         differ_ = !same_ways(schedule_, other_);
     }
     return schedule_;
@@ -103,6 +104,8 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.admissions = times.admissions;
     event.neurons = times.neurons;
     event.active_neurons = times.active_neurons;
+    event.sparse_copies = times.sparse_copies;
+    event.copy_bytes_saved = times.copy_bytes_saved;
 
     event.device_read_bytes = times.device_read_bytes;
     event.host_read_bytes = times.host_read_bytes;
@@ -123,10 +126,16 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
         n_copies += a.way == Way::kCopy;
     }
     recorder_->record(event, assignment_events_.data(), assignment_events_.size());
+    const kernels::NeuronCounts& looked_at = times.sparse.chosen;
+    cost_.add_active(layer, times.neurons + looked_at.neurons, times.active_neurons + looked_at.active);
+    cost_.correct_choosing(times.sparse.expected_choosing_us, times.sparse.choosing_us);
+    cost_.correct_gathering(times.sparse.expected_gathering_us, times.sparse.gathering_us);
     if (chosen) {
         if (n_cpu > 0) cost_.correct(CostModel::Side::kCpu, cpu_tokens / n_cpu, schedule.cpu_us, times.cpu_us);
         if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
-        if (n_copies > 0) cost_.correct(CostModel::Side::kCopy, 1, schedule.copy_us, times.copy_us);
+        // Where the CPU prepared them, what the copy queue took has its waiting in it.
+        if (n_copies > 0 && times.sparse_copies == 0)
+            cost_.correct(CostModel::Side::kCopy, 1, schedule.copy_us, times.copy_us);
     }
 }
 

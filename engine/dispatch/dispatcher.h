@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/experts/sparse_copies.h"
 #include "engine/message.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
@@ -28,6 +29,9 @@ struct LayerTimes {
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;            // as in LayerEvent
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
     std::uint64_t neurons = 0, active_neurons = 0;                       // as in LayerEvent
+    std::uint16_t sparse_copies = 0;                                     // as in LayerEvent
+    std::uint64_t copy_bytes_saved = 0;                                  // as in LayerEvent
+    SparseCopies::Work sparse;
 };
 
 // Decides what each expert of a layer does, by policy and cost model; is given what it took, corrects the cost model,
@@ -43,6 +47,10 @@ class Dispatcher {
     void set_policy(const DispatchSettings& settings);
     const DispatchSettings& settings() const { return settings_; }
     const CostModel& cost() const { return cost_; }
+    // From the next step on; see CostModel::set_theta().
+    void set_theta(double theta, SparseLoading loading, double prior_share) {
+        cost_.set_theta(theta, loading, prior_share);
+    }
     // Speculative loading: whether this step may.
     void set_prefetch(PrefetchMode mode);
     PrefetchMode prefetch() const { return prefetch_; }
@@ -55,7 +63,8 @@ class Dispatcher {
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
     void begin_step(std::int64_t n_tokens, bool prefill);
     // Valid until the next call.
-    Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere = {});
+    Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere = {},
+                       std::int64_t layer = -1);
     // `schedule`: what was done in the end, with its predictions.
     void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);

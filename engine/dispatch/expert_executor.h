@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
 #include "engine/dispatch/host_inputs.h"
 #include "engine/dispatch/routed_rows.h"
 #include "engine/plan/dispatch_policy.h"
@@ -31,6 +33,15 @@ struct LayerWork {
     double cpu_us = 0;                  // of the CPU's
     float theta = 0;                    // kernels::ExpertSpec::theta of all experts of the layer
     std::uint64_t skipped_bytes = 0;    // of the CPU's experts, for its sake
+    // Of an expert's neurons those that 1 .. kFewTokens rows are expected to need (CostModel::active_share).
+    std::array<double, CpuOperations::kFewTokens> active_shares = {};
+
+    // Of an expert's bytes those that the CPU is expected to read for it.
+    double read_share(const ExpertCall& call) const {
+        const bool whole =
+            theta == 0 || call.weights.layout.down_rows_are_outputs || call.n_rows > CpuOperations::kFewTokens;
+        return whole ? 1.0 : (1 + 2 * active_shares[static_cast<std::size_t>(call.n_rows - 1)]) / 3;
+    }
 
     ExpertCall call(kernels::ExpertView weights, const RowGroup& group) const {
         weights.layout.spec.theta = theta;

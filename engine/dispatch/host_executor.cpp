@@ -83,14 +83,22 @@ void HostExecutor::add_call(const LayerWork& work, const RowGroup& group) {
 void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
     if (calls_.empty()) return;
     amounts_.clear();
+    double left_out = 0;
     for (const ExpertCall& call : calls_) {
-        amounts_.push_back({static_cast<double>(call.weights.layout.bytes()),
-                            2.0 * static_cast<double>(grid_.expert_weights() * call.n_rows)});
+        const double share = work.read_share(call);
+        const auto bytes = static_cast<double>(call.weights.layout.bytes());
+        amounts_.push_back({share * bytes, share * 2.0 * static_cast<double>(grid_.expert_weights() * call.n_rows)});
+        left_out += (1 - share) * bytes;
     }
     const std::uint64_t skipped = operations_.neurons().skipped_bytes;
-    work.cpu_us += device_.run_on_host(
-        amounts_, [&] { operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host()); });
-    work.skipped_bytes += operations_.neurons().skipped_bytes - skipped;
+    bool computed = false;
+    work.cpu_us += device_.run_on_host(amounts_, [&] {
+        computed = true;
+        operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host());
+    });
+    // A dry run takes what is expected.
+    work.skipped_bytes +=
+        computed ? operations_.neurons().skipped_bytes - skipped : static_cast<std::uint64_t>(left_out);
     calls_.clear();
 }
 

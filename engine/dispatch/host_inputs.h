@@ -22,7 +22,7 @@ class HostInputs {
     void set(const float* inputs, std::int64_t n) {
         inputs_ = inputs;
         n_ = n;
-        on_way_ = false;
+        on_way_ = came_ = false;
     }
     // Starts the copy, unless it was. On the compute queue.
     void fetch() {
@@ -35,7 +35,8 @@ class HostInputs {
     const float* get() {
         if (device_.shares_host_memory()) return inputs_;
         fetch();
-        device_.host_wait(there_);
+        if (!came_) device_.host_wait(there_);
+        came_ = true;
         return copy_.host();
     }
 
@@ -44,7 +45,7 @@ class HostInputs {
     PinnedHost<float> copy_;
     const float* inputs_ = nullptr;
     std::int64_t n_ = 0;
-    bool on_way_ = false;
+    bool on_way_ = false, came_ = false;
     DeviceEvent there_;
 };
 

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "engine/as_size.h"
+#include "engine/eval/gate_activations.h"
 #include "engine/eval/text_sequences.h"
-#include "engine/experts/interleave_expert.h"
 #include "engine/print.h"
-#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {
@@ -16,13 +14,12 @@ namespace {
 class ActivationProbe final : public StepProbe {
   public:
     ActivationProbe(LoadedModel& model, std::int64_t max_step, ActivationReport& report)
-        : model_(model), grid_(model.spec().experts), report_(report), rows_of_(as_size(grid_.n_experts)) {
+        : model_(model),
+          grid_(model.spec().experts),
+          report_(report),
+          activations_(model, max_step),
+          rows_of_(as_size(grid_.n_experts)) {
         inputs_.resize(as_size(max_step * grid_.hidden_dim));
-        gathered_.resize(inputs_.size());
-        values_.resize(as_size(max_step * grid_.ffn_dim));
-        // What makes a neuron's value that of the activation function alone.
-        const bool adds_one = grid_.expert.activation == kernels::Activation::kClamped;
-        ups_.assign(as_size(grid_.ffn_dim), adds_one ? 0.0f : 1.0f);
     }
 
     void begin_step(std::int64_t n_tokens) override { n_tokens_ = n_tokens; }
@@ -45,17 +42,10 @@ class ActivationProbe final : public StepProbe {
   private:
     void add(std::int64_t layer, std::int64_t expert, std::span<const std::int64_t> rows) {
         const auto n = static_cast<std::int64_t>(rows.size());
-        for (std::size_t r = 0; r < rows.size(); ++r) {
-            std::memcpy(gathered_.data() + as_size(grid_.hidden_dim) * r, inputs_.data() + rows[r] * grid_.hidden_dim,
-                        as_size(grid_.hidden_dim) * sizeof(float));
-        }
-        const kernels::ExpertView view = with_rows_apart(model_.experts().on_host(layer, expert));
-        model_.host().multiply(view.gate(), gathered_.data(), n, values_.data());
-        if (view.biases().gate != nullptr) model_.host().add_bias(view.biases().gate, n, grid_.ffn_dim, values_.data());
+        const std::span<const float> values = activations_.of(layer, expert, inputs_.data(), rows);
         const std::size_t n_bounds = report_.bounds.size();
         for (std::int64_t r = 0; r < n; ++r) {
-            float* const row = values_.data() + r * grid_.ffn_dim;
-            kernels::cpu_kernels().activate(view.layout.spec, row, ups_.data(), grid_.ffn_dim, row);
+            const float* const row = values.data() + r * grid_.ffn_dim;
             for (std::size_t b = 0; b < n_bounds; ++b) {
                 const auto bound = static_cast<float>(report_.bounds[b]);
                 report_.n_below[as_size(layer) * n_bounds + b] += static_cast<std::uint64_t>(
@@ -65,26 +55,13 @@ class ActivationProbe final : public StepProbe {
         report_.n_values[as_size(layer)] += static_cast<std::uint64_t>(n * grid_.ffn_dim);
     }
 
-    kernels::ExpertView with_rows_apart(const kernels::ExpertView& expert) {
-        if (!expert.layout.interleaves_gate_and_up()) return expert;
-        block_.resize(expert.layout.bytes());
-        std::memcpy(block_.data(), expert.data, block_.size());
-        interleave_expert(expert.layout, block_.data(), model_.pool(), true);
-        kernels::ExpertLayout layout = expert.layout;
-        layout.interleaved = false;
-        return {block_.data(), layout};
-    }
-
     LoadedModel& model_;
     const ExpertGrid& grid_;
     ActivationReport& report_;
-    std::vector<std::byte> block_;  // of an expert whose rows are interleaved
+    GateActivations activations_;
     std::int64_t n_tokens_ = 0;
     std::vector<float> inputs_;                       // (n_tokens, hidden_dim)
     std::vector<std::vector<std::int64_t>> rows_of_;  // of each expert: the tokens that chose it
-    std::vector<float> gathered_;                     // (rows, hidden_dim) of one expert
-    std::vector<float> values_;                       // (rows, ffn_dim) of one expert
-    std::vector<float> ups_;                          // (ffn_dim)
 };
 
 std::string bound_name(double bound) {

@@ -117,6 +117,14 @@ class Bench {
         result.decode_tokens_per_s = median(speeds);
         result.active_weight_bytes_per_token =
             static_cast<std::uint64_t>(std::llround((read_.device + read_.host) / static_cast<double>(n_decoded_)));
+        const auto n_decoded = static_cast<double>(n_decoded_);
+        if (decoded_.neurons > 0) {
+            result.active_share = static_cast<double>(decoded_.active_neurons) / static_cast<double>(decoded_.neurons);
+        }
+        result.decode_hit_rate = decoded_.hit_rate();
+        result.sparse_copies_per_token = static_cast<double>(decoded_.sparse_copies) / n_decoded;
+        result.copied_bytes_per_token = static_cast<double>(decoded_.bytes_copied) / n_decoded;
+        result.copy_bytes_saved_per_token = static_cast<double>(decoded_.copy_bytes_saved) / n_decoded;
         result.prefill = prefill_rate(result);
         result.decode = decode_rates(decodes);
         return result;
@@ -302,6 +310,13 @@ class Bench {
         read_.device += read.device;
         read_.host += read.host;
         n_decoded_ += request_.decode_tokens;
+        decoded_.routed_tokens += end.routed_tokens - begin.routed_tokens;
+        decoded_.resident_tokens += end.resident_tokens - begin.resident_tokens;
+        decoded_.neurons += end.neurons - begin.neurons;
+        decoded_.active_neurons += end.active_neurons - begin.active_neurons;
+        decoded_.sparse_copies += end.sparse_copies - begin.sparse_copies;
+        decoded_.bytes_copied += end.bytes_copied - begin.bytes_copied;
+        decoded_.copy_bytes_saved += end.copy_bytes_saved - begin.copy_bytes_saved;
         const double per_ns = 1e-3 / taken_us;
         return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
                 {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us, read.disk * per_ns,
@@ -347,6 +362,7 @@ class Bench {
     std::uint64_t disk_seed_ = std::random_device{}();
     ReadBytes read_;  // by all tokens decoded so far
     std::int64_t n_decoded_ = 0;
+    DispatchTotals decoded_;  // what the result tells of them
     std::vector<TokenId> tokens_;
 };
 

@@ -37,6 +37,13 @@ struct BenchResult {
     double decode_tokens_per_s = 0;
     // Counted as the timed tokens were decoded: each expert in its format, and the dense weights.
     std::uint64_t active_weight_bytes_per_token = 0;
+    // With a theta, of the timed tokens: the share of the neurons that were looked at and active (0: none were),
+    // experts copied without the others, and what that spared the bus.
+    double active_share = 0;
+    double decode_hit_rate = 0;  // of the timed tokens' experts, resident ones
+    double sparse_copies_per_token = 0;
+    double copied_bytes_per_token = 0;
+    double copy_bytes_saved_per_token = 0;
     BenchRate prefill;              // products of weights and attention, two operations per multiply-add
     std::vector<BenchRate> decode;  // what reads or copies weights: one for the CPU, or three with an accelerator
     std::string prefill_products;   // "f32", "bf16" or "int8": how the products were formed

@@ -166,6 +166,12 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"sensitivity", r.sensitivity_source},
             {"kv_host_bytes", plan.kv_host_bytes},
             {"active_weight_bytes_per_token", r.reads.total()},
+            {"theta", r.theta},
+            {"active_share", r.active_share},
+            {"active_share_is", r.theta == 0       ? "of all neurons"
+                                : r.share_is_given ? "given"
+                                                   : "assumed"},
+            {"copies_sparse", r.copies_sparse},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
             {"note", plan.note.english()},
@@ -208,6 +214,13 @@ std::string to_text(const PlanReport& r) {
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
                   r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
+    if (r.theta > 0) {
+        text +=
+            print("  theta      %g leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
+                  r.theta, 100 * r.active_share,
+                  r.share_is_given ? "as given" : "assumed, nobody has counted them: --active-share says how many are",
+                  r.copies_sparse ? "go without the others" : "go whole");
+    }
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
     for (const std::string& note : {plan.note.english(), r.memory_note.english()}) {

@@ -1,6 +1,7 @@
 #include "engine/eval/theta_report.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "engine/as_size.h"
@@ -10,6 +11,7 @@
 #include "engine/eval/quantize_report.h"
 #include "engine/eval/reference_logits.h"
 #include "engine/eval/svg_plot.h"
+#include "engine/files/text_file.h"
 #include "engine/print.h"
 #include "engine/statistics.h"
 
@@ -187,6 +189,34 @@ NeuronThresholds thresholds_of(const ThetaReport& report) {
         }
     }
     return kept;
+}
+
+double read_active_share(const std::string& text, double theta) {
+    double share = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+    if (error == std::errc() && end == text.data() + text.size()) {
+        if (share > 0 && share <= 1) return share;
+        throw Error(ErrorKind::kInvalidInput, messages::active_share_out_of_range(text));
+    }
+    const auto report = read_json_object(text);
+    if (!report.has_value()) throw Error(ErrorKind::kInvalidInput, messages::no_active_share(text));
+    double below = -1, share_below = 0;
+    try {
+        for (const nlohmann::json& row : report->at("rows")) {
+            if (!row.contains("active_share")) continue;
+            const double at = row.at("theta").get<double>();
+            share = row.at("active_share").get<double>();
+            if (!(share > 0 && share <= 1)) continue;
+            if (at == theta) return share;
+            if (at > theta && below >= 0) return share_below + (share - share_below) * (theta - below) / (at - below);
+            if (at > theta) break;
+            below = at;
+            share_below = share;
+        }
+    } catch (const nlohmann::json::exception&) {
+        throw Error(ErrorKind::kInvalidInput, messages::no_active_share(text));
+    }
+    throw Error(ErrorKind::kInvalidInput, messages::no_active_share_at(text, theta));
 }
 
 nlohmann::ordered_json to_json(const ThetaReport& report) {

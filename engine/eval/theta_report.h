@@ -58,7 +58,12 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
 NeuronThresholds thresholds_of(const ThetaReport& report);
 nlohmann::ordered_json to_json(const ThetaReport& report);
 std::string to_text(const ThetaReport& report);  // a table, and the shares by layer
-std::string to_csv(const ThetaReport& report);   // a line per theta after that of the names
-std::string to_svg(const ThetaReport& report);   // over theta: shares by layer, perplexity, tokens/s
+// LoadRequest::active_share from a command line: a number, or the path of a report as JSON, whose share at `theta` it
+// is, between two of its thetas in proportion. Throws Error: kInvalidInput (neither; out of range; thetas that do not
+// reach so far), as reading a file does.
+double read_active_share(const std::string& text, double theta);
+
+std::string to_csv(const ThetaReport& report);  // a line per theta after that of the names
+std::string to_svg(const ThetaReport& report);  // over theta: shares by layer, perplexity, tokens/s
 
 }  // namespace offstage::engine

@@ -9,8 +9,9 @@ namespace offstage::engine {
 
 using Queue = DeviceEvent::Queue;
 
-ExpertMover::ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost)
-    : grid_(grid), experts_(experts), device_(device), cost_(cost) {}
+ExpertMover::ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& operations,
+                         const CostModel& cost)
+    : grid_(grid), experts_(experts), device_(device), cost_(cost), sparse_(device, operations, cost) {}
 
 ExpertMover::~ExpertMover() {
     experts_.set_cache_policy(nullptr);
@@ -45,7 +46,8 @@ Place ExpertMover::place(std::int64_t layer, std::int64_t expert) const {
     const Place place = experts_.place(layer, expert);
     if (place == Place::kDevice || device_.shares_host_memory()) return place;
     const auto slot = experts_.staging().find(experts_.index(layer, expert));
-    if (slot.has_value() && (prefill_ || device_.has_happened(experts_.staging().slot(*slot).copied))) {
+    if (slot.has_value() && experts_.staging().slot(*slot).neurons.empty() &&
+        (prefill_ || device_.has_happened(experts_.staging().slot(*slot).copied))) {
         return Place::kDevice;
     }
     return place;
@@ -54,9 +56,13 @@ Place ExpertMover::place(std::int64_t layer, std::int64_t expert) const {
 void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignments) {
     layer_ = layer;
     moves_ = {};
+    sparse_.begin_layer(layer);
+    called_.clear();
+    for (const Assignment& a : assignments) called_.push_back(a.expert);
     demanded_.clear();
     early_.clear();
     n_started_ = n_asked_ = 0;
+    n_completed_ = 0;
     Staging& staging = experts_.staging();
     for (Assignment& a : assignments) {
         const std::size_t expert = experts_.index(layer, a.expert);
@@ -73,8 +79,9 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
             }
             a.way = Way::kCopy;  // a prompt's copy that is still on its way
         }
-        demanded_.push_back({expert, slot, {}});
-        if (slot.has_value()) demanded_.back().whole = staging.slot(*slot).copied;
+        demanded_.push_back({expert, slot, {}, 0, {}, nullptr, false});
+        demanded_.back().held = slot.has_value() && !staging.slot(*slot).neurons.empty();
+        if (slot.has_value() && !demanded_.back().held) demanded_.back().whole = staging.slot(*slot).copied;
     }
     give_up_uncalled();
     if (!demanded_.empty()) moves_.first_copy = device_.record(Queue::kCopy);
@@ -103,8 +110,10 @@ void ExpertMover::computed_early(std::int64_t expert, DeviceEvent end) {
     start_copies();
 }
 
-std::optional<ExpertMover::Arrival> ExpertMover::next_arrival() {
+std::optional<ExpertMover::Arrival> ExpertMover::next_arrival(const SparseCopies::Rows& rows) {
     const std::size_t i = n_asked_++;
+    rows_ = rows;
+    if (copies_sparse()) start_copies();
     // All before it have been computed with, and yet there is no slot: that counts as
     // refused.
     if (n_started_ == i) ++n_started_;
@@ -113,7 +122,14 @@ std::optional<ExpertMover::Arrival> ExpertMover::next_arrival() {
         start_copies();
         return std::nullopt;
     }
-    return Arrival{staged(experts_.staging().slot(*demanded.slot), demanded.expert), *demanded.whole};
+    Arrival arrival{staged(experts_.staging().slot(*demanded.slot), demanded.expert), demanded.neurons, 0,
+                    *demanded.whole};
+    if (!demanded.neurons.empty()) {
+        arrival.whole_ffn_dim = arrival.weights.layout.ffn_dim;
+        arrival.weights.layout.ffn_dim = demanded.ffn_dim;
+        arrival.weights.order = demanded.order;
+    }
+    return arrival;
 }
 
 void ExpertMover::computed(DeviceEvent end) {
@@ -135,23 +151,61 @@ void ExpertMover::give_up_uncalled() {
 }
 
 void ExpertMover::start_copies() {
-    while (n_started_ < demanded_.size() && start_copy(demanded_[n_started_])) ++n_started_;  // refused ones count too
+    // What of an expert is needed is known when its rows are.
+    const std::size_t n = copies_sparse() ? n_asked_ : demanded_.size();
+    while (n_started_ < n && start_copy(demanded_[n_started_])) ++n_started_;  // refused ones count too
 }
 
 // False: every slot still waits to be computed with.
 bool ExpertMover::start_copy(Demanded& demanded) {
     if (demanded.whole.has_value()) return true;  // on its way already
-    demanded.slot = experts_.staging().next(experts_.expert_bytes(experts_.format(demanded.expert)));
+    if (!demanded.held) {
+        demanded.slot = experts_.staging().next(experts_.expert_bytes(experts_.format(demanded.expert)));
+    }
     if (!demanded.slot.has_value()) return false;
     Staging::Slot& slot = experts_.staging().slot(*demanded.slot);
     const ExpertKey key = experts_.key(demanded.expert);
-    demanded.whole =
-        copy(demanded.expert, static_cast<const std::byte*>(experts_.on_host(key.layer, key.expert).data), slot);
+    demanded.whole = copy_on_demand(demanded, experts_.on_host(key.layer, key.expert), slot);
     if (!demanded.whole.has_value()) return true;
     slot.awaited = true;
+    if (demanded.held && demanded.whole->ticket == slot.copied.ticket) return true;  // nothing was missing
     moves_.last_copy = *demanded.whole;
     moves_.copied_on_demand = true;
     return true;
+}
+
+std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const kernels::ExpertView& from,
+                                                       Staging::Slot& slot) {
+    const std::size_t expert = demanded.expert;
+    const kernels::WeightType format = experts_.format(expert);
+    // One that will stay comes whole: it is worth more than this layer.
+    const std::span<const std::int32_t> held =
+        demanded.held ? std::span<const std::int32_t>(slot.neurons) : std::span<const std::int32_t>();
+    const auto gathered = copies_sparse() && rows_.n_rows > 0 && !would_stay(expert)
+                              ? sparse_.gather(from, format, rows_, held)
+                              : std::nullopt;
+    if (!gathered.has_value()) return copy(expert, static_cast<const std::byte*>(from.data), slot);
+    const kernels::ExpertLayout& layout = gathered->expert.layout;
+    const auto n_held = demanded.held ? static_cast<std::int64_t>(slot.neurons.size()) : 0;
+    const std::uint64_t bytes = layout.bytes();
+    const std::uint64_t held_bytes = as_size(n_held) * layout.neuron_bytes();
+    std::optional<DeviceEvent> end = slot.copied;
+    if (layout.ffn_dim > 0) {
+        end = device_.copy_weights(slot.memory.data + held_bytes, gathered->expert.data, as_size(bytes), slot.free);
+        if (!end.has_value()) return end;
+        sparse_.copied(gathered->buffer, *end);
+    }
+    n_completed_ += demanded.held;
+    const ExpertKey key = experts_.key(expert);
+    experts_.hold(key.layer, key.expert, *end);
+    slot.content = -1;  // no expert that others could compute with
+    demanded.ffn_dim = n_held + layout.ffn_dim;
+    demanded.neurons = gathered->neurons;
+    demanded.order = gathered->order;
+    moves_.bytes_copied += bytes;
+    moves_.copy_bytes_saved += experts_.expert_bytes(format) - bytes - held_bytes;
+    ++moves_.sparse_copies;
+    return end;
 }
 
 std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte* from, Staging::Slot& slot) {
@@ -161,6 +215,7 @@ std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte
     const ExpertKey key = experts_.key(expert);
     experts_.hold(key.layer, key.expert, *whole);
     slot.content = static_cast<std::int64_t>(expert);
+    slot.neurons.clear();
     moves_.bytes_copied += bytes;
     return whole;
 }
@@ -170,9 +225,24 @@ bool ExpertMover::may_copy_unasked(std::size_t expert) const {
 }
 
 // False: there is no slot, or the device refused the copy.
-bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> free) {
+bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> free, const SparseCopies::Rows& rows) {
     if (!free.has_value()) return false;
     Staging::Slot& slot = experts_.staging().slot(*free);
+    const kernels::WeightType format = experts_.format(expert);
+    const kernels::ExpertView in_ram{experts_.ram_block(expert), experts_.ram_layout(format)};
+    const auto gathered = rows.n_rows > 0 ? sparse_.gather(in_ram, format, rows) : std::nullopt;
+    if (gathered.has_value()) {
+        const std::uint64_t bytes = gathered->expert.layout.bytes();
+        const auto end = device_.copy_weights(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);
+        if (!end.has_value()) return false;
+        sparse_.copied(gathered->buffer, *end);
+        slot.content = -1;
+        slot.expert = static_cast<std::int64_t>(expert);
+        slot.neurons.assign(gathered->neurons.begin(), gathered->neurons.end());
+        slot.copied = *end;
+        moves_.bytes_copied += bytes;
+        return true;
+    }
     const auto whole = copy(expert, experts_.ram_block(expert), slot);
     if (!whole.has_value()) return false;
     slot.expert = slot.content;
@@ -190,16 +260,22 @@ double ExpertMover::slack_us(const Schedule& schedule, bool host_computes) const
     return schedule.makespan_us - schedule.copy_us + attention_us_;
 }
 
-void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless) {
+void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless,
+                               const float* inputs) {
     if (!experts_.staging().guesses()) return;
-    for (const std::int32_t expert : experts) {
+    for (std::size_t i = 0; i < experts.size(); ++i) {
         if (moves_.guessed_copies == kMostGuessedCopies) return;
-        const std::size_t index = experts_.index(layer_ + 1, expert);
+        const std::size_t index = experts_.index(layer_ + 1, experts[i]);
         if (!may_copy_unasked(index)) continue;
-        const double copy_us = cost_.weight_copy_us(experts_.format(index));
+        const kernels::WeightType format = experts_.format(index);
+        const bool sparse = inputs != nullptr && !would_stay(index);
+        const CostModel::ExpertCosts costs = cost_.expert_costs({layer_ + 1, false}, 1, format);
+        const double copy_us = sparse ? costs.preparing_us + costs.copy_us : cost_.weight_copy_us(format);
         if (copy_us > slack_us && !regardless) return;
-        const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
-        if (!copy_unasked(index, experts_.staging().next_speculative(bytes))) return;
+        const auto token = static_cast<std::int32_t>(i / as_size(grid_.n_active));
+        SparseCopies::Rows rows;
+        if (sparse) rows = {inputs, &token, 0, 1, true};
+        if (!copy_unasked(index, experts_.staging().next_speculative(experts_.expert_bytes(format)), rows)) return;
         ++moves_.guessed_copies;
         slack_us -= copy_us;
     }
@@ -279,7 +355,7 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
             if (a.way == Way::kResident && came_early(a.expert)) a.way = Way::kCopy;  // no hit
         }
     } else {
-        moves_.used_guesses = static_cast<std::uint16_t>(early_.size());
+        moves_.used_guesses = static_cast<std::uint16_t>(early_.size() + n_completed_);
     }
     if (cache_ == nullptr) return;
     for (const ExpertLoad& load : loads) {
@@ -287,32 +363,40 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
     }
     // A prompt wants nearly all experts once: what the answers need stays.
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
-    for (const Early& early : early_) keep_copy(early.expert, early.slot, loads);
+    for (const Early& early : early_) keep_copy(early.expert, early.slot);
     for (const Demanded& demanded : demanded_) {
-        if (demanded.whole.has_value()) keep_copy(demanded.expert, *demanded.slot, loads);
+        if (demanded.whole.has_value()) keep_copy(demanded.expert, *demanded.slot);
     }
 }
 
-void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot, std::span<const ExpertLoad> called) {
-    // Where a layer brings more experts than there are slots, another one may have come
-    // after it.
-    if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
-    // A place of its own size, or else a larger one, whose rest is then no use until a
-    // larger expert comes back.
+// Which resident makes room for it: in a place of its own size, or else in a larger one, whose rest is then no use
+// until a larger expert comes back.
+std::optional<ExpertKey> ExpertMover::victim_for(std::size_t admitted) const {
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
     for (const bool larger : {false, true}) {
         const auto victim = cache_->victim(experts_.key(admitted), [&](ExpertKey key) {
             const std::size_t i = experts_.index(key.layer, key.expert);
             const std::uint64_t place = experts_.place_bytes(i);
             if ((larger ? place <= bytes : place != bytes) || experts_.is_pinned(i)) return false;
-            return key.layer != layer_ || std::none_of(called.begin(), called.end(), [&](const ExpertLoad& load) {
-                       return load.expert == key.expert;
-                   });
+            return key.layer != layer_ || std::find(called_.begin(), called_.end(), key.expert) == called_.end();
         });
-        if (!victim) continue;
-        if (experts_.places().admit(slot, admitted, experts_.index(victim->layer, victim->expert))) ++moves_.admissions;
-        return;
+        if (victim) return victim;
     }
+    return std::nullopt;
+}
+
+bool ExpertMover::would_stay(std::size_t expert) const {
+    const bool admits = cache_ != nullptr && !cache_rests_ && !prefill_ && cache_->kind() != CacheKind::kStatic;
+    return admits && victim_for(expert).has_value();
+}
+
+void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot) {
+    // Where a layer brings more experts than there are slots, another one may have come
+    // after it; and what came without some neurons is no copy.
+    if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
+    const auto victim = victim_for(admitted);
+    if (!victim) return;
+    if (experts_.places().admit(slot, admitted, experts_.index(victim->layer, victim->expert))) ++moves_.admissions;
 }
 
 }  // namespace offstage::engine

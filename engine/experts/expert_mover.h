@@ -9,6 +9,7 @@
 #include "engine/device/backend.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/experts/expert_store.h"
+#include "engine/experts/sparse_copies.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/prefetch_settings.h"
@@ -34,7 +35,8 @@ class ExpertMover {
     static constexpr std::int64_t kMostLent = 8;
 
     // The referents must outlive this object.
-    ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost);
+    ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& operations,
+                const CostModel& cost);
     ~ExpertMover();
     ExpertMover(const ExpertMover&) = delete;
     ExpertMover& operator=(const ExpertMover&) = delete;
@@ -45,6 +47,12 @@ class ExpertMover {
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
+
+    // Where it is on, an answer's experts come without the neurons that they do not need: next_arrival() wants the
+    // rows.
+    SparseCopies& sparse() { return sparse_; }
+    const SparseCopies& sparse() const { return sparse_; }
+    bool copies_sparse() const { return !prefill_ && sparse_.on(); }
 
     // `last`: no further piece of the prompt follows.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
@@ -68,12 +76,15 @@ class ExpertMover {
     // Computed with, by that time on the compute queue.
     void computed_early(std::int64_t expert, DeviceEvent end);
     // The weights of the next of Way::kCopy, in their order, and when they are whole;
-    // nullopt: the device refused the copy. computed() before the next one is asked for.
+    // nullopt: the device refused the copy. computed() before the next one is asked for. neurons: see ExpertCall.
     struct Arrival {
         kernels::ExpertView weights;
+        std::span<const std::int32_t> neurons;
+        std::int64_t whole_ffn_dim = 0;
         DeviceEvent whole;
     };
-    std::optional<Arrival> next_arrival();
+    // rows: what the expert will be computed for, where copies_sparse(): then the copy begins now.
+    std::optional<Arrival> next_arrival(const SparseCopies::Rows& rows = {});
     void computed(DeviceEvent end);
 
     // ---- after everything was submitted
@@ -81,7 +92,10 @@ class ExpertMover {
     bool guesses(std::int64_t n_tokens) const;
     // Into free slots, as far as the copy engine has nothing else to do before the next
     // layer's experts are wanted (slack_us), or regardless.
-    void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless);
+    // inputs: this layer's, on the host, where copies_sparse(): then only the neurons that they make active are copied,
+    // and next_arrival() brings what is missing. Guesses are n_active for each token.
+    void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless,
+                      const float* inputs = nullptr);
     void copy_ahead(const Schedule& schedule);
     // Time between this layer's last copy and the next layer's first. While the CPU reads
     // experts beside it, the copy engine's copies cost as much as they gain: then there
@@ -94,6 +108,8 @@ class ExpertMover {
     struct Moves {
         std::uint64_t bytes_copied = 0;
         std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
+        std::uint16_t sparse_copies = 0;
+        std::uint64_t copy_bytes_saved = 0;
         DeviceEvent first_copy, last_copy;  // of those on demand
         bool copied_on_demand = false;
     };
@@ -112,6 +128,11 @@ class ExpertMover {
         std::size_t expert = 0;  // index in the store
         std::optional<std::size_t> slot;
         std::optional<DeviceEvent> whole;
+        // Of an expert that came without some neurons.
+        std::int64_t ffn_dim = 0;
+        std::span<const std::int32_t> neurons;
+        const std::int32_t* order = nullptr;
+        bool held = false;  // some came unasked, into `slot`
     };
     struct Early {  // came before it was asked for, and was computed with
         std::size_t expert = 0;
@@ -120,13 +141,16 @@ class ExpertMover {
 
     kernels::ExpertView staged(const Staging::Slot& slot, std::size_t expert) const;
     std::optional<DeviceEvent> copy(std::size_t expert, const std::byte* from, Staging::Slot& slot);
-    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot);
+    std::optional<DeviceEvent> copy_on_demand(Demanded& demanded, const kernels::ExpertView& from, Staging::Slot& slot);
+    bool would_stay(std::size_t expert) const;
+    std::optional<ExpertKey> victim_for(std::size_t admitted) const;
+    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
     bool may_copy_unasked(std::size_t expert) const;
     void give_up_uncalled();
     void start_copies();
     bool start_copy(Demanded& demanded);
     void lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
-    void keep_copy(std::size_t admitted, std::size_t slot, std::span<const ExpertLoad> called);
+    void keep_copy(std::size_t admitted, std::size_t slot);
 
     const ExpertGrid& grid_;
     ExpertStore& experts_;
@@ -144,9 +168,13 @@ class ExpertMover {
 
     std::int64_t layer_ = 0;
     Moves moves_;
+    SparseCopies sparse_;
+    SparseCopies::Rows rows_;           // of the copy that is asked for
+    std::vector<std::int32_t> called_;  // experts of this layer
     std::vector<Demanded> demanded_;
-    std::size_t n_started_ = 0;  // of demanded_: on their way, or refused
-    std::size_t n_asked_ = 0;    // of demanded_: next_arrival() was called for
+    std::size_t n_started_ = 0;      // of demanded_: on their way, or refused
+    std::uint16_t n_completed_ = 0;  // copies made unasked whose missing neurons followed
+    std::size_t n_asked_ = 0;        // of demanded_: next_arrival() was called for
     std::vector<Early> early_;
     PromptCopies prompt_copies_;
 };

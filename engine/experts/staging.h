@@ -25,10 +25,12 @@ class Staging {
         std::int64_t expert = -1;
         DeviceEvent copied;
         std::int64_t content = -1;  // whose copy came last
-        bool awaited = false;       // the layer at hand has yet to compute with its content
-        std::int64_t owner = -1;    // the expert whose place this is; -1: staging's own
-        bool returning = false;     // the owner's copy is on its way back; `copied` says until when
-        int refusals = 0;           // of that copy
+        // Of a copy made unasked without all of its neurons: those that are there, as they lie. Empty: it is whole.
+        std::vector<std::int32_t> neurons;
+        bool awaited = false;     // the layer at hand has yet to compute with its content
+        std::int64_t owner = -1;  // the expert whose place this is; -1: staging's own
+        bool returning = false;   // the owner's copy is on its way back; `copied` says until when
+        int refusals = 0;         // of that copy
     };
 
     Staging() = default;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/device/cpu_operations.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -18,6 +20,13 @@ double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) 
     // Beyond the last point a falling slope is noise, and would end below zero.
     if (n_tokens > b.n_tokens) slope = std::max(slope, 0.0);
     return b.us + slope * static_cast<double>(n_tokens - b.n_tokens);
+}
+
+constexpr std::int64_t kFewTokens = CpuOperations::kFewTokens;  // these are computed neuron by neuron
+
+bool lies_by_neurons(kernels::WeightType format) {
+    const kernels::FormatTraits& traits = kernels::traits_of(format);
+    return !traits.is_of_file() && !traits.is_blocks();
 }
 
 }  // namespace
@@ -109,10 +118,95 @@ DiskReadCost CostModel::disk_read(kernels::WeightType format) const {
 }
 
 void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {
+    move(factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)], predicted_us,
+         measured_us);
+}
+
+void CostModel::move(double& factor, double predicted_us, double measured_us) {
     if (!(predicted_us > 0) || !(measured_us > 0) || !std::isfinite(predicted_us) || !std::isfinite(measured_us))
         return;
-    double& factor = factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)];
     factor = std::clamp(factor * std::pow(measured_us / predicted_us, 0.1), 0.125, 8.0);
+}
+
+void CostModel::set_theta(double theta, SparseLoading loading, double prior) {
+    if (theta != theta_) counted_.clear();  // another theta leaves other neurons out
+    theta_ = theta;
+    loading_ = theta > 0 ? loading : SparseLoading::kOff;
+    prior_share_ = prior > 0 ? std::min(prior, 1.0) : kUnknownActiveShare;
+}
+
+void CostModel::add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active) {
+    constexpr double kKept = 31.0 / 32;
+    if (neurons == 0) return;
+    const auto place = static_cast<std::size_t>(layer);
+    if (counted_.size() <= place) counted_.resize(place + 1);
+    Counted& counted = counted_[place];
+    counted.neurons = kKept * counted.neurons + static_cast<double>(neurons);
+    counted.active = kKept * counted.active + static_cast<double>(active);
+}
+
+bool CostModel::counted_active() const {
+    return std::any_of(counted_.begin(), counted_.end(), [](const Counted& layer) { return layer.neurons > 0; });
+}
+
+double CostModel::active_share(std::int64_t layer, std::int64_t n_tokens) const {
+    if (!leaves_out()) return 1;
+    Counted sum;
+    if (layer < 0) {
+        for (const Counted& of_layer : counted_) {
+            if (of_layer.neurons == 0) continue;
+            sum.neurons += 1;
+            sum.active += of_layer.active / of_layer.neurons;
+        }
+    } else if (static_cast<std::size_t>(layer) < counted_.size()) {
+        sum = counted_[static_cast<std::size_t>(layer)];
+    }
+    const double of_one = sum.neurons > 0 ? sum.active / sum.neurons : prior_share_;
+    // As if each token chose by itself: those of one text have more in common, and need fewer.
+    return n_tokens == 1 ? of_one : 1 - std::pow(1 - of_one, static_cast<double>(n_tokens));
+}
+
+double CostModel::choosing_us(std::int64_t n_tokens, kernels::WeightType format) const {
+    return cpu_us(n_tokens, format) / 3 * choosing_factor_;  // one of three matrices
+}
+
+// Until it was measured: an expert of one token is computed as fast as its weights are read, and gathering reads and
+// writes.
+double CostModel::gathering_us(kernels::WeightType format, double share) const {
+    return 2 * cpu_us(1, format) * share * gathering_factor_;
+}
+
+double CostModel::cross_over(kernels::WeightType format) const {
+    const double copy_us = weight_copy_us(format);
+    const double gathered_us = copy_us + gathering_us(format, 1);
+    return gathered_us > 0 ? copy_us / gathered_us : 0;
+}
+
+CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::int64_t n_tokens,
+                                               kernels::WeightType format) const {
+    ExpertCosts costs;
+    costs.cpu_us = cpu_us(n_tokens, format);
+    costs.gpu_us = gpu_us(n_tokens, format);
+    costs.copy_us = weight_copy_us(format);
+    if (!leaves_out()) return costs;
+    const double share = active_share(layer.index, n_tokens);
+    // All of w1 is read, and the other two where they are needed.
+    if (lies_by_neurons(format) && n_tokens <= kFewTokens) costs.cpu_us *= (1 + 2 * share) / 3;
+    if (layer.prompt || !copies_sparse(layer.index, n_tokens, format)) return costs;
+    costs.gpu_us *= share;
+    costs.copy_us *= share;
+    costs.preparing_us = choosing_us(n_tokens, format) + gathering_us(format, share);
+    costs.copied_share = share;
+    return costs;
+}
+
+bool CostModel::copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format) const {
+    if (loading_ == SparseLoading::kOff || !lies_by_neurons(format) || n_tokens > kFewTokens) return false;
+    const double share = active_share(layer, n_tokens);
+    if (share > kMostCopiedShare) return false;
+    if (loading_ == SparseLoading::kAlways) return true;
+    const double copy_us = weight_copy_us(format);
+    return choosing_us(n_tokens, format) + gathering_us(format, share) + share * copy_us < copy_us;
 }
 
 double CostModel::correction(Side side, double tokens_per_expert) const {

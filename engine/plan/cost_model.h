@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/prefetch_settings.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -63,6 +64,18 @@ struct CostTable {
     bool has_accelerator() const { return !gpu_expert.empty(); }
 };
 
+// Experts of which a larger share is active are copied whole (CORM's measured cross-over).
+inline constexpr double kMostCopiedShare = 0.75;
+
+// Which layer something is decided for. Below 0: any, as the mean.
+struct LayerAtHand {
+    std::int64_t index = -1;
+    bool prompt = false;  // in a step of a prompt
+};
+
+// Of a token's neurons, where a theta leaves some out and nobody has counted how many.
+inline constexpr double kUnknownActiveShare = 0.5;
+
 // Predicts and learns. Between measured points it interpolates linearly, beyond the last it goes on along the last
 // segment (never falling). Each side carries one correction factor per group of token counts (1, 2-8, 9-64, more),
 // moved by what layers really took. One thread.
@@ -100,6 +113,37 @@ class CostModel {
         return table_.disk_beside && (format == master_ || kernels::traits_of(format).is_of_file());
     }
 
+    // ---- with a theta (kernels::ExpertSpec): which share of the neurons is active. Without one all are.
+    // loading: whether experts are copied without those that are not (SparseCopies). prior: of a token, until a layer's
+    // were counted; 0: kUnknownActiveShare.
+    void set_theta(double theta, SparseLoading loading, double prior);
+    bool leaves_out() const { return theta_ > 0; }
+    // Counted in a layer: (token, neuron) pairs, and those of them that were active.
+    void add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active);
+    // Of the neurons of an expert, those that at least one of n tokens needs. layer < 0: of the mean layer.
+    double active_share(std::int64_t layer, std::int64_t n_tokens) const;
+    bool counted_active() const;  // in any layer
+    // The CPU multiplies n tokens by w1; it gathers so large a share of an expert's bytes for a copy.
+    double choosing_us(std::int64_t n_tokens, kernels::WeightType format) const;
+    double gathering_us(kernels::WeightType format, double share) const;
+    // The share beyond which gathering and copying takes longer than the whole expert's copy.
+    double cross_over(kernels::WeightType format) const;
+    // Of an expert of an answer's step, and of its layer: what the CPU takes without the reading of what is left out;
+    // on the device; and of a copy the CPU's part and the bus's. Of a prompt's step experts are copied whole.
+    struct ExpertCosts {
+        double cpu_us = 0;
+        double gpu_us = 0;  // of one that is copied: of the neurons that came
+        double preparing_us = 0, copy_us = 0;
+        double copied_share = 1;  // of its bytes
+    };
+    ExpertCosts expert_costs(const LayerAtHand& layer, std::int64_t n_tokens, kernels::WeightType format) const;
+    // Whether choosing, gathering and copying is expected to take less time than copying the whole expert.
+    bool copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format) const;
+    void correct_choosing(double expected_us, double measured_us) { move(choosing_factor_, expected_us, measured_us); }
+    void correct_gathering(double expected_us, double measured_us) {
+        move(gathering_factor_, expected_us, measured_us);
+    }
+
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
     // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a
     // tenth of the way (in the logarithm, so that one outlier moves it little), stays within 1/8 .. 8, and ignores
@@ -121,6 +165,17 @@ class CostModel {
     CostTable table_;
     kernels::WeightType master_ = kernels::WeightType::kBf16;
     Other others_[kernels::kWeightTypes];
+    static void move(double& factor, double predicted_us, double measured_us);
+
+    // Sums of which the older ones count less and less.
+    struct Counted {
+        double neurons = 0, active = 0;
+    };
+    double theta_ = 0;
+    SparseLoading loading_ = SparseLoading::kOff;
+    double prior_share_ = kUnknownActiveShare;
+    std::vector<Counted> counted_;  // by layer
+    double choosing_factor_ = 1, gathering_factor_ = 1;
     double factor_[3][kGroups] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}};
 };
 

@@ -92,8 +92,9 @@ class Timeline {
           one_token_us_(cost.cpu_us(1)),
           n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
 
-    // copied_disk_us: the host reads what is to be copied before it does anything else.
-    void begin(double resident_us, const CpuList& list, double copied_disk_us) {
+    // copied_disk_us: the host reads what is to be copied before it does anything else. preparing_us: what it does for
+    // copies before it computes.
+    void begin(double resident_us, const CpuList& list, double copied_disk_us, double preparing_us) {
         const bool hands_over = list.n_experts > 0 && cost_.table().has_accelerator();
         // Down before the GPU and the CPU begin, up when both are done.
         const double activations_us = hands_over ? download_us(list.n_tokens) : 0;
@@ -102,7 +103,8 @@ class Timeline {
         copy_end_ = copying_ = read_end_ = 0;
         n_copied_ = 0;
         cpu_clock_ = 0;
-        cpu_lead_ = (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us;
+        cpu_lead_ =
+            (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us + preparing_us;
         cpu_work_ = list.us;
         cpu_busy_ = 0;
         // The CPU computes with what is there; at the end it waits for the last one.
@@ -120,9 +122,9 @@ class Timeline {
         cpu_slowdown_ = std::max(1.0, cost_.table().cpu_slowdown * demand);
     }
 
-    // The next expert to copy, once it has been read from disk; then it runs for `gpu_us`.
-    void copy(double copy_us, double disk_us, double gpu_us) {
-        read_end_ += disk_us;
+    // The next expert to copy, once it has been read from disk and prepared; then it runs for `gpu_us`.
+    void copy(double copy_us, double before_us, double gpu_us) {
+        read_end_ += before_us;
         double begin = std::max(copy_end_, read_end_);
         // A slot is free again when the expert that was in it has been computed.
         if (n_copied_ >= n_slots_) begin = std::max(begin, done_[static_cast<std::size_t>(n_copied_ % n_slots_)]);
@@ -257,10 +259,12 @@ class Balancer {
     double evaluate() {
         CpuList list;
         double copied_disk_us = 0;
+        double preparing_us = 0;
         elsewhere_.clear();
         for (const Candidate& candidate : candidates_) {
             if (candidate.copied()) {
                 copied_disk_us += candidate.disk_us;
+                preparing_us += candidate.preparing_us;
             } else if (candidate.way == Way::kCpu) {
                 list.add(candidate.cpu_us, candidate.one_us,
                          candidate.disk_us > 0 ? cost_.disk_read(candidate.format) : DiskReadCost{},
@@ -269,9 +273,10 @@ class Balancer {
                 elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
             }
         }
-        timeline_.begin(resident_us_, list, copied_disk_us);
+        timeline_.begin(resident_us_, list, copied_disk_us, preparing_us);
         for (const Candidate& candidate : candidates_) {
-            if (candidate.copied()) timeline_.copy(candidate.copy_us, candidate.disk_us, candidate.gpu_us);
+            if (!candidate.copied()) continue;
+            timeline_.copy(candidate.copy_us, candidate.disk_us + candidate.preparing_us, candidate.gpu_us);
         }
         ++evaluations_;
         return std::max(timeline_.finish(), elsewhere_.end_us());
@@ -340,7 +345,7 @@ class Balancer {
         double gpu_end = resident_us_;
         double cpu_end = 0;
         for (Candidate& candidate : candidates_) {
-            const double copied_at = copies_end + candidate.disk_us + candidate.copy_us;
+            const double copied_at = copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us;
             const double there = std::max(gpu_end, copied_at) + candidate.gpu_us;
             const double here = cpu_end + candidate.disk_us + candidate.cpu_us;
             set_copied(candidate, there < here);
@@ -467,7 +472,9 @@ class Balancer {
             const auto end_us = [&](Way way) {
                 if (way == Way::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
                 if (way == Way::kCopy)
-                    return std::max(gpu_end, copies_end + candidate.disk_us + candidate.copy_us) + candidate.gpu_us;
+                    return std::max(gpu_end,
+                                    copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us) +
+                           candidate.gpu_us;
                 const std::size_t i = index_elsewhere(way);
                 const ExecutorCost& cost = elsewhere_.cost(i);
                 return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
@@ -482,7 +489,7 @@ class Balancer {
             if (candidate.way == Way::kCpu) {
                 cpu_end = first;
             } else if (candidate.copied()) {
-                copies_end += candidate.disk_us + candidate.copy_us;
+                copies_end += candidate.disk_us + candidate.preparing_us + candidate.copy_us;
                 gpu_end = first;
             } else {
                 const std::size_t i = index_elsewhere(candidate.way);
@@ -524,8 +531,8 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
         return;
     }
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-        const double a_arrives = a.disk_us + a.copy_us;
-        const double b_arrives = b.disk_us + b.copy_us;
+        const double a_arrives = a.disk_us + a.preparing_us + a.copy_us;
+        const double b_arrives = b.disk_us + b.preparing_us + b.copy_us;
         const bool a_first = a_arrives <= a.gpu_us;
         const bool b_first = b_arrives <= b.gpu_us;
         if (a_first != b_first) return a_first;
@@ -539,8 +546,8 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
 void add_assignments(Way way, Schedule& out) {
     for (const Candidate& miss : out.candidates) {
         if (miss.way != way) continue;
-        out.assignments.push_back(
-            {miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us, miss.copy_us});
+        out.assignments.push_back({miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us,
+                                   miss.copy_us, miss.preparing_us, miss.copied_share});
     }
 }
 
@@ -553,7 +560,7 @@ Way shortest_way(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere)
         shortest = us;
         way = other;
     };
-    if (can_copy) consider(Way::kCopy, miss.gpu_us + miss.copy_us);
+    if (can_copy) consider(Way::kCopy, miss.gpu_us + miss.copy_us + miss.preparing_us);
     for (std::size_t i = 0; i < elsewhere.size(); ++i) {
         if ((miss.elsewhere >> i & 1u) == 0) continue;
         const ExecutorCost& cost = *elsewhere[i];
@@ -568,10 +575,11 @@ DiskReadCost disk_read(Place place, kernels::WeightType format, const CostModel&
 
 // Plays the finished schedule, its costs set, through and writes its figures.
 void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
-             ElsewhereCosts elsewhere, Schedule& figures) {
+             ElsewhereCosts elsewhere, const LayerAtHand& layer, Schedule& figures) {
     double resident_us = 0;
     double copied_us = 0;
     double copied_disk_us = 0;
+    double preparing_us = 0;
     std::int64_t n_rows = 0;
     CpuList list;
     ElsewhereLists lists(elsewhere);
@@ -579,9 +587,12 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
         n_rows += a.n_tokens;
         if (a.way == Way::kResident) resident_us += a.gpu_us;
         if (is_elsewhere(a.way)) lists.add(a.way, a.format, a.n_tokens);
-        if (a.way == Way::kCopy) copied_disk_us += disk_read(a.place, a.format, cost).us;
+        if (a.way == Way::kCopy) {
+            copied_disk_us += disk_read(a.place, a.format, cost).us;
+            preparing_us += a.preparing_us;
+        }
         if (a.way == Way::kCpu) {
-            const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
+            const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.expert_costs(layer, 1, a.format).cpu_us;
             const DiskReadCost read = disk_read(a.place, a.format, cost);
             const bool beside = cost.reads_beside(a.format);
             list.add(a.cpu_us, one_us, read, beside, a.n_tokens);
@@ -589,11 +600,11 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
         }
     }
     Timeline timeline(cost, staging_slots, n_rows);
-    timeline.begin(resident_us, list, copied_disk_us);
+    timeline.begin(resident_us, list, copied_disk_us, preparing_us);
     for (const Assignment& a : assignments) {
         if (a.way != Way::kCopy) continue;
         copied_us += a.gpu_us;
-        timeline.copy(a.copy_us, disk_read(a.place, a.format, cost).us, a.gpu_us);
+        timeline.copy(a.copy_us, disk_read(a.place, a.format, cost).us + a.preparing_us, a.gpu_us);
     }
     figures.makespan_us = std::max(timeline.finish(), lists.end_us());
     figures.gpu_us = resident_us + copied_us;
@@ -635,7 +646,7 @@ void Schedule::clear() {
 }
 
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-            Schedule& out, ElsewhereCosts elsewhere) {
+            Schedule& out, ElsewhereCosts elsewhere, const LayerAtHand& layer) {
     assert(elsewhere.size() <= kMostElsewhere);
     out.clear();
     const bool accelerated = cost.table().has_accelerator();
@@ -648,17 +659,18 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
         n_rows += load.n_tokens;
-        const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
-        const double cpu_us = cost.cpu_us(load.n_tokens, load.format);
+        const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format);
         if (load.place == Place::kDevice && use_residents) {
+            const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
             out.assignments.push_back(
-                {load.expert, load.n_tokens, Way::kResident, load.format, load.place, cpu_us, gpu_us, 0});
+                {load.expert, load.n_tokens, Way::kResident, load.format, load.place, costs.cpu_us, gpu_us, 0});
             resident_us += gpu_us;
         } else {
-            out.candidates.push_back({load.expert, load.n_tokens, load.format, gpu_us, cpu_us,
-                                      load.n_tokens == 1 ? cpu_us : cost.cpu_us(1, load.format),
-                                      cost.weight_copy_us(load.format), disk_read(load.place, load.format, cost).us,
-                                      load.place, load.elsewhere});
+            out.candidates.push_back(
+                {load.expert, load.n_tokens, load.format, costs.gpu_us, costs.cpu_us,
+                 load.n_tokens == 1 ? costs.cpu_us : cost.expert_costs(layer, 1, load.format).cpu_us, costs.copy_us,
+                 disk_read(load.place, load.format, cost).us, costs.preparing_us, costs.copied_share, load.place,
+                 load.elsewhere});
         }
     }
     sort_for_copying(out.candidates);
@@ -682,19 +694,22 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     add_assignments(Way::kCopy, out);
     add_assignments(Way::kCpu, out);
     for (std::size_t i = 0; i < elsewhere.size(); ++i) add_assignments(way_elsewhere(i), out);
-    predict(out.assignments, cost, staging_slots, elsewhere, out);
+    predict(out.assignments, cost, staging_slots, elsewhere, layer, out);
 }
 
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
-                   ElsewhereCosts elsewhere) {
+                   ElsewhereCosts elsewhere, const LayerAtHand& layer) {
     Schedule figures;
     figures.assignments.assign(assignments.begin(), assignments.end());
     for (Assignment& a : figures.assignments) {
-        a.cpu_us = cost.cpu_us(a.n_tokens, a.format);
-        a.gpu_us = cost.gpu_us(a.n_tokens, a.format);
-        a.copy_us = cost.weight_copy_us(a.format);
+        const CostModel::ExpertCosts costs = cost.expert_costs(layer, a.n_tokens, a.format);
+        a.cpu_us = costs.cpu_us;
+        a.gpu_us = a.way == Way::kCopy ? costs.gpu_us : cost.gpu_us(a.n_tokens, a.format);
+        a.copy_us = costs.copy_us;
+        a.preparing_us = costs.preparing_us;
+        a.copied_share = costs.copied_share;
     }
-    predict(figures.assignments, cost, staging_slots, elsewhere, figures);
+    predict(figures.assignments, cost, staging_slots, elsewhere, layer, figures);
     return figures.makespan_us;
 }
 

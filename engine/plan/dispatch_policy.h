@@ -39,6 +39,9 @@ struct Assignment {
     Place place = Place::kRam;
     // What the choice was between, each alone: computing on the CPU, computing on the accelerator, and the copy to it.
     double cpu_us = 0, gpu_us = 0, copy_us = 0;
+    // Of a copy without the neurons that a theta leaves out: the CPU's part, before the bus's; and of its bytes those
+    // that are copied.
+    double preparing_us = 0, copied_share = 1;
 };
 
 // What a layer's experts do. Resident first, then copies in the order in which they are
@@ -61,10 +64,11 @@ struct Schedule {
         std::int32_t n_tokens = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;
         double gpu_us = 0;
-        double cpu_us = 0;   // without disk_us
-        double one_us = 0;   // of one token on the CPU: the time of reading the weights
-        double copy_us = 0;  // without disk_us
-        double disk_us = 0;  // before the CPU or the copy can begin
+        double cpu_us = 0;                          // without disk_us
+        double one_us = 0;                          // of one token on the CPU: the time of reading the weights
+        double copy_us = 0;                         // without disk_us and preparing_us
+        double disk_us = 0;                         // before the CPU or the copy can begin
+        double preparing_us = 0, copied_share = 1;  // as in Assignment
         Place place = Place::kRam;
         std::uint32_t elsewhere = 0;  // as in ExpertLoad
         Way way = Way::kCpu;
@@ -80,9 +84,9 @@ struct Schedule {
 // once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on
 // demand. Without an accelerator (cost.table()) nothing is resident or copied. Executors
 // elsewhere take part in `balanced` and `threshold`: at most kMostElsewhere. The costs in
-// the assignments are set.
+// the assignments are set, with a theta by what `layer` is known to leave out.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-            Schedule& out, ElsewhereCosts elsewhere = {});
+            Schedule& out, ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
 
 // Makespan of a layer: the GPU runs residents while the copy engine works, then each
 // copied expert once it has arrived; the CPU runs its list meanwhile. A CPU list costs
@@ -91,9 +95,10 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // (CostTable::cpu_slowdown, copy_slowdown), the less the longer the CPU computes with the
 // weights that it reads. The host reads the experts on disk that are to be copied before
 // all else, then those that the CPU computes with: before it computes, or beside it where
-// the costs say so (CostTable::disk_beside). Costs in the assignments are not
+// the costs say so (CostTable::disk_beside). What it prepares for copies comes before its
+// own experts as well, but the GPU does not wait for it. Costs in the assignments are not
 // looked at.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
-                   ElsewhereCosts elsewhere = {});
+                   ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
 
 }  // namespace offstage::engine

@@ -74,6 +74,10 @@ struct LoadRequest {
     // (kernels::ExpertSpec::theta): less is read and computed, and results change. 0: none
     // is. Session::set_theta() changes it while the model is loaded.
     double theta = 0;
+    SparseLoading sparse_loading = SparseLoading::kAuto;
+    // With a theta: the share of a token's neurons that forecasts, the dispatcher until it has measured, and dry runs
+    // take for active, (0, 1]. 0: nobody knows (kUnknownActiveShare).
+    double active_share = 0;
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
     PrefetchMode prefetch = PrefetchMode::kAuto;

@@ -18,9 +18,9 @@ void PolicyOutlook::clear() {
 }
 
 void PolicyOutlook::add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-                              ElsewhereCosts elsewhere) {
+                              ElsewhereCosts elsewhere, const LayerAtHand& layer) {
     for (std::size_t i = 0; i < kPolicies; ++i) {
-        decide(policies_[i], loads, cost, staging_slots, schedules_[i], elsewhere);
+        decide(policies_[i], loads, cost, staging_slots, schedules_[i], elsewhere, layer);
         predicted_us_[i] += schedules_[i].makespan_us;
         for (std::size_t j = 0; j < i; ++j) differ_[i][j] |= !same_ways(schedules_[i], schedules_[j]);
     }

@@ -24,7 +24,7 @@ class PolicyOutlook {
     const std::array<PolicyKind, kPolicies>& policies() const { return policies_; }
     void clear();
     void add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-                   ElsewhereCosts elsewhere = {});
+                   ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
     // Indices into policies(): those that differ and are not hopeless, the shortest predicted first. Of several that
     // always agree one.
     std::vector<std::size_t> challengers() const;

@@ -24,6 +24,25 @@ PrefetchMode parse_prefetch(std::string_view name) {
     throw Error(ErrorKind::kInvalidInput, messages::no_such_prefetch(name));
 }
 
+std::string_view name_of(SparseLoading loading) {
+    switch (loading) {
+        case SparseLoading::kOff:
+            return "off";
+        case SparseLoading::kAuto:
+            return "auto";
+        case SparseLoading::kAlways:
+            return "always";
+    }
+    return "?";
+}
+
+SparseLoading parse_sparse_loading(std::string_view name) {
+    for (const SparseLoading loading : {SparseLoading::kOff, SparseLoading::kAuto, SparseLoading::kAlways}) {
+        if (name_of(loading) == name) return loading;
+    }
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_sparse_loading(name));
+}
+
 std::string_view name_of(PromptLoading loading) {
     switch (loading) {
         case PromptLoading::kOnDemand:

@@ -26,6 +26,16 @@ enum class PromptLoading : std::uint8_t {
 std::string_view name_of(PromptLoading loading);            // "on-demand", "ahead", "lend"
 PromptLoading parse_prompt_loading(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
+// Whether experts are copied to the device without the neurons that a theta leaves out
+// (SparseCopies).
+enum class SparseLoading : std::uint8_t {
+    kOff,
+    kAuto,    // where gathering them takes less time than it saves
+    kAlways,  // unless more than kMostCopiedShare are active: for measuring
+};
+std::string_view name_of(SparseLoading loading);            // "off", "auto", "always"
+SparseLoading parse_sparse_loading(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
 // How experts come from the disk while a model runs.
 enum class DiskReads : std::uint8_t {
     kAuto,    // kDirect where free memory has no room for all experts: no cache keeps them then

@@ -27,7 +27,7 @@ double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::
         loads_.push_back({static_cast<std::int32_t>(expert), counts[e], plan.place(layer, n_experts, expert),
                           plan.format(static_cast<std::size_t>(layer * n_experts) + e, master_)});
     }
-    decide(policy_, loads_, cost_, plan.staging_slots, schedule_);
+    decide(policy_, loads_, cost_, plan.staging_slots, schedule_, {}, {-1, true});
     if (!loads_ahead_) return without_reads_ahead(plan);
     const double ahead_us = std::min(ahead_us_, schedule_.copy_us);
     const double us = std::max(schedule_.makespan_us - ahead_us, std::min(schedule_.makespan_us, schedule_.gpu_us));

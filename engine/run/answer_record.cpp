@@ -47,6 +47,8 @@ void AnswerRecord::report(DeviceReport& report) const {
     // On the CPU a hit is an expert that is in RAM; which ones those are does not change.
     report.hit_rate = device.shares_host_memory() ? model_->summary().expected_hit_rate : totals.hit_rate();
     report.bytes_copied = totals.bytes_copied;
+    report.sparse_copies = totals.sparse_copies;
+    report.copy_bytes_saved = totals.copy_bytes_saved;
     if (totals.steps_us > 0) {
         report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
         report.decision_overhead = model_->dispatcher().deciding_us() / totals.steps_us;

@@ -78,6 +78,8 @@ struct DeviceReport {
     std::uint64_t ram_high_water_bytes = 0;
     double hit_rate = 0;             // (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;  // weights
+    // Experts that were copied without the neurons that a theta leaves out, and the bytes that this spared the bus.
+    std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
     // Of the steps' time by the device's clock, so that on an emulated device a measured
     // time is divided by an accounted one: recording what layers did and choosing which
     // copies stay, and deciding what experts do.

@@ -5,6 +5,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/experts/sparse_copies.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/synthetic.h"
@@ -94,6 +95,10 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
+    if (request.theta > 0 && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
+        demand.host_fixed_bytes += SparseCopies::kBuffers * SparseCopies::buffer_bytes(demand.expert_bytes);
+    }
+
     demand.reads_directly = expert_reads(request, grid, type, inputs.memory).directly;
     if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
         demand.disk_guess_slots = grid.n_active;
@@ -139,6 +144,9 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
+    if (!(request.active_share >= 0 && request.active_share <= 1)) {
+        throw Error(ErrorKind::kInvalidInput, messages::active_share_not_a_share(request.active_share));
+    }
     check_kept_context(request.kept_context);
 }
 

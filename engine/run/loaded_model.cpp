@@ -157,6 +157,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
+    set_theta(basis.cost, request, device().info());
     // For forecasts of how long a re-plan takes. A dry run never quantizes.
     if (!request.dry) {
         basis.quantizing_speeds =

@@ -92,6 +92,13 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
     return formats;
 }
 
+void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device) {
+    const bool copies = device.kind != DeviceKind::kCpu;
+    // As the kernels are given it.
+    cost.set_theta(static_cast<double>(static_cast<float>(request.theta)),
+                   copies ? request.sparse_loading : SparseLoading::kOff, request.active_share);
+}
+
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device) {
     const CalibrationCache cache = cost_cache(model.request);
     constexpr std::string_view kEmulatedId = "emulated:";
@@ -119,6 +126,7 @@ std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo
         if (!other) return {};
         costs.cost.set_table(format, std::move(other->table));
     }
+    set_theta(costs.cost, model.request, device);
     return costs;
 }
 
@@ -137,6 +145,7 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
     costs.cost.set_master(model.master);
     for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
     costs.not_kept = cache.problem();
+    set_theta(costs.cost, model.request, device.info());
     return costs;
 }
 

@@ -39,6 +39,9 @@ struct ModelCosts {
     Message not_kept;       // a sentence where what was measured could not be
 };
 
+// What the request leaves out of the experts.
+void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device);
+
 // Without measuring anything: kept for this machine, or following from a profile. Nothing
 // where something is missing. A disk counts as known_disk_read() says.
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);

@@ -28,7 +28,7 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       experts_(experts),
       device_(device),
       dispatcher_(dispatcher),
-      mover_(grid, experts, device, dispatcher.cost()),
+      mover_(grid, experts, device, host, dispatcher.cost()),
       rows_(grid, device, max_step),
       inputs_(device, max_step * grid.hidden_dim, messages::expert_inputs),
       work_(rows_, inputs_),
@@ -76,17 +76,22 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     habits_.count(layer, rows_.loads());
     if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), expected_);
     rows_.copy_choice(routing, routing_stride);
-    Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_);
+    Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, layer);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
     rows_.group(schedule.assignments);
     if (!device_.ok()) return;
 
     work_.layer = layer;
     work_.normalised = step.normalised;
+    for (std::size_t n = 0; theta_ > 0 && n < work_.active_shares.size(); ++n) {
+        work_.active_shares[n] = dispatcher_.cost().active_share(layer, static_cast<std::int64_t>(n) + 1);
+    }
     const kernels::NeuronCounts counted = operations_.neurons();
     execute(schedule);
-    pending_.neurons = {operations_.neurons().neurons - counted.neurons, operations_.neurons().active - counted.active,
-                        work_.skipped_bytes};
+    const SparseCopies::Work& sparse = mover_.sparse().work();
+    pending_.sparse = sparse;
+    pending_.neurons = {operations_.neurons().neurons - counted.neurons + sparse.counted.neurons,
+                        operations_.neurons().active - counted.active + sparse.counted.active, work_.skipped_bytes};
     if (sum != step.x) device_.clear(step.n_tokens * grid_.hidden_dim, sum);
     rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
@@ -184,7 +189,8 @@ void MoeLayer::execute(Schedule& schedule) {
     } else {
         const double slack_us = mover_.slack_us(schedule, !work_.groups(Way::kCpu).empty());
         const auto copied = dispatcher_.prefetches() ? guesses() : std::span<const std::int32_t>();
-        mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless());
+        const float* const inputs = mover_.copies_sparse() && !copied.empty() ? work_.inputs.get() : nullptr;
+        mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless(), inputs);
     }
     for (std::size_t i = 0; i < executors_.size(); ++i) executors_[i]->complete(work_, work_.groups_of[i]);
 }
@@ -194,6 +200,9 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     n_tokens_ = n_tokens;
     n_guesses_ = 0;
     work_.theta = theta_;
+    mover_.sparse().set_mode(sparse_loading_);
+    mover_.sparse().set_theta(theta_);
+    dispatcher_.set_theta(theta_, mover_.sparse().on() ? sparse_loading_ : SparseLoading::kOff, active_share_);
     resident_.set_prefill(prefill);
     mover_.begin_step(prefill, n_tokens, last);
     last_end_ = device_.record(Queue::kCompute);
@@ -221,10 +230,14 @@ void MoeLayer::record_layer() {
     times.guessed_copies = moves.guessed_copies;
     times.used_guesses = moves.used_guesses;
     times.admissions = moves.admissions;
+    times.sparse_copies = moves.sparse_copies;
+    times.copy_bytes_saved = moves.copy_bytes_saved;
+    times.sparse = pending_.sparse;
     for (const Assignment& a : pending_.schedule.assignments) {
         if (is_elsewhere(a.way)) continue;
         (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) += experts_.expert_bytes(a.format);
     }
+    times.device_read_bytes -= std::min(times.device_read_bytes, moves.copy_bytes_saved);
     times.host_read_bytes -= std::min(times.host_read_bytes, pending_.neurons.skipped_bytes);
     times.neurons = pending_.neurons.neurons;
     times.active_neurons = pending_.neurons.active;

@@ -38,6 +38,12 @@ class MoeLayer {
     // From the next step on: neurons of routed experts that are nearer to zero are left out
     // (kernels::ExpertSpec::theta). 0 at first.
     void set_theta(double theta) { theta_ = static_cast<float>(theta); }
+    // Whether experts are copied without such neurons, and how many of a token's are active until some were counted
+    // (LoadRequest::active_share).
+    void set_sparse_loading(SparseLoading loading, double active_share) {
+        sparse_loading_ = loading;
+        active_share_ = active_share;
+    }
     float theta() const { return theta_; }
     // At most kMostElsewhere; before the first step.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
@@ -67,6 +73,7 @@ class MoeLayer {
         ExpertMover::Moves moves;
         Schedule schedule;
         kernels::NeuronCounts neurons;
+        SparseCopies::Work sparse;
     };
 
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
@@ -106,6 +113,8 @@ class MoeLayer {
 
     const CpuOperations& operations_;
     float theta_ = 0;
+    SparseLoading sparse_loading_ = SparseLoading::kAuto;
+    double active_share_ = 0;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;

@@ -162,6 +162,10 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     ModelCosts found = measured_costs(costed, device, *machine.host, progress, stop);
     CostModel& cost = found.cost;
     report.costs = cost.table();
+    report.theta = request.theta;
+    report.active_share = cost.active_share(-1, 1);
+    report.share_is_given = request.theta == 0 || request.active_share > 0;
+    report.copies_sparse = cost.copies_sparse(-1, 1, cost.master());
     report.cost_source = source_of(found, report.device);
     // Weights are not read, so nobody knows this model's own.
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);

@@ -35,6 +35,11 @@ struct PlanReport {
     std::string sensitivity_source;
     Forecast forecast;
     WeightReads reads;  // of a decoded token
+    // What the forecast leaves out of the experts (LoadRequest::theta).
+    double theta = 0;
+    double active_share = 1;     // of a token's neurons
+    bool share_is_given = true;  // else nobody knows it: kUnknownActiveShare
+    bool copies_sparse = false;  // experts are forecast to be copied without the others
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor
     // of quality allows. Empty unless asked for.

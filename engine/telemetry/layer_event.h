@@ -26,9 +26,14 @@ struct LayerEvent {
     // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
     // those whose guessed copy was whole; copies that took a resident's place.
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
-    // With a theta, of experts that this machine's CPU computed (or an emulated device, by it): (token, neuron) pairs,
+    // With a theta, of experts that this machine's CPU computed (or an emulated device, by it), and of those whose
+    // neurons it chose for a copy: (token, neuron) pairs,
     // and those of them that were not left out. Without one 0.
     std::uint64_t neurons = 0, active_neurons = 0;
+    // Experts that were copied without the neurons that a theta leaves out, and the bytes that did not go over the bus
+    // for it: bytes_copied is without them.
+    std::uint16_t sparse_copies = 0;
+    std::uint64_t copy_bytes_saved = 0;
 };
 
 // Where an expert of a layer and step ran.
@@ -72,6 +77,7 @@ struct DispatchTotals {
     std::uint64_t used_guesses = 0;                            // of these, whole when their expert was called
     std::uint64_t admissions = 0;                              // copies that took a resident's place
     std::uint64_t neurons = 0, active_neurons = 0;             // as in LayerEvent
+    std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;     // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     DispatchTotals& operator+=(const DispatchTotals& other);
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.

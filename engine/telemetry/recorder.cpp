@@ -21,6 +21,8 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     admissions += other.admissions;
     neurons += other.neurons;
     active_neurons += other.active_neurons;
+    sparse_copies += other.sparse_copies;
+    copy_bytes_saved += other.copy_bytes_saved;
     gpu_us += other.gpu_us;
     copy_us += other.copy_us;
     cpu_us += other.cpu_us;
@@ -75,6 +77,8 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     sums.admissions = event.admissions;
     sums.neurons = event.neurons;
     sums.active_neurons = event.active_neurons;
+    sums.sparse_copies = event.sparse_copies;
+    sums.copy_bytes_saved = event.copy_bytes_saved;
     sums.gpu_us = static_cast<double>(event.gpu_us);
     sums.copy_us = static_cast<double>(event.copy_us);
     sums.cpu_us = static_cast<double>(event.cpu_us);

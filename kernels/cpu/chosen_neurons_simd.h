@@ -74,6 +74,47 @@ inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
                       kMostAhead);
 }
 
+// w1 of neurons [first, first + count), and which of them are chosen: `gates` are theirs
+// (choose_neurons). rows: room for kChosenTogether + kMostAhead; behind the stretch's stand
+// the rows that will be wanted next. after_some(before): some were chosen, those from
+// `before` on just now. multiply: see run_stretch().
+template <typename Multiply, typename AfterSome>
+void choose_of_stretch(const ExpertView& expert, int n_tokens, std::int64_t first, std::int64_t count,
+                       const std::byte** rows, float* gates, ChosenNeurons& chosen, const Multiply& multiply,
+                       const AfterSome& after_some) {
+    constexpr std::int64_t kBlock = 16;  // neurons that are chosen from together, so that the first are known early
+    const WeightView w1 = expert.gate();
+    const float* const bias = expert.biases().gate;
+    for (std::int64_t i = 0; i < count; ++i) rows[i] = w1.row(expert.place(first + i));
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+        const std::int64_t end = std::min(begin + kBlock, count);
+        multiply(w1, rows, begin, end, gates);
+        const std::int64_t before = chosen.count;
+        choose_neurons(expert.layout.spec, bias == nullptr ? nullptr : bias + first, n_tokens, begin, end, gates,
+                       chosen);
+        after_some(before);
+    }
+}
+
+// The places of what is chosen of neurons [begin, end), ascending. Returns how many.
+template <typename Multiply>
+std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t begin, std::int64_t end,
+                         std::int32_t* list, std::uint64_t& active, const Multiply& multiply) {
+    alignas(64) float gates[8 * kChosenTogether];
+    const std::byte* rows[kChosenTogether + kMostAhead];
+    const WeightView w1 = expert.gate();
+    std::int64_t n = 0;
+    for (std::int64_t first = begin; first < end; first += kChosenTogether) {
+        const std::int64_t count = std::min(kChosenTogether, end - first);
+        ChosenNeurons chosen;
+        for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1.row(first + count + i);
+        choose_of_stretch(expert, n_tokens, first, count, rows, gates, chosen, multiply, [](std::int64_t) {});
+        for (std::int64_t i = 0; i < chosen.count; ++i) list[n++] = static_cast<std::int32_t>(first) + chosen.places[i];
+        active += chosen.active;
+    }
+    return n;
+}
+
 // Neurons [first, first + count) of an expert, count at most kChosenTogether.
 // multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input t
 // for i in [begin, end), where rows[i] is what to compute with and the entries behind it
@@ -82,44 +123,42 @@ inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
 template <typename Multiply, typename Add>
 void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t first, std::int64_t count,
                  NeuronCounts& counts, const Multiply& multiply, const Add& add) {
-    constexpr std::int64_t kBlock = 16;  // neurons that are chosen from together, so that the first are known early
     const ExpertLayout& layout = expert.layout;
-    const WeightView w1 = expert.gate();
     const WeightView w3 = expert.up();
     const WeightView w2 = expert.down();
     const ExpertBiases biases = expert.biases();
+    const WeightView w1 = expert.gate();
+    // Beyond the last neuron what lies there; in an order of one's own the last.
+    const auto w1_row = [&](std::int64_t neuron) {
+        return w1.row(expert.order == nullptr ? neuron : expert.place(std::min(neuron, layout.ffn_dim - 1)));
+    };
     const auto from_first = [&](const float* bias) { return bias == nullptr ? nullptr : bias + first; };
     alignas(64) float values[8 * kChosenTogether];
     alignas(64) float ups[8 * kChosenTogether];
     const std::byte* rows[kChosenTogether + kMostAhead];
     ChosenNeurons chosen;
-    for (std::int64_t i = 0; i < count; ++i) rows[i] = w1.row(first + i);
-    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = rows[count - 1];
-    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-        const std::int64_t end = std::min(begin + kBlock, count);
-        multiply(w1, rows, begin, end, values);
-        const std::int64_t before = chosen.count;
-        choose_neurons(layout.spec, from_first(biases.gate), n_tokens, begin, end, values, chosen);
+    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1_row(first + count - 1);
+    choose_of_stretch(expert, n_tokens, first, count, rows, values, chosen, multiply, [&](std::int64_t before) {
         for (std::int64_t i = before; i < std::min(chosen.count, kMostAhead); ++i) {
-            rows[count + i] = w3.row(first + chosen.places[i]);
+            rows[count + i] = w3.row(expert.place(first + chosen.places[i]));
         }
-    }
+    });
     counts.neurons += static_cast<std::uint64_t>(n_tokens * count);
     counts.active += chosen.active;
     counts.skipped_bytes += static_cast<std::uint64_t>(count - chosen.count) *
                             (row_bytes(layout.up, layout.hidden_dim) + row_bytes(layout.down, layout.hidden_dim));
     if (chosen.count == 0) return;
 
-    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w3.row(first + chosen.places[i]);
+    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w3.row(expert.place(first + chosen.places[i]));
     for (std::int64_t i = 0; i < kMostAhead; ++i) {
-        rows[chosen.count + i] = w2.row(first + chosen.places[std::min(i, chosen.count - 1)]);
+        rows[chosen.count + i] = w2.row(expert.place(first + chosen.places[std::min(i, chosen.count - 1)]));
     }
     multiply(w3, rows, 0, chosen.count, ups);
     finish_neurons(layout, from_first(biases.up), chosen, scale, n_tokens, ups, values);
 
-    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w2.row(first + chosen.places[i]);
+    for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w2.row(expert.place(first + chosen.places[i]));
     // The next stretch's w1, or what lies where it would.
-    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[chosen.count + i] = w1.row(first + count + i);
+    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[chosen.count + i] = w1_row(first + count + i);
     add(w2, rows, chosen, values);
 }
 

@@ -38,7 +38,8 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
-    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+    for (std::int64_t neuron = neuron_begin; neuron < neuron_end; ++neuron) {
+        const std::int64_t j = expert.place(neuron);
         bool read = false;
         for (int t = 0; t < n_tokens; ++t) {
             const float gate = dot(w1.row(j), w1.type, x + t * n, n) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
@@ -54,6 +55,25 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
         if (!read) counts.skipped_bytes += row_bytes(layout.up, n) + row_bytes(layout.down, n);
     }
     counts.neurons += static_cast<std::uint64_t>(n_tokens * (neuron_end - neuron_begin));
+}
+
+std::int64_t chosen_neurons(const ExpertView& expert, const float* x, int n_tokens, std::int64_t neuron_begin,
+                            std::int64_t neuron_end, std::int32_t* chosen, std::uint64_t& active) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const float* const bias = expert.biases().gate;
+    std::int64_t n_chosen = 0;
+    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+        bool any = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            const float gate = dot(w1.row(j), w1.type, x + t * n, n) + (bias != nullptr ? bias[j] : 0.0f);
+            if (is_left_out(activated(expert.layout.spec, gate), expert.layout.spec.theta)) continue;
+            ++active;
+            any = true;
+        }
+        if (any) chosen[n_chosen++] = static_cast<std::int32_t>(j);
+    }
+    return n_chosen;
 }
 
 }  // namespace offstage::kernels::scalar

@@ -212,18 +212,20 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
                 add_rounded_columns(expert.down(), activations, neurons, count, out);
                 count = 0;
             };
-            for (std::int64_t j = first; j < end; ++j) {
+            for (std::int64_t neuron = first; neuron < end; ++neuron) {
+                const std::int64_t j = expert.place(neuron);
                 const float gate = dot_rounded(w1, j, rounded) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
                 const bool active = !is_left_out(activated(layout.spec, gate), layout.spec.theta);
                 if (active) {
-                    read[static_cast<std::size_t>(j - neuron_begin)] = true;
+                    read[static_cast<std::size_t>(neuron - neuron_begin)] = true;
                     ++counts.active;
                     const float up = dot_rounded(w3, j, rounded) + (biases.up != nullptr ? biases.up[j] : 0.0f);
                     activations[count] = scale[t] * activation(layout.spec, gate, up);
                     neurons[count++] = j;
                 }
                 // Of several tokens, places share a step of rounding, whoever is active there.
-                const bool whole = n_tokens == 1 ? count == kRoundedNeurons : (j - first + 1) % kRoundedNeurons == 0;
+                const bool whole =
+                    n_tokens == 1 ? count == kRoundedNeurons : (neuron - first + 1) % kRoundedNeurons == 0;
                 if (whole) flush();
             }
             flush();
@@ -231,6 +233,26 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
     }
     counts.skipped_bytes += static_cast<std::uint64_t>(std::count(read.begin(), read.end(), false)) *
                             (row_bytes(layout.up, n) + row_bytes(layout.down, n));
+}
+
+std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* const* inputs, int n_tokens,
+                                  std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
+                                  std::uint64_t& active) {
+    const WeightView w1 = expert.gate();
+    const float* const bias = expert.biases().gate;
+    std::int64_t n_chosen = 0;
+    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+        bool any = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            const float gate = dot_rounded(w1, j, RoundedInputs(inputs[t], expert.layout.hidden_dim)) +
+                               (bias != nullptr ? bias[j] : 0.0f);
+            if (is_left_out(activated(expert.layout.spec, gate), expert.layout.spec.theta)) continue;
+            ++active;
+            any = true;
+        }
+        if (any) chosen[n_chosen++] = static_cast<std::int32_t>(j);
+    }
+    return n_chosen;
 }
 
 }  // namespace offstage::kernels::scalar

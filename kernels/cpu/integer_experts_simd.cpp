@@ -353,9 +353,34 @@ void add_listed(const std::byte* const* rows, std::int64_t count, const float* v
     }
 }
 
+// Rounded inputs, and products of listed rows with them as run_stretch() and list_chosen() want them.
+struct RoundedTokens {
+    RoundedTokens(const std::byte* const* inputs, std::int64_t dim, int n) : n_columns(dim), n_tokens(n) {
+        for (int t = 0; t < n; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    }
+    void operator()(const WeightView& weight, const std::byte* const* rows, std::int64_t begin, std::int64_t end,
+                    float* sums) const {
+        const std::int64_t ahead_rows = n_ahead(weight, 2);
+        with_packed_type(weight.type, [&](auto constant) {
+            multiply_listed<decltype(constant)::value>(rows, ahead_rows, begin, end, n_columns, x, n_tokens, sums);
+        });
+    }
+
+    const ByteGroup* x[kMostTokens];
+    std::int64_t n_columns;
+    int n_tokens;
+};
+
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
+
+std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* const* inputs, int n_tokens,
+                                  std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
+                                  std::uint64_t& active) {
+    return list_chosen(expert, n_tokens, neuron_begin, neuron_end, chosen, active,
+                       RoundedTokens(inputs, expert.layout.hidden_dim, n_tokens));
+}
 
 void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
                              std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
@@ -364,15 +389,7 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
     for (int t = 0; bias != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * bias[i];
     }
-    const ByteGroup* x[kMostTokens];
-    for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
-    const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
-                              std::int64_t end, float* sums) {
-        const std::int64_t ahead_rows = n_ahead(weight, 2);
-        with_packed_type(weight.type, [&](auto constant) {
-            multiply_listed<decltype(constant)::value>(rows, ahead_rows, begin, end, n, x, n_tokens, sums);
-        });
-    };
+    const RoundedTokens multiply(inputs, n, n_tokens);
     const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
                          const float* values) {
         with_packed_type(weight.type, [&](auto constant) {

@@ -28,6 +28,8 @@ struct KernelTables {
     ExpertFfnBf16 expert_ffn_bf16 = nullptr;
     SparseExpertFfn sparse_expert_ffn;
     SparseExpertFfnBytes sparse_expert_ffn_bytes;
+    ChosenNeuronsOf chosen_neurons;
+    ChosenNeuronsOfBytes chosen_neurons_bytes;
     PackKernels pack;
     QuantizeKernels quantize;
 };
@@ -39,8 +41,10 @@ Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
 Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
+Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
 Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
 Signature<SparseExpertFfn> sparse_expert_ffn;
+Signature<ChosenNeuronsOf> chosen_neurons;
 Signature<decltype(CpuKernels::rms_norm)> rms_norm;
 Signature<decltype(CpuKernels::layer_norm)> layer_norm;
 Signature<decltype(CpuKernels::rope)> rope;
@@ -76,12 +80,14 @@ Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
 Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
+Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
 }  // namespace avx2_vnni
 namespace avx512_vnni {
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
 Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
+Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
 }  // namespace avx512_vnni
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;

@@ -127,9 +127,29 @@ void add_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahe
     for (; i < count; ++i) add(std::integral_constant<int, 1>(), i);
 }
 
+// As run_stretch() and list_chosen() want it, of these inputs.
+auto multiply_by(const float* x, std::int64_t n, int n_tokens) {
+    return
+        [=](const WeightView& weight, const std::byte* const* rows, std::int64_t begin, std::int64_t end, float* sums) {
+            const std::int64_t ahead_rows = n_ahead(weight, kMostTogether);
+            with_rows(weight.data, weight.type, n, weight.stride_bytes(), [&](const auto& kind) {
+                using Rows = std::decay_t<decltype(kind)>;
+                const auto run = n_tokens == 1 ? multiply_listed<rows_together<Rows>(1), Rows>
+                                               : multiply_listed<rows_together<Rows>(2), Rows>;
+                run(kind, rows, ahead_rows, begin, end, x, n, n_tokens, sums);
+            });
+        };
+}
+
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
+
+std::int64_t chosen_neurons(const ExpertView& expert, const float* x, int n_tokens, std::int64_t neuron_begin,
+                            std::int64_t neuron_end, std::int32_t* chosen, std::uint64_t& active) {
+    return list_chosen(expert, n_tokens, neuron_begin, neuron_end, chosen, active,
+                       multiply_by(x, expert.layout.hidden_dim, n_tokens));
+}
 
 void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts) {
@@ -138,23 +158,11 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
     for (int t = 0; bias != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * bias[i];
     }
-    const auto with_rows_like = [&](const WeightView& weight, const auto& body) {
-        with_rows(weight.data, weight.type, n, weight.stride_bytes(), body);
-    };
-    const auto multiply = [&](const WeightView& weight, const std::byte* const* rows, std::int64_t begin,
-                              std::int64_t end, float* sums) {
-        const std::int64_t ahead_rows = n_ahead(weight, kMostTogether);
-        with_rows_like(weight, [&](const auto& kind) {
-            using Rows = std::decay_t<decltype(kind)>;
-            const auto run = n_tokens == 1 ? multiply_listed<rows_together<Rows>(1), Rows>
-                                           : multiply_listed<rows_together<Rows>(2), Rows>;
-            run(kind, rows, ahead_rows, begin, end, x, n, n_tokens, sums);
-        });
-    };
+    const auto multiply = multiply_by(x, n, n_tokens);
     const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
                          const float* values) {
         const std::int64_t ahead_rows = n_ahead(weight, kMostTogether);
-        with_rows_like(weight, [&](const auto& kind) {
+        with_rows(weight.data, weight.type, n, weight.stride_bytes(), [&](const auto& kind) {
             using Rows = std::decay_t<decltype(kind)>;
             const auto run = n_tokens == 1 ? add_listed<columns_together<Rows>(1), Rows>
                                            : add_listed<columns_together<Rows>(2), Rows>;

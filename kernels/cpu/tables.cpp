@@ -40,6 +40,8 @@ constinit const KernelTables kTables = {
     .expert_ffn_bytes = expert_ffn_bytes,
     .sparse_expert_ffn = sparse_expert_ffn,
     .sparse_expert_ffn_bytes = sparse_expert_ffn_bytes,
+    .chosen_neurons = chosen_neurons,
+    .chosen_neurons_bytes = chosen_neurons_bytes,
     .pack = {transpose_f32, transpose_bf16_pairs, copy_f32, interleave_bf16_pairs},
     .quantize = {largest_weight, sum_of_squares, pack_row},
 };

@@ -321,6 +321,49 @@ class TestCliDevices : public QObject {
         QVERIFY(large[QLatin1String("forecast")][QLatin1String("decode_tokens_per_s")].toDouble() > 0.5);
     }
 
+    // What a theta leaves out of the forecast, and who says how much that is.
+    void plan_withATheta_saysWhatItAssumes() {
+        const QStringList base = words(
+            "plan --policy transfer --model synthetic:mixtral-8x7b --device emulated:corm "
+            "--quant experts=hqq4 --vram 8GiB --ram 64GiB");
+        const auto speed = [](const QJsonObject& plan) {
+            return plan[QLatin1String("forecast")][QLatin1String("decode_tokens_per_s")].toDouble();
+        };
+        const QJsonObject whole = json(base);
+        QCOMPARE(whole[QLatin1String("active_share")].toDouble(), 1.0);
+        const QJsonObject assumed = json(base + words("--theta 0.25"));
+        QCOMPARE(assumed[QLatin1String("active_share")].toDouble(), 0.5);
+        QCOMPARE(assumed[QLatin1String("active_share_is")].toString(), QStringLiteral("assumed"));
+        QVERIFY(assumed[QLatin1String("copies_sparse")].toBool());
+        const QJsonObject given = json(base + words("--theta 0.25 --active-share 0.3"));
+        QCOMPARE(given[QLatin1String("active_share_is")].toString(), QStringLiteral("given"));
+        QVERIFY(speed(given) > speed(assumed) && speed(assumed) > speed(whole));
+        QCOMPARE(speed(json(base + words("--theta 0.25 --active-share 1"))), speed(whole));
+        const Outcome text = run(base + words("--theta 0.25"));
+        QVERIFY2(text.out.contains("50 % of a token's are taken for active (assumed"), text.out.constData());
+        QCOMPARE(run(base + words("--theta 0.25 --active-share nobody")).status, 1);
+    }
+
+    // Neurons known one layer ahead, and what each part of leaving them out gains.
+    void predictAndAblation_writeJson() {
+        QFile file(home_.filePath(QStringLiteral("text.txt")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("The lantern stood in the window. The boat came home.");
+        file.close();
+        const QJsonObject predicted =
+            json(words("predict --theta 0.1,0.25 --model %1 --text %2", {kDemo, file.fileName()}));
+        QCOMPARE(predicted[QLatin1String("thetas")].toArray().size(), 2);
+        QCOMPARE(predicted[QLatin1String("experts")].toArray().size(), 8);
+        const QJsonObject ablation =
+            json(words("ablation --dry --model synthetic:mixtral-8x7b?layers=2 --theta 0.25 "
+                       "--active-share 0.45 --quant experts=hqq4 --decode 8"));
+        const QJsonArray rows = ablation[QLatin1String("rows")].toArray();
+        QCOMPARE(rows.size(), 5);
+        QVERIFY(rows[1][QLatin1String("gain")].toDouble() > 1.1);
+        QCOMPARE(ablation[QLatin1String("times")].toString(), QStringLiteral("accounted"));
+        QCOMPARE(run(words("ablation --dry --model synthetic:mixtral-8x7b?layers=2")).status, 1);
+    }
+
     void calibrate_json_isFiguresOfBothSides() {
         const QJsonObject table = json(words("calibrate --model %1", {kDemo}) + kEmulated);
         QVERIFY(table[QLatin1String("emulated")].toBool());

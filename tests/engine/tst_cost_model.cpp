@@ -1,8 +1,11 @@
+#include <cmath>
+
 #include <QtTest>
 
 #include "engine/plan/cost_model.h"
 
 using namespace offstage::engine;
+namespace kernels = offstage::kernels;
 
 namespace {
 
@@ -51,6 +54,54 @@ class TestCostModel : public QObject {
         QCOMPARE(CostModel(t).cpu_us(1000), 50.0);
         t.cpu_expert = {};
         QCOMPARE(CostModel(t).cpu_us(1), 0.0);
+    }
+
+    // A theta: the CPU reads w1 and a part of the rest; a copy takes the CPU's part and less of the bus.
+    void costs_ofActiveNeurons() {
+        CostModel model(table());
+        const auto whole = model.expert_costs({}, 1, model.master());
+        QCOMPARE(whole.cpu_us, 50.0);
+        QCOMPARE(whole.copy_us, 100.0);
+        QCOMPARE(whole.preparing_us, 0.0);
+        QCOMPARE(model.active_share(0, 1), 1.0);
+        model.set_theta(0.25, SparseLoading::kAuto, 0);
+        QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
+        model.set_theta(0.25, SparseLoading::kAuto, 0.4);
+        QVERIFY(!model.counted_active());
+        QCOMPARE(model.active_share(3, 1), 0.4);
+        QVERIFY(std::abs(model.active_share(3, 2) - (1 - 0.36)) < 1e-12);
+        const auto costs = model.expert_costs({}, 1, model.master());
+        QVERIFY(std::abs(costs.cpu_us - 50.0 * (1 + 2 * 0.4) / 3) < 1e-12);
+        QVERIFY(std::abs(costs.copy_us - 40) < 1e-12 && std::abs(costs.gpu_us - 4) < 1e-12);
+        QVERIFY(std::abs(costs.preparing_us - (50.0 / 3 + 0.4 * 2 * 50)) < 1e-9);
+        QVERIFY(std::abs(model.cross_over(model.master()) - 0.5) < 1e-12);
+        // What was counted takes the guess's place, layer by layer, and the older the less.
+        model.add_active(3, 1000, 200);
+        QVERIFY(model.counted_active());
+        QCOMPARE(model.active_share(3, 1), 0.2);
+        QCOMPARE(model.active_share(2, 1), 0.4);
+        QCOMPARE(model.active_share(-1, 1), 0.2);
+        for (int i = 0; i < 200; ++i) model.add_active(3, 1000, 600);
+        QVERIFY(std::abs(model.active_share(3, 1) - 0.6) < 0.01);
+        // Many rows, a prompt's steps and files' blocks are computed or copied whole.
+        QCOMPARE(model.expert_costs({}, 9, model.master()).cpu_us, model.cpu_us(9));
+        QCOMPARE(model.expert_costs({2, true}, 1, model.master()).copy_us, 100.0);
+        QVERIFY(!model.copies_sparse(2, 1, kernels::WeightType::kQ4K));
+        // So does an expert whose neurons take longer to be found than its copy takes.
+        for (int i = 0; i < 100; ++i) model.correct_choosing(1, 8);
+        QVERIFY(!model.copies_sparse(2, 1, model.master()));
+        QCOMPARE(model.expert_costs({2, false}, 1, model.master()).preparing_us, 0.0);
+        model.set_theta(0.25, SparseLoading::kAlways, 0.4);
+        QVERIFY(model.copies_sparse(2, 1, model.master()) && !model.copies_sparse(2, 8, model.master()));
+        for (int i = 0; i < 100; ++i) model.correct_gathering(1, 6);
+        QVERIFY(model.cross_over(model.master()) < 0.2);
+        // Another theta leaves others out; none: all is as it was.
+        model.set_theta(0.1, SparseLoading::kOff, 0);
+        QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
+        QCOMPARE(model.expert_costs({}, 1, model.master()).copy_us, 100.0);
+        model.set_theta(0, SparseLoading::kAuto, 0.4);
+        QCOMPARE(model.expert_costs({}, 1, model.master()).cpu_us, 50.0);
+        QCOMPARE(model.active_share(3, 1), 1.0);
     }
 
     // What really takes twice as long is predicted so after some layers, for its group of token counts alone.

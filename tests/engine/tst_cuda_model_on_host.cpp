@@ -105,11 +105,21 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
-    // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU.
+    // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU; and they need
+    // not come over the bus.
+    void answers_withATheta_areThoseOfTheCpu_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::newRow("resident or on the CPU") << QStringLiteral("static");
+        if (!kSanitized) QTest::newRow("resident or copied") << QStringLiteral("transfer");
+    }
     void answers_withATheta_areThoseOfTheCpu() {
+        QFETCH(QString, policy);
         LoadRequest on_cpu;
         on_cpu.model = demoModel();
-        LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 50);
+        LoadRequest on_gpu = onHostLayer(policy, 50);
+        on_gpu.cache = CacheKind::kStatic;
+        on_gpu.sparse_loading = SparseLoading::kAlways;
+        if (policy == QStringLiteral("transfer")) on_gpu.prefetch = PrefetchMode::kAlways;
         on_cpu.theta = on_gpu.theta = 0.5;
         LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
         const Greedy expected = greedy(cpu, prompts_[0]);
@@ -124,7 +134,11 @@ class TestCudaModelOnHost : public QObject {
             QVERIFY2(error < 2e-2, qPrintable(QString::number(error)));
         }
         const DispatchTotals& totals = gpu->dispatcher().totals();
-        QVERIFY(totals.resident_calls > 0 && totals.cpu_calls > 0);
+        const bool copies = policy == QStringLiteral("transfer");
+        QVERIFY(totals.resident_calls > 0 && (copies ? totals.copied_calls : totals.cpu_calls) > 0);
+        QCOMPARE(totals.sparse_copies > 0, copies);
+        QCOMPARE(totals.copy_bytes_saved > 0, copies);
+        QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }

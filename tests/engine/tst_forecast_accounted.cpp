@@ -91,6 +91,54 @@ class ForecastAccountedTest : public QObject {
         QVERIFY2(first > 0.85 && first < 1.15, qPrintable(QString::number(first)));
     }
 
+    // A theta, with experts on the bus, on the CPU, and on both.
+    void forecastKnowsTheActiveShare_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<double>("share");
+        for (const char* const policy : {"transfer", "static", "balanced"}) {
+            for (const double share : {0.3, 0.6}) {
+                QTest::addRow("%s, %g active", policy, share) << QString::fromLatin1(policy) << share;
+            }
+        }
+    }
+    void forecastKnowsTheActiveShare() {
+        QFETCH(QString, policy);
+        QFETCH(double, share);
+        LoadRequest request = request_for("synthetic:mixtral-8x7b?layers=8", "emulated:rtx-3060-desktop", 5 * kGiB, 0);
+        request.context = 1024;
+        request.dry = true;
+        request.dispatch = parse_dispatch(policy.toStdString());
+        request.prefetch = PrefetchMode::kOff;
+        request.cache = CacheKind::kStatic;
+        const auto speeds = [&] {
+            LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+            const BenchResult run = run_bench(loaded, {64, 48, 1}, {});
+            if (qEnvironmentVariableIsSet("SHOW")) {
+                qInfo("theta %g: forecast %.3f, %.3f tokens/s, %.2f sparse copies, %.0f of %.0f MB copied",
+                      request.theta, run.forecast.decode_tokens_per_s, run.decode_tokens_per_s,
+                      run.sparse_copies_per_token, run.copied_bytes_per_token / 1e6,
+                      (run.copied_bytes_per_token + run.copy_bytes_saved_per_token) / 1e6);
+            }
+            return run;
+        };
+        const BenchResult dense = speeds();
+        request.theta = 0.25;
+        request.active_share = share;
+        const BenchResult sparse = speeds();
+        const double told = sparse.forecast.decode_tokens_per_s / sparse.decode_tokens_per_s;
+        QVERIFY2(told > 0.9 && told < 1.1, qPrintable(QString::number(told)));
+        const double gain = sparse.decode_tokens_per_s / dense.decode_tokens_per_s;
+        const double told_gain = sparse.forecast.decode_tokens_per_s / dense.forecast.decode_tokens_per_s;
+        QVERIFY2(gain > 1.05 || share > 0.5, qPrintable(QString::number(gain)));
+        QVERIFY2(std::abs(told_gain / gain - 1) < 0.1, qPrintable(QString::number(told_gain / gain)));
+        QCOMPARE(dense.copy_bytes_saved_per_token, 0.0);
+        if (policy == QStringLiteral("transfer")) {
+            // Where gathering pays, the bytes that are told are those that go over the bus.
+            const double bytes = sparse.forecast.bytes_per_token / sparse.copied_bytes_per_token;
+            QVERIFY2(std::abs(bytes - 1) < 0.1, qPrintable(QString::number(bytes)));
+        }
+    }
+
     // Small enough for launches and hand-overs to be most of the time.
     void forecastOfSmallModelIsNear() {
         for (const std::uint64_t vram : {20 * kMiB, 28 * kMiB, std::uint64_t{0}}) {

@@ -127,6 +127,7 @@ void TestHardwareProfile::shipped_profiles_are_whole_data() {
     QTest::addRow("rtx-6000-ada") << "rtx-6000-ada" << 48 << 31.5 << false;
     QTest::addRow("a100") << "a100" << 80 << 31.5 << false;
     QTest::addRow("h200") << "h200" << 141 << 63.0 << false;
+    QTest::addRow("corm") << "corm" << 24 << 31.5 << true;
     QTest::addRow("fiddler-env1") << "fiddler-env1" << 24 << 15.75 << true;
     QTest::addRow("fiddler-env2") << "fiddler-env2" << 48 << 31.5 << true;
 }

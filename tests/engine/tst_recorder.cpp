@@ -20,6 +20,8 @@ class TestRecorder : public QObject {
         event.guessed_copies = 4;
         event.used_guesses = 3;
         event.admissions = 2;
+        event.sparse_copies = 1;
+        event.copy_bytes_saved = 60;
         const AssignmentEvent assignments[] = {{0, 0, 0, 0, 3}, {1, 1, 1, 0, 2}, {2, 2, 1, 0, 5}};
         recorder.record(event, assignments, 3);
         recorder.add_step(12.5, true);
@@ -34,6 +36,8 @@ class TestRecorder : public QObject {
         QCOMPARE(totals.guessed_copies, std::uint64_t{4});
         QCOMPARE(totals.used_guesses, std::uint64_t{3});
         QCOMPARE(totals.admissions, std::uint64_t{2});
+        QCOMPARE(totals.sparse_copies, std::uint64_t{1});
+        QCOMPARE(totals.copy_bytes_saved, std::uint64_t{60});
         QCOMPARE(totals.steps, std::uint64_t{2});
         QCOMPARE(totals.decode_steps, std::uint64_t{1});
         QCOMPARE(totals.steps_us, 20.0);
@@ -46,6 +50,7 @@ class TestRecorder : public QObject {
         QCOMPARE(uses[2].last_step, std::uint64_t{4});
         recorder.reset_totals();
         QCOMPARE(recorder.all_totals().routed_tokens, std::uint64_t{10});
+        QCOMPARE(recorder.all_totals().copy_bytes_saved, std::uint64_t{60});
         QCOMPARE(recorder.totals().expert_calls, std::uint64_t{0});
         QCOMPARE(recorder.totals().hit_rate(), 0.0);
         QCOMPARE(recorder.n_events(), std::uint64_t{1});

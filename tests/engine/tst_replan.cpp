@@ -98,12 +98,16 @@ class TestReplan : public QObject, ReplanSetup {
         QTest::newRow("transfer") << QStringLiteral("transfer") << 0.0;
         // Neurons are left out, the same ones wherever their expert is.
         QTest::newRow("balanced, with a theta") << QStringLiteral("balanced") << 0.1;
+        QTest::newRow("transfer, with a theta") << QStringLiteral("transfer") << 0.1;
     }
     void places_moveAHundredTimes_outputStays() {
         QFETCH(QString, policy);
         QFETCH(double, theta);
         LoadRequest request = on("emulated:rtx-3060-desktop");
         request.theta = theta;
+        request.sparse_loading = SparseLoading::kAlways;
+        // What may stay comes whole.
+        if (theta > 0 && policy == QStringLiteral("transfer")) request.cache = CacheKind::kStatic;
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = vramFor(20);
         Play undisturbed(request);
@@ -142,6 +146,8 @@ class TestReplan : public QObject, ReplanSetup {
         }
         QVERIFY(static_cast<int>(disturbed.replanner.reports().size()) >= kReplans * n_tokens / kTokens);
         QVERIFY(visible > 0 && ended > 0);
+        const std::uint64_t sparse = disturbed.model.dispatcher().recorder().all_totals().sparse_copies;
+        if (policy == QStringLiteral("transfer")) QCOMPARE(sparse > 0, theta > 0);
         disturbed.checkSteps();
     }
 

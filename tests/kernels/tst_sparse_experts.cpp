@@ -129,6 +129,23 @@ NeuronCounts run_bytes(InstructionSet set, const ExpertView& view, const std::ve
     return counts;
 }
 
+// Neurons, and (token, neuron) pairs.
+std::pair<std::vector<std::int32_t>, std::uint64_t> chosen_of_bytes(InstructionSet set, const ExpertView& view,
+                                                                    const std::vector<float>& x) {
+    const std::int64_t n = view.layout.hidden_dim;
+    const auto n_tokens = static_cast<int>(static_cast<std::int64_t>(x.size()) / n);
+    TestBuffer<std::byte> inputs(n_tokens * rounded_input_bytes(n));
+    cpu_kernels(set).round_inputs(view.layout.gate, x.data(), n, n_tokens, n, inputs.data());
+    std::vector<const std::byte*> places;
+    for (int t = 0; t < n_tokens; ++t) places.push_back(inputs.data() + t * rounded_input_bytes(n));
+    std::vector<std::int32_t> chosen(kNeurons, -1);
+    std::uint64_t active = 0;
+    const std::int64_t n_chosen =
+        chosen_neurons_bytes(set)(view, places.data(), n_tokens, 0, kNeurons, chosen.data(), active);
+    chosen.resize(static_cast<std::size_t>(n_chosen));
+    return {chosen, active};
+}
+
 std::vector<float> some_inputs(std::int64_t n_values, std::uint32_t seed) {
     std::vector<float> x(static_cast<std::size_t>(n_values));
     fill_random(x, seed, 0.3f);
@@ -219,6 +236,23 @@ class TestSparseExperts : public QObject {
                 QCOMPARE(counts.neurons, expected.neurons);
                 QCOMPARE(counts.active, expected.active);
                 QCOMPARE(counts.skipped_bytes, expected.skipped_bytes);
+                // They are known from w1 alone, and by pieces as well.
+                std::vector<std::int32_t> chosen(kNeurons, -1);
+                std::uint64_t active = 0;
+                const ExpertView view = expert.view(theta);
+                const auto choose = [&](std::int64_t begin, std::int64_t end, std::int32_t* to) {
+                    return chosen_neurons(static_cast<InstructionSet>(set))(view, x.data(), n_tokens, begin, end, to,
+                                                                            active);
+                };
+                std::int64_t n_chosen = choose(0, 32, chosen.data());
+                n_chosen += choose(32, kNeurons, chosen.data() + n_chosen);
+                QCOMPARE(active, expected.active);
+                std::vector<std::int32_t> used;
+                for (std::size_t j = 0; j < users.size(); ++j) {
+                    if (users[j] > 0) used.push_back(static_cast<std::int32_t>(j));
+                }
+                chosen.resize(static_cast<std::size_t>(n_chosen));
+                QCOMPARE(chosen, used);
             }
         }
     }
@@ -270,6 +304,12 @@ class TestSparseExperts : public QObject {
             QCOMPARE(counts.neurons, expected.neurons);
             QCOMPARE(counts.active, expected.active);
             QCOMPARE(counts.skipped_bytes, expected.skipped_bytes);
+            const auto [chosen, n_active] = chosen_of_bytes(static_cast<InstructionSet>(set), expert.view(theta), x);
+            QCOMPARE(n_active, expected.active);
+            QCOMPARE(chosen, chosen_of_bytes(InstructionSet::kScalar, expert.view(theta), x).first);
+            QCOMPARE(static_cast<std::uint64_t>(kNeurons - static_cast<std::int64_t>(chosen.size())) * 2 *
+                         row_bytes(format, hidden),
+                     expected.skipped_bytes);
             run(static_cast<InstructionSet>(set), expert.view(theta), x, kScale, in_floats);
             QVERIFY2(relative_error(got, in_floats) < 0.06,
                      qPrintable(QString::number(relative_error(got, in_floats))));

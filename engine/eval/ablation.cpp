@@ -1,0 +1,141 @@
+#include "engine/eval/ablation.h"
+
+#include "engine/device/byte_size.h"
+#include "engine/error.h"
+#include "engine/eval/bench.h"
+#include "engine/eval/eval_messages.h"
+#include "engine/print.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+namespace {
+
+// A row's request, and what the paper's Mixtral gained by then (figure 8).
+struct Variant {
+    const char* name;
+    double paper_gain;
+    bool sparse, prefetch, cache, cpu;
+};
+constexpr Variant kVariants[] = {
+    {"every expert on demand", 1, false, false, false, false},
+    {"+ sparse neurons", 1.25, true, false, false, false},
+    {"+ prefetch", 1.59, true, true, false, false},
+    {"+ experts kept", 2.07, true, true, true, false},
+    {"+ the CPU", 0, true, true, true, true},
+};
+
+LoadRequest request_of(const Variant& variant, LoadRequest request) {
+    if (!variant.sparse) request.theta = 0;
+    // Beside a CPU that computes, copies of guesses cost as much memory as they gain: where they do not pay, none.
+    const PrefetchMode guesses = variant.cpu ? PrefetchMode::kAuto : PrefetchMode::kAlways;
+    request.prefetch = variant.prefetch ? guesses : PrefetchMode::kOff;
+    request.cache = variant.cache ? CacheKind::kSlru : CacheKind::kStatic;
+    request.dispatch = parse_dispatch(variant.cpu ? "balanced" : "transfer");
+    return request;
+}
+
+// Device memory for so many experts beside all else.
+std::uint64_t vram_for(LoadedModel& whole, std::int64_t n_experts, const LoadRequest& request) {
+    constexpr std::uint64_t kAlignment = 1 << 16;
+    const Plan& plan = whole.plan();
+    const std::int64_t staging = request.prefetch == PrefetchMode::kOff ? 2 : 4;
+    const std::uint64_t expert_bytes = whole.experts().expert_bytes(whole.experts().format(0));
+    return plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes + kAlignment +
+           static_cast<std::uint64_t>(n_experts + staging) * expert_bytes;
+}
+
+}  // namespace
+
+AblationReport measure_ablation(const LoadRequest& request, const AblationSettings& settings,
+                                const std::function<void(const std::string& line)>& progress,
+                                const std::stop_token& stop) {
+    if (request.theta <= 0) throw Error(ErrorKind::kInvalidInput, messages::ablation_without_theta);
+    LoadRequest base = request;
+    base.context = settings.prompt_tokens + settings.decode_tokens;
+    base.learn_placement = false;
+    const auto open = [&](const LoadRequest& wanted) {
+        return std::make_unique<LoadedModel>(wanted, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, stop);
+    };
+    AblationReport report;
+    report.theta = request.theta;
+    report.resident_per_layer = settings.resident_per_layer;
+    report.prompt_tokens = settings.prompt_tokens;
+    report.decode_tokens = settings.decode_tokens;
+    for (const Variant& variant : kVariants) {
+        LoadRequest wanted = request_of(variant, base);
+        {
+            LoadRequest unbounded = wanted;
+            unbounded.vram_bytes = 0;
+            const auto whole = open(unbounded);
+            if (whole->device().shares_host_memory()) {
+                throw Error(ErrorKind::kInvalidInput, messages::ablation_on_the_cpu);
+            }
+            const ExpertGrid& grid = whole->spec().experts;
+            if (settings.resident_per_layer < 0 || settings.resident_per_layer >= grid.n_experts) {
+                throw Error(ErrorKind::kInvalidInput,
+                            messages::ablation_residents(settings.resident_per_layer, grid.n_experts - 1));
+            }
+            wanted.vram_bytes =
+                vram_for(*whole, variant.cache ? settings.resident_per_layer * grid.n_layers : 0, wanted);
+        }
+        const auto model = open(wanted);
+        const BenchResult run = run_bench(*model, {settings.prompt_tokens, settings.decode_tokens, 3}, {});
+        report.model = model->summary().name + ", " + model->summary().weight_type;
+        report.device = model->summary().device_name;
+        report.accounted = run.accounted;
+        AblationRow& row = report.rows.emplace_back();
+        row.name = variant.name;
+        row.tokens_per_s = run.decode_tokens_per_s;
+        row.gain = row.tokens_per_s / report.rows.front().tokens_per_s;
+        row.paper_gain = variant.paper_gain;
+        row.forecast_tokens_per_s = run.forecast.decode_tokens_per_s;
+        row.hit_rate = run.decode_hit_rate;
+        row.active_share = run.active_share > 0 ? run.active_share : model->cost().active_share(-1, 1);
+        row.copied_bytes_per_token = run.copied_bytes_per_token;
+        row.copy_bytes_saved_per_token = run.copy_bytes_saved_per_token;
+        if (progress) progress(row.name + print(": %.2f tokens/s, %.2f times the first", row.tokens_per_s, row.gain));
+    }
+    return report;
+}
+
+nlohmann::ordered_json to_json(const AblationReport& report) {
+    nlohmann::ordered_json json = {{"model", report.model},
+                                   {"device", report.device},
+                                   {"times", report.accounted ? "accounted" : "measured"},
+                                   {"theta", report.theta},
+                                   {"resident_per_layer", report.resident_per_layer},
+                                   {"prompt_tokens", report.prompt_tokens},
+                                   {"decode_tokens", report.decode_tokens}};
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const AblationRow& row : report.rows) {
+        nlohmann::ordered_json of_row = {{"name", row.name},
+                                         {"tokens_per_s", row.tokens_per_s},
+                                         {"gain", row.gain},
+                                         {"paper_gain", nullptr},
+                                         {"forecast_tokens_per_s", row.forecast_tokens_per_s},
+                                         {"hit_rate", row.hit_rate},
+                                         {"active_share", row.active_share},
+                                         {"copied_bytes_per_token", row.copied_bytes_per_token},
+                                         {"copy_bytes_saved_per_token", row.copy_bytes_saved_per_token}};
+        if (row.paper_gain > 0) of_row["paper_gain"] = row.paper_gain;
+        json["rows"].push_back(std::move(of_row));
+    }
+    return json;
+}
+
+std::string to_text(const AblationReport& report) {
+    std::string text = print("theta %g, prompt %lld, %lld tokens decoded, times %s\n", report.theta,
+                             static_cast<long long>(report.prompt_tokens), static_cast<long long>(report.decode_tokens),
+                             report.accounted ? "accounted" : "measured") +
+                       print("%-24s %9s %7s %7s %9s %6s %7s %14s\n", "", "tokens/s", "gain", "paper", "forecast",
+                             "hits", "active", "MB copied");
+    for (const AblationRow& row : report.rows) {
+        const std::string paper = row.paper_gain > 0 ? print("%.2f", row.paper_gain) : std::string("-");
+        text += print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %14.1f\n", row.name.c_str(), row.tokens_per_s,
+                      row.gain, paper.c_str(), row.forecast_tokens_per_s, 100 * row.hit_rate, 100 * row.active_share,
+                      row.copied_bytes_per_token / 1e6);
+    }
+    return text;
+}
+
+}  // namespace offstage::engine

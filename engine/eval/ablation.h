@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/plan/load_request.h"
+
+namespace offstage::engine {
+
+// What each part of leaving neurons out gains, one added after the other (CORM, figure 8): decoding with every expert
+// copied when it is called; without the neurons below a theta; with guessed experts and neurons copied ahead; with a
+// part of the experts on the device. And beyond the paper, with the CPU computing as well.
+struct AblationRow {
+    std::string name;
+    double tokens_per_s = 0;
+    double gain = 1;        // over the first row
+    double paper_gain = 0;  // 0: the paper has no such row
+    double forecast_tokens_per_s = 0;
+    double hit_rate = 0;      // of the timed tokens
+    double active_share = 1;  // of the neurons that were looked at; where none were (dry, on the CPU), expected
+    double copied_bytes_per_token = 0, copy_bytes_saved_per_token = 0;
+};
+
+struct AblationReport {
+    std::string model;
+    std::string device;
+    bool accounted = false;  // times are those of an emulated device
+    double theta = 0;
+    std::int64_t resident_per_layer = 0;  // of the rows with experts on the device
+    std::int64_t prompt_tokens = 0, decode_tokens = 0;
+    std::vector<AblationRow> rows;
+};
+
+struct AblationSettings {
+    std::int64_t prompt_tokens = 64;  // the paper's shorter one
+    std::int64_t decode_tokens = 64;
+    std::int64_t resident_per_layer = 2;
+};
+
+// Loads the model once for each row, with the request's theta, but with the policies, budgets and caches of the rows.
+// Precondition: a device with memory of its own. Throws Error: kInvalidInput (no theta, the CPU as device, more experts
+// resident than there are), as a load does. `progress` (may be empty) gets a line per row.
+AblationReport measure_ablation(const LoadRequest& request, const AblationSettings& settings,
+                                const std::function<void(const std::string& line)>& progress,
+                                const std::stop_token& stop);
+
+nlohmann::ordered_json to_json(const AblationReport& report);
+std::string to_text(const AblationReport& report);
+
+}  // namespace offstage::engine

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+
+// What the neurons of an expert are after its activation function alone, formed once more on the CPU, by the number
+// format of the model's products: the kernels that compute experts keep no neuron's value. silu or gelu of w1 . x; of
+// gpt-oss's experts g sigmoid(alpha g) with g at most their limit. Biases of w1 count. One thread.
+class GateActivations {
+  public:
+    // For up to max_rows rows. The model must outlive this object.
+    GateActivations(LoadedModel& model, std::int64_t max_rows);
+    // (rows.size(), ffn_dim), of the rows of inputs (n, hidden_dim), on the host. Valid until the next call. An expert
+    // without a copy in RAM is packed again.
+    std::span<float> of(std::int64_t layer, std::int64_t expert, const float* inputs,
+                        std::span<const std::int64_t> rows);
+
+  private:
+    kernels::ExpertView with_rows_apart(const kernels::ExpertView& expert);
+
+    LoadedModel& model_;
+    const ExpertGrid& grid_;
+    std::vector<std::byte> block_;  // of an expert whose rows are interleaved
+    std::vector<float> gathered_;   // (rows, hidden_dim)
+    std::vector<float> values_;     // (rows, ffn_dim)
+    std::vector<float> ups_;        // (ffn_dim)
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/device/mirror.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/prefetch_settings.h"
+#include "kernels/expert_layout.h"
+
+namespace offstage::engine {
+
+// Copies of experts without the neurons that a theta leaves out (CORM, section 4.1). The CPU multiplies the rows by w1
+// and so knows which neurons any of them needs; those alone are gathered from the expert's block in RAM into
+// page-locked memory, as a smaller expert of the same layout, which one copy brings to the device and which is computed
+// where it lands. An expert goes whole where its layout has no neurons of their own, where its rows are many, and
+// where so many neurons are active that gathering takes longer than it saves (kMostCopiedShare, and what was measured).
+//
+// One thread, the engine's.
+class SparseCopies {
+  public:
+    // The neurons are a multiple of this, so that all matrices of a copy are as aligned as the whole expert's.
+    static constexpr std::int64_t kNeuronGrain = 16;
+
+    // Host memory that is page-locked for experts of so many bytes, when the first is gathered.
+    static constexpr std::size_t kBuffers = 2;  // one is filled while the other is copied
+    static constexpr std::size_t buffer_bytes(std::size_t whole_bytes) { return whole_bytes / 100 * 76 + 4096; }
+
+    // What an expert is computed for: rows [first_row, first_row + n_rows), row r of which is the input
+    // inputs[row_token[r]], (n, hidden_dim) on the host.
+    struct Rows {
+        const float* inputs = nullptr;
+        const std::int32_t* row_token = nullptr;
+        std::int64_t first_row = 0;
+        std::int64_t n_rows = 0;
+        bool guess = false;  // the inputs of the layer before: nobody has asked yet
+    };
+    // A smaller expert in page-locked memory: what is to be copied. neurons: see ExpertCall, of this and of what the
+    // device had already; order: see ExpertView, of a block with the latter first. Valid until the next gather().
+    struct Gathered {
+        kernels::ExpertView expert;
+        std::span<const std::int32_t> neurons;
+        const std::int32_t* order = nullptr;
+        std::size_t buffer = 0;
+    };
+
+    // The referents must outlive this object.
+    SparseCopies(Backend& device, CpuOperations& operations, const CostModel& cost)
+        : device_(device), operations_(operations), cost_(cost) {}
+
+    // Where looking for neurons does not pay, every so many-th expert is looked at all the same.
+    static constexpr std::uint64_t kLookAgain = 64;
+
+    void set_mode(SparseLoading mode) { mode_ = mode; }
+    // From the next layer on. 0: everything goes whole.
+    void set_theta(float theta) { theta_ = theta; }
+    bool on() const { return theta_ > 0 && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
+
+    void begin_layer(std::int64_t layer) {
+        layer_ = layer;
+        work_ = {};
+    }
+    // held: neurons that the device has, in any order. nullopt: the whole expert should be copied.
+    std::optional<Gathered> gather(const kernels::ExpertView& whole, kernels::WeightType format, const Rows& rows,
+                                   std::span<const std::int32_t> held = {});
+    // Dry runs: of the active neurons so many are guessed, and of the guessed ones so many are active.
+    void set_dry_recall(double recall) { dry_recall_ = recall; }
+    // The buffer is read until then.
+    void copied(std::size_t buffer, DeviceEvent end) { buffers_[buffer].copied = end; }
+
+    // Of this layer. Times: the CPU's, of which the predictions were what the cost model said.
+    struct Work {
+        double choosing_us = 0, expected_choosing_us = 0;
+        double gathering_us = 0, expected_gathering_us = 0;
+        kernels::NeuronCounts chosen;   // of all experts that were looked at
+        kernels::NeuronCounts counted;  // of those of them that did not go whole
+    };
+    const Work& work() const { return work_; }
+
+  private:
+    struct Buffer {
+        PinnedHost<std::byte> memory;
+        DeviceEvent copied;
+    };
+
+    void choose(const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows);
+    void leave_held_out(std::span<const std::int32_t> held);
+    void add_up_to_grain(const kernels::ExpertLayout& layout);
+    void put_in_order(std::span<const std::int32_t> held);
+    std::byte* room(std::size_t bytes, std::size_t whole_bytes);
+
+    Backend& device_;
+    CpuOperations& operations_;
+    const CostModel& cost_;
+    SparseLoading mode_ = SparseLoading::kAuto;
+    float theta_ = 0;
+    std::int64_t layer_ = 0;
+    Work work_;
+    kernels::NeuronCounts counts_;  // of the expert at hand
+    std::vector<std::int32_t> neurons_, missing_;
+    std::vector<std::int32_t> held_;         // ascending
+    std::vector<std::int32_t> all_, order_;  // of held and gathered ones together
+    double dry_recall_ = 0.85;               // the middle of what the paper measured
+    std::uint64_t n_not_looked_at_ = 0;
+    std::array<Buffer, kBuffers> buffers_;
+    std::size_t next_ = 0;
+    bool no_room_ = false;  // the system refused the buffers' memory
+};
+
+// Neurons `places` of an expert whose layout is neuron-major, with all of w2's biases, as a block of
+// layout_of(whole, places.size()). to: its bytes().
+kernels::ExpertLayout layout_of(kernels::ExpertLayout whole, std::int64_t n_neurons);
+void gather_neurons(const kernels::ExpertView& whole, std::span<const std::int32_t> places, std::byte* to,
+                    kernels::ThreadPool& pool);
+
+}  // namespace offstage::engine

@@ -1,0 +1,81 @@
+// What each part of leaving neurons out gains, on a device whose times are accounted.
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/ablation.h"
+#include "tests/engine/errors.h"
+
+using namespace offstage::engine;
+namespace tests = offstage::tests;
+
+class TestAblation : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void rows_addOneThingAfterTheOther() {
+        LoadRequest request = dry();
+        request.theta = 0.25;
+        request.active_share = 0.45;
+        std::vector<std::string> lines;
+        const AblationReport report =
+            measure_ablation(request, {32, 16, 2}, [&](const std::string& line) { lines.push_back(line); }, {});
+        QCOMPARE(report.rows.size(), std::size_t{5});
+        QCOMPARE(lines.size(), std::size_t{5});
+        QVERIFY(report.accounted);
+        const AblationRow& demand = report.rows[0];
+        const AblationRow& sparse = report.rows[1];
+        QCOMPARE(demand.gain, 1.0);
+        QCOMPARE(demand.hit_rate, 0.0);
+        QCOMPARE(demand.copy_bytes_saved_per_token, 0.0);
+        QCOMPARE(demand.active_share, 1.0);
+        QVERIFY(std::abs(sparse.active_share - 0.45) < 0.01);
+        // As many experts, without what is left out.
+        QVERIFY(std::abs(sparse.copied_bytes_per_token / demand.copied_bytes_per_token - 0.45) < 0.01);
+        QVERIFY(std::abs((sparse.copied_bytes_per_token + sparse.copy_bytes_saved_per_token) /
+                             demand.copied_bytes_per_token -
+                         1) < 1e-6);
+        for (std::size_t i = 1; i < report.rows.size(); ++i) {
+            QVERIFY2(report.rows[i].tokens_per_s > report.rows[i - 1].tokens_per_s, report.rows[i].name.c_str());
+        }
+        QVERIFY(report.rows[3].hit_rate > 0.15);
+        const nlohmann::ordered_json json = to_json(report);
+        QCOMPARE(json["rows"][3]["paper_gain"].get<double>(), 2.07);
+        QVERIFY(json["rows"][4]["paper_gain"].is_null());
+        QCOMPARE(QString::fromStdString(to_text(report)).count(QLatin1Char('\n')), 7);
+    }
+
+    void wrongRequests_sayWhatIsExpected() {
+        LoadRequest request = dry();
+        const auto complaint = [&](const char* part, const AblationSettings& settings = {}) {
+            return tests::mismatch(tests::error_of([&] { measure_ablation(request, settings, {}, {}); }),
+                                   ErrorKind::kInvalidInput, part);
+        };
+        QCOMPARE(complaint("Theta is 0"), QString());
+        request.theta = 0.25;
+        QCOMPARE(complaint("expected 0 to 7", {8, 8, 8}), QString());
+        request.device = "cpu";
+        request.dry = false;
+        request.model = OFFSTAGE_SOURCE_DIR "/resources/demo-model";
+        QCOMPARE(complaint("where the experts are"), QString());
+    }
+
+  private:
+    LoadRequest dry() const {
+        LoadRequest request;
+        request.model = "synthetic:mixtral-8x7b?layers=4";
+        request.device = "emulated:rtx-3060-desktop";
+        request.quant = parse_quant("experts=hqq4");
+        request.dry = true;
+        request.dry_repeat = 0.3;
+        request.dry_guess_recall = 0.85;
+        request.cache_directory = cache_.path().toStdString();
+        return request;
+    }
+
+    QTemporaryDir cache_;
+};
+
+QTEST_GUILESS_MAIN(TestAblation)
+#include "tst_ablation.moc"
