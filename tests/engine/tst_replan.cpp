@@ -419,7 +419,7 @@ class TestReplan : public QObject, ReplanSetup {
             QCOMPARE(report.seconds_left, 0.0);
             QVERIFY(told.work.copies < 4 || left > 0);
         }
-        // The bus' time is accounted, and known from now on.
+        // What a copy took is known from now on.
         const MigrationRates measured = play.replanner.draft().migrations;
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }
