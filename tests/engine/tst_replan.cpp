@@ -405,6 +405,8 @@ class TestReplan : public QObject, ReplanSetup {
             const PlanDraft draft = play.replanner.draft();
             const PlanTarget target = draft.plan(one);
             const Transition told = transition(draft.now, target.plan, draft.basis.demand);
+            QElapsedTimer watch;
+            watch.start();
             play.replanner.begin(++id, target, 0);
             QVERIFY(play.replanner.progress().work == told.work);
             QCOMPARE(play.replanner.reports().back().bytes_requested, told.bytes_to_move());
@@ -417,6 +419,9 @@ class TestReplan : public QObject, ReplanSetup {
             QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
             QVERIFY(play.replanner.progress().done == told.work);
             QCOMPARE(report.seconds_left, 0.0);
+            // As a person waits for it, though the device's own time is accounted.
+            const double waited = 1e-9 * static_cast<double>(watch.nsecsElapsed());
+            QVERIFY2(report.seconds <= waited && report.seconds > waited / 2, qPrintable(QString::number(waited)));
             QVERIFY(told.work.copies < 4 || left > 0);
         }
         // What a copy took is known from now on.
