@@ -11,7 +11,13 @@
 namespace offstage::engine {
 
 Migrator::Migrator(ExpertStore& store, ExpertSource& source, Backend& device, bool dry)
-    : store_(store), device_(device), packer_(source, dry) {}
+    : store_(store), device_(device), dry_(dry), packer_(source, dry) {}
+
+double Migrator::now_us() const {
+    if (dry_) return device_.now_us();
+    using Us = std::chrono::duration<double, std::micro>;
+    return std::chrono::duration_cast<Us>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void Migrator::begin(const Plan& plan) {
     stop();
@@ -21,6 +27,7 @@ void Migrator::begin(const Plan& plan) {
     changes_ = 0;
     no_room_ = false;
     may_upload_ = true;
+    copied_.reset();
     const bool shared = device_.shares_host_memory();
     // Exchanges on their way end first: what they leave is what is compared with the plan.
     store_.places().set_borrowing(false);
@@ -55,6 +62,7 @@ void Migrator::begin(const Plan& plan) {
         };
         return growth(a) > growth(b);
     });
+    queued_since_us_ = to_upload_.empty() ? std::nullopt : std::optional(now_us());
 }
 
 void Migrator::stop() {
@@ -112,8 +120,7 @@ void Migrator::finish_packing(When when) {
     }
     task.packed = true;
     MigrationRates& rates = rates_[when == When::kIdle ? 1 : 0];
-    MigrationRates::learn(task.changes ? rates.change_us : rates.pack_us, task.format,
-                          device_.now_us() - packing_since_us_);
+    MigrationRates::learn(task.changes ? rates.change_us : rates.pack_us, task.format, now_us() - packing_since_us_);
     ++(task.changes ? progress_.done.changed : progress_.done.packed)[static_cast<std::size_t>(task.format)];
     progress_.bytes_moved += task.ram ? store_.expert_bytes(task.format) : 0;
     ++changes_;
@@ -127,8 +134,11 @@ void Migrator::finish_packing(When when) {
 void Migrator::finish_upload(When when) {
     if (!uploading_.has_value() || !store_.copies().is_on_device(uploading_->expert)) return;
     const Task task = *std::exchange(uploading_, std::nullopt);
-    MigrationRates::learn(rates_[when == When::kIdle ? 1 : 0].upload_us, task.format,
-                          device_.now_us() - uploading_since_us_);
+    if (when == When::kBetweenLayers) {
+        copied_ = task.format;  // the next one has to wait for the step's end
+    } else {
+        learn_upload(when, task.format);
+    }
     ++progress_.done.uploaded[static_cast<std::size_t>(task.format)];
     progress_.bytes_moved += store_.expert_bytes(task.format);
     if (task.changes && when == When::kBetweenLayers) {
@@ -137,6 +147,12 @@ void Migrator::finish_upload(When when) {
     } else {
         change_over(task);
     }
+}
+
+void Migrator::learn_upload(When when, kernels::WeightType format) {
+    const double now = now_us();
+    MigrationRates::learn(rates_[when == When::kIdle ? 1 : 0].upload_us, format, now - uploading_since_us_);
+    queued_since_us_ = to_upload_.empty() ? std::nullopt : std::optional(now);
 }
 
 void Migrator::finish_ready() {
@@ -160,7 +176,7 @@ void Migrator::pack_next() {
             packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block,
                           store_.ram_layout(task.format));
             packing_ = task;
-            packing_since_us_ = device_.now_us();
+            packing_since_us_ = now_us();
         } catch (const Error& error) {
             const bool waits = uploading_.has_value() || !ready_.empty() || !to_upload_.empty();
             if (store_.settle() || waits) {
@@ -190,7 +206,8 @@ void Migrator::upload_next(When when) {
                 return fail(messages::copy_of_expert_refused(device_name(device_.info())));
             }
             uploading_ = task;
-            uploading_since_us_ = device_.now_us();
+            uploading_since_us_ = queued_since_us_.value_or(now_us());
+            queued_since_us_.reset();
             may_upload_ = false;
             no_room_ = false;
         } catch (const Error& error) {
@@ -227,6 +244,8 @@ void Migrator::upload_next(When when) {
 void Migrator::advance(When when) {
     if (!moving()) return;
     if (when == When::kBetweenSteps) may_upload_ = true;
+    if (when != When::kBetweenLayers && copied_.has_value())
+        learn_upload(When::kBetweenSteps, *std::exchange(copied_, {}));
     // A format changes only between two steps; then nobody holds an address in the old one.
     for (std::int64_t before = -1; moving() && before != changes_;) {
         before = changes_;

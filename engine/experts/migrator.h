@@ -47,10 +47,13 @@ class Migrator {
     MigrationState state() const { return state_; }
     bool moving() const { return state_ == MigrationState::kMoving; }
     const MigrationProgress& progress() const { return progress_; }
-    // What each expert took in all migrations so far, by the device's clock: from its turn until that was seen to be
-    // over, so that what goes on beside is in it. idle: while no tokens were made.
+    // What each expert took in all migrations so far, by now_us(): from its turn until that was seen to be over, so
+    // that what goes on beside is in it, and a copy's wait for the next step. idle: while no tokens were made.
     const MigrationRates& rates(bool idle) const { return rates_[idle ? 1 : 0]; }
     const Message& problem() const { return problem_; }  // kFailed: a sentence
+    // Microseconds by the clock that a person waits by, on emulated devices too: what moves in the background is not
+    // part of their accounted time. Of a dry model, where nothing moves, by the device's clock.
+    double now_us() const;
 
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
     // Goes on as far as it can without waiting. kIdle: no token is being made, nothing need be spared.
@@ -79,12 +82,14 @@ class Migrator {
     void upload_next(When when);
     void finish_packing(When when);
     void finish_upload(When when);
+    void learn_upload(When when, kernels::WeightType format);
     void finish_ready();
     void change_over(const Task& task);
     void fail(const Message& problem);
 
     ExpertStore& store_;
     Backend& device_;
+    bool dry_;
     ExpertPacker packer_;
     MigrationState state_ = MigrationState::kNone;
     MigrationProgress progress_;
@@ -95,7 +100,9 @@ class Migrator {
     std::optional<Task> packing_, uploading_;
     std::vector<Task> ready_;  // wait for the end of a step
     double packing_since_us_ = 0, uploading_since_us_ = 0;
-    MigrationRates rates_[2];  // [1]: idle
+    std::optional<double> queued_since_us_;      // the next copy to the device could have begun then, but for its step
+    std::optional<kernels::WeightType> copied_;  // the format of a copy that is whole before its step has ended
+    MigrationRates rates_[2];                    // [1]: idle
     bool may_upload_ = true;
     bool no_room_ = false;  // for the last copy to the device that was tried: what is yet to be packed may make some
     std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck

@@ -62,7 +62,7 @@ struct ReplanReport {
     std::int64_t cancelled = 0;
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
-    double seconds = 0;  // since it was begun, by the device's clock
+    double seconds = 0;  // since it was begun, by Migrator::now_us()
     // Until the last copy is made, at the pace so far; 0: it is, or there is none.
     double seconds_left = 0;
     Message problem;  // a sentence

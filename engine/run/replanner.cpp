@@ -204,7 +204,7 @@ void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token
     fresh.ram_bytes = target_.budget.ram_bytes;
     reports_.push_back(std::move(fresh));
     if (reports_.size() > kMostReports) reports_.pop_front();
-    started_us_ = model_.device().now_us();
+    started_us_ = migrator_.now_us();
     at_token_ = at_token;
     problem_ = {};
     going_back_.reset();
@@ -216,7 +216,7 @@ void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token
 
 void Replanner::start_moving() {
     moving_ = true;
-    moving_since_us_ = model_.device().now_us();
+    moving_since_us_ = migrator_.now_us();
     model_.runtime().set_resting(true);
     try {
         model_.grow_for(target_.plan, target_.budget);
@@ -317,7 +317,7 @@ void Replanner::advance(Migrator::When when) {
 
 void Replanner::report_progress() {
     const MigrationProgress& progress = migrator_.progress();
-    const double elapsed_us = model_.device().now_us() - moving_since_us_;
+    const double elapsed_us = migrator_.now_us() - moving_since_us_;
     if (!going_back_.has_value()) {
         report().visible = progress.visible;
         report().bytes_moved = progress.bytes_moved;
@@ -371,7 +371,7 @@ void Replanner::end(ReplanState state, const Message& problem) {
     last.seconds_left = 0;
     last.cancelled = last.requested - last.visible;
     last.in_force_at_token = at_token_;
-    last.seconds = (model_.device().now_us() - started_us_) / 1e6;
+    last.seconds = (migrator_.now_us() - started_us_) / 1e6;
     moving_ = false;
     going_back_.reset();
     migrator_.stop();

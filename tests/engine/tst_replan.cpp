@@ -411,6 +411,8 @@ class TestReplan : public QObject, ReplanSetup {
             const PlanDraft draft = play.replanner.draft();
             const PlanTarget target = draft.plan(one);
             const Transition told = transition(draft.now, target.plan, draft.basis.demand);
+            QElapsedTimer watch;
+            watch.start();
             play.replanner.begin(++id, target, 0);
             QVERIFY(play.replanner.progress().work == told.work);
             QCOMPARE(play.replanner.reports().back().bytes_requested, told.bytes_to_move());
@@ -423,9 +425,12 @@ class TestReplan : public QObject, ReplanSetup {
             QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
             QVERIFY(play.replanner.progress().done == told.work);
             QCOMPARE(report.seconds_left, 0.0);
+            // As a person waits for it, though the device's own time is accounted.
+            const double waited = 1e-9 * static_cast<double>(watch.nsecsElapsed());
+            QVERIFY2(report.seconds <= waited && report.seconds > waited / 2, qPrintable(QString::number(waited)));
             QVERIFY(told.work.copies < 4 || left > 0);
         }
-        // The bus' time is accounted, and known from now on.
+        // What a copy took is known from now on.
         const MigrationRates measured = play.replanner.draft().migrations;
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }

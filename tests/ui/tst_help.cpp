@@ -175,6 +175,7 @@ class TestHelp : public QObject {
         search(help, QStringLiteral("xylophone"));
         QVERIFY(help.listed().isEmpty());
         QVERIFY2(help.text().contains(QStringLiteral("xylophone")), qPrintable(help.text()));
+        QCOMPARE(help.nMarks(), 0);
         search(help, QStringLiteral("<b>xylophone</b>"));  // said as it was typed
         QVERIFY2(help.text().contains(QStringLiteral("<b>xylophone</b>")), qPrintable(help.text()));
         // Its link shows all pages again.

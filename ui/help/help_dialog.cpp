@@ -209,7 +209,8 @@ void HelpDialog::mark() {
     ground.setAlpha(80);
     format.setBackground(ground);
     format.setFontUnderline(true);  // colour is not the only sign
-    for (const QString& word : wordsOf(m_search->text())) {
+    // Where nothing was found the words stand there, too, and are no hit.
+    for (const QString& word : page().isEmpty() ? QStringList() : wordsOf(m_search->text())) {
         for (QTextCursor at = m_view->document()->find(word); !at.isNull(); at = m_view->document()->find(word, at)) {
             marks.append({at, format});
         }

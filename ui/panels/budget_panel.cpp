@@ -286,7 +286,7 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
 // What the plan in force gives: once per answer and plan, while the panel can be seen, and not in the
 // place of a preview.
 void BudgetPanel::askNow() {
-    const bool isIdle = m_replanId == 0 && m_previewId == 0 && !m_previewTimer.isActive() && !engine().isAnswering();
+    const bool isIdle = m_replanId == 0 && m_previewId == 0 && !m_previewTimer.isActive();
     if (!m_asksNow || !m_hasModel || !isVisible() || !isIdle) {
         return;
     }

@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "engine/error.h"
-#include "engine/plan/kv_type.h"
 
 namespace offstage::ui {
 
