@@ -24,6 +24,14 @@ double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) 
 
 constexpr std::int64_t kFewTokens = CpuOperations::kFewTokens;  // these are computed neuron by neuron
 
+// Copying so large a share of an expert's bytes. The latency stays: about what one token's activations take in one
+// direction.
+double part_copy_us(const CostModel& model, kernels::WeightType format, double share) {
+    const double copy_us = model.weight_copy_us(format);
+    const double latency_us = std::min(model.activation_copy_us(1) / 2, copy_us);
+    return latency_us + share * (copy_us - latency_us);
+}
+
 bool lies_by_neurons(kernels::WeightType format) {
     const kernels::FormatTraits& traits = kernels::traits_of(format);
     return !traits.is_of_file() && !traits.is_blocks();
@@ -177,9 +185,9 @@ double CostModel::gathering_us(kernels::WeightType format, double share) const {
 }
 
 double CostModel::cross_over(kernels::WeightType format) const {
-    const double copy_us = weight_copy_us(format);
-    const double gathered_us = copy_us + gathering_us(format, 1);
-    return gathered_us > 0 ? copy_us / gathered_us : 0;
+    const double saved_us = weight_copy_us(format) - part_copy_us(*this, format, 0);
+    const double taken_us = saved_us + gathering_us(format, 1);
+    return taken_us > 0 ? saved_us / taken_us : 0;
 }
 
 CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::int64_t n_tokens,
@@ -194,7 +202,7 @@ CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::in
     if (lies_by_neurons(format) && n_tokens <= kFewTokens) costs.cpu_us *= (1 + 2 * share) / 3;
     if (layer.prompt || !copies_sparse(layer.index, n_tokens, format)) return costs;
     costs.gpu_us *= share;
-    costs.copy_us *= share;
+    costs.copy_us = part_copy_us(*this, format, share);
     costs.preparing_us = choosing_us(n_tokens, format) + gathering_us(format, share);
     costs.copied_share = share;
     return costs;
@@ -205,8 +213,8 @@ bool CostModel::copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels
     const double share = active_share(layer, n_tokens);
     if (share > kMostCopiedShare) return false;
     if (loading_ == SparseLoading::kAlways) return true;
-    const double copy_us = weight_copy_us(format);
-    return choosing_us(n_tokens, format) + gathering_us(format, share) + share * copy_us < copy_us;
+    return choosing_us(n_tokens, format) + gathering_us(format, share) + part_copy_us(*this, format, share) <
+           weight_copy_us(format);
 }
 
 double CostModel::correction(Side side, double tokens_per_expert) const {

@@ -72,9 +72,9 @@ class TestCostModel : public QObject {
         QVERIFY(std::abs(model.active_share(3, 2) - (1 - 0.36)) < 1e-12);
         const auto costs = model.expert_costs({}, 1, model.master());
         QVERIFY(std::abs(costs.cpu_us - 50.0 * (1 + 2 * 0.4) / 3) < 1e-12);
-        QVERIFY(std::abs(costs.copy_us - 40) < 1e-12 && std::abs(costs.gpu_us - 4) < 1e-12);
+        QVERIFY(std::abs(costs.copy_us - (0.5 + 0.4 * 99.5)) < 1e-12 && std::abs(costs.gpu_us - 4) < 1e-12);
         QVERIFY(std::abs(costs.preparing_us - (50.0 / 3 + 0.4 * 2 * 50)) < 1e-9);
-        QVERIFY(std::abs(model.cross_over(model.master()) - 0.5) < 1e-12);
+        QVERIFY(std::abs(model.cross_over(model.master()) - 99.5 / 199.5) < 1e-12);
         // What was counted takes the guess's place, layer by layer, and the older the less.
         model.add_active(3, 1000, 200);
         QVERIFY(model.counted_active());

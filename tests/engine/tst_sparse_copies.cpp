@@ -197,7 +197,12 @@ class TestSparseCopies : public QObject {
     }
 
     // What the layer before guessed is there, and what it did not guess follows.
-    void guessedNeurons_areCompleted_data() { answers_areThoseOfTheCpu_data(); }
+    void guessedNeurons_areCompleted_data() {
+        QTest::addColumn<QString>("quant");
+        QTest::addColumn<int>("compute");
+        QTest::newRow("as in the file") << QString() << static_cast<int>(ComputeMode::kF32);
+        QTest::newRow("int8 in bytes") << QStringLiteral("experts=int8") << static_cast<int>(ComputeMode::kInt8);
+    }
     void guessedNeurons_areCompleted() {
         QFETCH(QString, quant);
         QFETCH(int, compute);
