@@ -127,6 +127,10 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     }
 }
 
+JoinedNodes::~JoinedNodes() {
+    for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
+}
+
 // A load on the CPU alone measures nothing: without a choice there is nothing to choose
 // by. Now there is one.
 void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
@@ -196,7 +200,11 @@ double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
     if (cost.table().cpu_expert.empty() || !dense.known()) return 0;
     const ExpertGrid& grid = model_.spec().experts;
     ExpertStore& store = model_.experts();
-    std::vector<const ExecutorCost*> costs(executors_.begin(), executors_.end());
+    // Decided as the dispatcher does, which may be told to prefer the machines; summed as
+    // measured.
+    const std::vector<const ExecutorCost*> deciding(executors_.begin(), executors_.end());
+    std::vector<const ExecutorCost*> measured;
+    for (const RemoteExecutor* executor : executors_) measured.push_back(&executor->cost());
     ExpertDraw draw(model_.popularity());
     std::mt19937_64 random(1);
     Schedule schedule;
@@ -219,8 +227,8 @@ double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
             });
             std::sort(loads.begin(), loads.end(),
                       [](const ExpertLoad& a, const ExpertLoad& b) { return a.expert < b.expert; });
-            decide(policy, loads, cost, store.staging().n_demand(), schedule, costs);
-            us += schedule.makespan_us;
+            decide(policy, loads, cost, store.staging().n_demand(), schedule, deciding);
+            us += makespan_us(schedule.assignments, cost, store.staging().n_demand(), measured);
         }
     }
     us = us / kForecastTokens + dense.step_us(1, n_past);

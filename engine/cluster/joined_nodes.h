@@ -31,8 +31,8 @@ struct JoinSettings {
     bool forecasts = false;  // what forecast_tokens_per_s() needs is measured too: some seconds, once
 };
 
-// A loaded model's helpers: experts of it on other machines. Must not outlive the model;
-// the model makes no step after this object has gone.
+// A loaded model's helpers: experts of it on other machines. Must not outlive the model,
+// which goes on alone when this object has gone.
 class JoinedNodes {
   public:
     struct Figures {
@@ -51,6 +51,9 @@ class JoinedNodes {
     // (too many), kCancelled.
     JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                 const LoadProgressFn& progress, const std::stop_token& stop);
+    ~JoinedNodes();  // disconnects
+    JoinedNodes(const JoinedNodes&) = delete;
+    JoinedNodes& operator=(const JoinedNodes&) = delete;
 
     std::vector<Figures> figures() const;
     std::vector<Message> take_notes();

@@ -37,6 +37,10 @@ NodeClient::NodeClient(NodeAddress address, NodeHello hello, const ExpertGrid& g
       held_(static_cast<std::size_t>(grid.size())) {}
 
 NodeClient::~NodeClient() {
+    stop();
+}
+
+void NodeClient::stop() {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
 }

@@ -67,6 +67,8 @@ class NodeClient {
     // What the node should hold, from the next connection on. Connects first when called
     // for the first time.
     void start(std::vector<NodeExpert> wanted);
+    // Disconnects, for good: it is not up from now on. One thread, that of start().
+    void stop();
     // Until the node holds all that it will, or it is clear that it cannot be used for now.
     // held: called about ten times a second with the number of experts that it holds.
     void wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop);

@@ -25,13 +25,11 @@ bool RemoteExecutor::takes(std::int64_t layer, std::int64_t expert) const {
 }
 
 double RemoteExecutor::expert_us(kernels::WeightType format, std::int64_t n_rows) const {
-    const double us = node_->costs().expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
-    return use_ == NodeUse::kAlways ? us * kNextToNothing : us;
+    return cost_.expert_us(format, n_rows) * (use_ == NodeUse::kAlways ? kNextToNothing : 1);
 }
 
 double RemoteExecutor::transfer_us(std::int64_t n_rows) const {
-    const double us = node_->costs().transfer_us(n_rows);
-    return use_ == NodeUse::kAlways ? us * kNextToNothing : us;
+    return cost_.transfer_us(n_rows) * (use_ == NodeUse::kAlways ? kNextToNothing : 1);
 }
 
 // As many messages as it takes; an expert's rows stay together, because the order of its
@@ -78,8 +76,7 @@ void RemoteExecutor::send(LayerWork& work, std::vector<std::size_t> groups) {
         const RowGroup& group = work.rows.groups()[g];
         const kernels::WeightType format = experts_.format(work.layer, group.expert);
         message.experts.push_back({group.expert, static_cast<std::uint32_t>(group.n_rows), format});
-        request.predicted_us +=
-            node_->costs().expert_us(static_cast<double>(grid_.expert_bytes(format)), group.n_rows);
+        request.predicted_us += cost_.expert_us(format, group.n_rows);
         for (std::int64_t r = group.first_row; r < group.first_row + group.n_rows; ++r) {
             const auto token = static_cast<std::size_t>(row_token[r]);
             if (token >= token_row_.size()) token_row_.resize(token + 1, kNoRow);
@@ -131,7 +128,7 @@ void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> grou
     bool failed = false;
     for (const Request& request : requests_) {
         // What is behind others waits for them as well.
-        predicted_us += request.predicted_us + node_->costs().transfer_us(static_cast<std::int64_t>(request.n_rows));
+        predicted_us += request.predicted_us + cost_.transfer_us(static_cast<std::int64_t>(request.n_rows));
         if (!failed && request.number != 0) {
             const double wait_s = std::clamp(patience.answer_factor * predicted_us / 1e6, patience.least_answer_s,
                                              patience.most_answer_s);

@@ -19,6 +19,21 @@ enum class NodeUse {
     kAlways,    // the person insists: machines cost next to nothing, beside each other as measured
 };
 
+// What a node costs, as measured.
+class NodeCost final : public ExecutorCost {
+  public:
+    // The referents must outlive this object.
+    NodeCost(const LinkCosts& costs, const ExpertGrid& grid) : costs_(costs), grid_(grid) {}
+    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
+        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
+    }
+    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
+
+  private:
+    const LinkCosts& costs_;
+    const ExpertGrid& grid_;
+};
+
 // What an executor has had computed elsewhere.
 struct RemoteTotals {
     std::uint64_t requests = 0, rows = 0;
@@ -36,7 +51,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     // The referents must outlive this object. `host`: its order of sums is the step's.
     RemoteExecutor(std::shared_ptr<NodeClient> node, const ExpertGrid& grid, const ExpertStore& experts,
                    const CpuOperations& host, NodeUse use)
-        : node_(std::move(node)), grid_(grid), experts_(experts), host_(host), use_(use) {}
+        : node_(std::move(node)), grid_(grid), cost_(node_->costs(), grid), experts_(experts), host_(host), use_(use) {}
 
     bool takes(std::int64_t layer, std::int64_t expert) const override;
     double expert_us(kernels::WeightType format, std::int64_t n_rows) const override;
@@ -45,6 +60,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
 
     const NodeClient& node() const { return *node_; }
+    const NodeCost& cost() const { return cost_; }
     const RemoteTotals& totals() const { return totals_; }
 
   private:
@@ -61,6 +77,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
 
     std::shared_ptr<NodeClient> node_;
     const ExpertGrid& grid_;
+    const NodeCost cost_;
     const ExpertStore& experts_;
     const CpuOperations& host_;
     const NodeUse use_;
