@@ -39,8 +39,7 @@ int run_nodes_pair(const NodesOptions& options) {
     std::cerr << "The eight words that offstage-node pair shows: " << std::flush;
     std::string code;
     std::getline(std::cin, code);
-    const engine::PairedPeer peer =
-        engine::pair_with_node(engine::machines_folder(), address, code, options.name);
+    const engine::PairedPeer peer = engine::pair_with_node(engine::machines_folder(), address, code, options.name);
     if (options.json) {
         print_json(to_json(peer));
     } else {
@@ -63,8 +62,7 @@ int run_nodes_test(const NodesOptions& options) {
     const engine::PairedPeers peers(folder);
     const engine::PairedPeer* const peer = peers.find(options.machine);
     if (peer == nullptr) throw peers.unknown(options.machine);
-    const engine::LinkTest test =
-        engine::test_link(engine::address_of(*peer, engine::read_or_make_identity(folder)));
+    const engine::LinkTest test = engine::test_link(engine::address_of(*peer, engine::read_or_make_identity(folder)));
     if (options.json) {
         print_json({{"name", peer->name},
                     {"round_trip_us", test.latency_us},

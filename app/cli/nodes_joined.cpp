@@ -118,13 +118,13 @@ void report_nodes(const ModelOptions& options, nlohmann::ordered_json* json) {
                                         {"expert_us", node.costs().expert_us(measured.expert_bytes, 1)}});
             continue;
         }
-        std::cout << engine::print(
-                         "%s: room for %llu of %lld experts; %.2f ms there and back, %.0f MB/s, an expert for one token "
-                         "%.3f ms",
-                         node.name().c_str(), static_cast<unsigned long long>(experts),
-                         static_cast<long long>(grid.size()), measured.latency_us / 1e3, mbps,
-                         node.costs().expert_us(measured.expert_bytes, 1) / 1e3)
-                  << std::endl;
+        std::cout
+            << engine::print(
+                   "%s: room for %llu of %lld experts; %.2f ms there and back, %.0f MB/s, an expert for one token "
+                   "%.3f ms",
+                   node.name().c_str(), static_cast<unsigned long long>(experts), static_cast<long long>(grid.size()),
+                   measured.latency_us / 1e3, mbps, node.costs().expert_us(measured.expert_bytes, 1) / 1e3)
+            << std::endl;
     }
 }
 

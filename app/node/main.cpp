@@ -110,11 +110,10 @@ int run_node(const Options& options, EndSignals& signals) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     engine::ExpertHost host(request);
     for (const engine::Message& note : host.notes()) std::cerr << "note: " << note.english() << std::endl;
-    engine::NodeExperts experts(
-        host, {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s});
+    engine::NodeExperts experts(host,
+                                {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s});
     const std::filesystem::path folder = options.state_folder();
-    engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort),
-                              print_line);
+    engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort), print_line);
     const std::string failure = engine::write_file(port_file(folder), std::to_string(server.port()) + "\n");
     if (!failure.empty()) std::cerr << "note: " << port_file(folder).string() << ": " << failure << std::endl;
     if (engine::PairedPeers(folder).all().empty()) {
@@ -138,9 +137,9 @@ int run_pair(const Options& options, EndSignals& signals) {
     if (std::ifstream in(port_file(folder)); !(in >> port) || port < 1 || port > 65535) port = engine::kNodePort;
     engine::PairingOffer offer(folder, engine::node_address_of(options.pair_listen, engine::kPairingPort), port,
                                options.machine());
-    print_line("On the desktop, within " + std::to_string(options.pair_minutes) + " minutes:\n\n    offstage-cli nodes pair " +
-               options.machine() + ":" + std::to_string(offer.port()) + "\n\nand there this code, which is good for one pair:\n\n    " +
-               offer.code() + "\n");
+    print_line("On the desktop, within " + std::to_string(options.pair_minutes) +
+               " minutes:\n\n    offstage-cli nodes pair " + options.machine() + ":" + std::to_string(offer.port()) +
+               "\n\nand there this code, which is good for one pair:\n\n    " + offer.code() + "\n");
     std::stop_source stop;
     std::jthread watch([&](const std::stop_token& end) {
         while (!end.stop_requested()) {
@@ -169,7 +168,7 @@ int run_desktops(const Options& options) {
     return 0;
 }
 
-std::string check_size(const std::string& text) {
+std::string size_complaint(const std::string& text) {
     try {
         engine::parse_bytes(text, "the size");
         return {};
@@ -178,7 +177,7 @@ std::string check_size(const std::string& text) {
     }
 }
 
-int run(int argc, char** argv) {
+int run_program(int argc, char** argv) {
     Options options;
     CLI::App app(
         "Offstage's helper: holds experts of a model in this machine's memory, and computes them for the desktops "
@@ -192,8 +191,9 @@ int run(int argc, char** argv) {
     app.add_option("--name", options.name, "This machine's name, as others see it; the system's unless given");
     app.add_option("--model", options.model, "The same model as on the desktop: GGUF file, folder, or synthetic:NAME");
     app.add_option("--listen", options.listen, "ADDRESS:PORT")->capture_default_str();
-    app.add_option("--ram", options.ram, "Memory that experts may take: 48GiB; nine tenths of what is free unless given")
-        ->check(check_size);
+    app.add_option("--ram", options.ram,
+                   "Memory that experts may take: 48GiB; nine tenths of what is free unless given")
+        ->check(size_complaint);
     app.add_option("--compute", options.compute, "As on the desktop: f32, bf16, int8 or auto")
         ->check(CLI::IsMember({"f32", "bf16", "int8", "auto"}))
         ->capture_default_str();
@@ -237,7 +237,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     std::string failure;
     try {
-        if (offstage::set_up_process()) return run(argc, argv);
+        if (offstage::set_up_process()) return run_program(argc, argv);
         failure = std::string("/dev/null cannot be opened: ") + std::strerror(errno);
     } catch (const std::bad_alloc&) {
         failure = "not enough memory";

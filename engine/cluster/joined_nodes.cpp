@@ -34,8 +34,7 @@ int rank_of(Place place) {
 
 }  // namespace
 
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid,
-                                                       const Plan& plan,
+std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
                                                        const std::vector<kernels::WeightType>& formats,
                                                        const Popularity& popularity) {
     std::vector<std::size_t> order(static_cast<std::size_t>(grid.size()));
@@ -89,8 +88,8 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     }
     const ExpertGrid& grid = model.spec().experts;
     const NodeHello hello = hello_of(model, settings.desktop);
-    const auto lists = share_out_experts(addresses.size(), grid, model.plan(), model.experts().formats(),
-                                         model.popularity());
+    const auto lists =
+        share_out_experts(addresses.size(), grid, model.plan(), model.experts().formats(), model.popularity());
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         nodes_.push_back(std::make_shared<NodeClient>(std::move(addresses[i]), hello, grid, settings.activations,
                                                       settings.patience));
@@ -110,9 +109,9 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
         const NodeWelcome welcome = node->welcome();
         if (!node->is_up()) continue;
         const LinkCosts::Measured measured = node->costs().measured();
-        notes_.push_back(messages::node_is_used(
-            node->name(), node->n_held(), grid.size(), Decimal{measured.latency_us / 1e3, 2},
-            Decimal{measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, 0}));
+        notes_.push_back(messages::node_is_used(node->name(), node->n_held(), grid.size(),
+                                                Decimal{measured.latency_us / 1e3, 2},
+                                                Decimal{measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, 0}));
         const std::string here(kernels::name_of(kernels::cpu_kernels().instruction_set));
         if (welcome.instruction_set != here) {
             notes_.push_back(messages::node_rounds_otherwise(node->name(), welcome.instruction_set, here));
@@ -120,8 +119,7 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     }
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
-        auto executor =
-            std::make_unique<RemoteExecutor>(node, grid, model.experts(), model.host(), settings.use);
+        auto executor = std::make_unique<RemoteExecutor>(node, grid, model.experts(), model.host(), settings.use);
         executors_.push_back(executor.get());
         model.forward().moe().add_executor(std::move(executor));
     }
@@ -168,7 +166,10 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
         }
         cost = std::move(measured);
     }
-    const CostedModel costed{request, model_.spec(), model_.basis().master, {},
+    const CostedModel costed{request,
+                             model_.spec(),
+                             model_.basis().master,
+                             {},
                              expert_reads(request, model_.spec().experts, model_.basis().master, model_.memory())};
     if (lacks_disk_cost(costed, model_.device().info(), cost, model_.plan())) {
         cost.set_disk(disk_read(costed, model_.directory(), model_.source().master(), model_.host(), stop),

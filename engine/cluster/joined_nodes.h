@@ -18,8 +18,7 @@ inline constexpr std::size_t kMostNodes = kMostElsewhere;
 // machine has on disk before those that it has in RAM, before those on its accelerator;
 // within each the popular ones first, dealt out in turn; and behind its own share, as far
 // as a machine has room, copies of the others'. Result: (n_nodes), each with all experts.
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid,
-                                                       const Plan& plan,
+std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
                                                        const std::vector<kernels::WeightType>& formats,
                                                        const Popularity& popularity);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/cluster/node_messages.h"
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
@@ -18,11 +19,6 @@ constexpr int kProbes = 3;
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 }  // namespace
@@ -124,8 +120,8 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         lock.unlock();
         channel->send(hello_);
         lock.lock();
-        bool ready = wait_for(lock, stop, patience_.connecting_s, [&] { return welcome_.has_value() || refused_; }) &&
-                     !refused_;
+        bool ready =
+            wait_for(lock, stop, patience_.connecting_s, [&] { return welcome_.has_value() || refused_; }) && !refused_;
         if (ready) {
             NodeWant want{wanted_};
             lock.unlock();
@@ -188,8 +184,7 @@ bool NodeClient::measure(const std::stop_token& stop) {
         large.push_back(*us);
     }
     measured.latency_us = median(small);
-    measured.us_per_byte =
-        std::max(0.0, median(large) - measured.latency_us) / (2 * static_cast<double>(kLargePing));
+    measured.us_per_byte = std::max(0.0, median(large) - measured.latency_us) / (2 * static_cast<double>(kLargePing));
     measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
     std::optional<NodeExpert> expert;
     {

@@ -43,11 +43,11 @@ struct NodeAddress {
 };
 
 struct NodePatience {
-    double answer_factor = 20;      // an answer may take so many times what was predicted,
-    double least_answer_s = 1;      // but is waited for at least so long
-    double most_answer_s = 10;      // and at most
-    double connecting_s = 5;        // until the node has greeted
-    double first_retry_s = 0.5;     // after a loss; twice as long after each that fails
+    double answer_factor = 20;   // an answer may take so many times what was predicted,
+    double least_answer_s = 1;   // but is waited for at least so long
+    double most_answer_s = 10;   // and at most
+    double connecting_s = 5;     // until the node has greeted
+    double first_retry_s = 0.5;  // after a loss; twice as long after each that fails
     double longest_retry_s = 30;
 };
 
@@ -140,7 +140,7 @@ class NodeClient {
     std::vector<NodeExpert> wanted_;
     std::uint64_t connection_ = 0;  // its number
     std::shared_ptr<NodeChannel> channel_;
-    bool open_ = false;      // and has not ended
+    bool open_ = false;  // and has not ended
     bool refused_ = false;
     bool draining_ = false;
     bool complete_ = false;  // holdings

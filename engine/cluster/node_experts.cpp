@@ -118,8 +118,8 @@ void NodeExperts::close(Desktop desktop) {
     {
         const std::scoped_lock lock(turn_);
         if (desktops_.erase(desktop) == 0) return;
-        free_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(settings_.linger_s));
+        free_at_ = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings_.linger_s));
     }
     const std::scoped_lock lock(wake_mutex_);
     work_ = true;

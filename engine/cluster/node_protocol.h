@@ -63,7 +63,7 @@ struct NodeCompute {
     SumOrder order = SumOrder::kByNumber;
     float theta = 0;  // kernels::ExpertSpec::theta
     ActivationType activations = ActivationType::kF32;
-    std::vector<ComputeExpert> experts;   // their rows follow each other
+    std::vector<ComputeExpert> experts;    // their rows follow each other
     std::vector<std::uint32_t> row_token;  // (rows): the row of `inputs` that each is computed from
     std::uint32_t n_tokens = 0;
     std::string inputs;  // (n_tokens, hidden_dim)

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 constexpr double kNextToNothing = 1e-4;
 
-double microseconds(Clock::time_point from, Clock::time_point to) {
+double elapsed_us(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
@@ -135,9 +135,8 @@ void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> grou
             const auto until =
                 begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
             const std::optional<NodeReply> reply = node_->wait(request.number, until);
-            const double took_us = microseconds(request.begin, Clock::now());
-            const Message why =
-                reply ? take(work, request, *reply) : messages::node_is_silent(Decimal{wait_s, 1});
+            const double took_us = elapsed_us(request.begin, Clock::now());
+            const Message why = reply ? take(work, request, *reply) : messages::node_is_silent(Decimal{wait_s, 1});
             if (why.empty()) {
                 node_->costs().correct(request.predicted_us, reply->compute_us,
                                        static_cast<std::int64_t>(request.n_rows), took_us);
@@ -152,7 +151,7 @@ void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> grou
     requests_.clear();
     std::sort(done_.begin(), done_.end());
     work.rows.upload(done_);
-    totals_.waiting_us += microseconds(begin, Clock::now());
+    totals_.waiting_us += elapsed_us(begin, Clock::now());
 }
 
 }  // namespace offstage::engine

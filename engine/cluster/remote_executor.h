@@ -37,10 +37,10 @@ class NodeCost final : public ExecutorCost {
 // What an executor has had computed elsewhere.
 struct RemoteTotals {
     std::uint64_t requests = 0, rows = 0;
-    std::uint64_t bytes = 0;         // of activations, both ways
-    std::uint64_t failed_rows = 0;   // computed here instead
-    double compute_us = 0;           // of the other machine
-    double waiting_us = 0;           // of this one, in complete()
+    std::uint64_t bytes = 0;        // of activations, both ways
+    std::uint64_t failed_rows = 0;  // computed here instead
+    double compute_us = 0;          // of the other machine
+    double waiting_us = 0;          // of this one, in complete()
 };
 
 // Experts computed by another machine. A node that fails to answer in time, or answers
@@ -81,7 +81,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     const ExpertStore& experts_;
     const CpuOperations& host_;
     const NodeUse use_;
-    std::vector<Request> requests_;        // of the running layer
+    std::vector<Request> requests_;         // of the running layer
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;

@@ -11,6 +11,7 @@
 
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
@@ -34,8 +35,7 @@ class Pinger {
         const auto begin = Clock::now();
         channel_->send(NodePing{number, std::string(bytes, 'p')});
         std::unique_lock lock(mutex_);
-        const bool answered =
-            changed_.wait_for(lock, kPatience, [&] { return end_.has_value() || ponged_ == number; });
+        const bool answered = changed_.wait_for(lock, kPatience, [&] { return end_.has_value() || ponged_ == number; });
         if (answered && ponged_ == number) {
             return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
         }
@@ -71,11 +71,6 @@ class Pinger {
     std::optional<Message> end_;
     std::unique_ptr<NodeChannel> channel_;  // last: its events use the others
 };
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 }  // namespace
 

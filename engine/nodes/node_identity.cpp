@@ -74,13 +74,14 @@ NodeIdentity make_identity() {
            X509_set_pubkey(certificate.get(), key.get()) == 1;
     if (made) {
         X509_NAME* const name = X509_get_subject_name(certificate.get());
-        made = X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                                          reinterpret_cast<const unsigned char*>(kNodeCertificateName), -1, -1, 0) == 1 &&
-               X509_set_issuer_name(certificate.get(), name) == 1 &&
-               add_extension(certificate.get(), NID_basic_constraints, "critical,CA:FALSE") &&
-               add_extension(certificate.get(), NID_subject_alt_name,
-                             (std::string("DNS:") + kNodeCertificateName).c_str()) &&
-               X509_sign(certificate.get(), key.get(), EVP_sha256()) > 0;
+        made =
+            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                                       reinterpret_cast<const unsigned char*>(kNodeCertificateName), -1, -1, 0) == 1 &&
+            X509_set_issuer_name(certificate.get(), name) == 1 &&
+            add_extension(certificate.get(), NID_basic_constraints, "critical,CA:FALSE") &&
+            add_extension(certificate.get(), NID_subject_alt_name,
+                          (std::string("DNS:") + kNodeCertificateName).c_str()) &&
+            X509_sign(certificate.get(), key.get(), EVP_sha256()) > 0;
     }
     const Memory key_text(BIO_new(BIO_s_mem())), certificate_text(BIO_new(BIO_s_mem()));
     made = made && PEM_write_bio_PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
@@ -101,8 +102,8 @@ bool belong_together(const NodeIdentity& identity) {
 bool write_private(const fs::path& file, const std::string& text) {
     const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (made < 0) return false;
-    const bool written = ::write(made, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                         ::fsync(made) == 0;
+    const bool written =
+        ::write(made, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(made) == 0;
     const int code = errno;
     ::close(made);
     if (!written) ::unlink(file.c_str());
@@ -135,9 +136,9 @@ NodeIdentity read_or_make_identity(const fs::path& folder) {
         fs::remove(certificate_file, failure);
         if (made.fingerprint.empty() || !write_private(certificate_file, made.certificate_pem) ||
             !write_private(key_file, made.key_pem)) {
-            throw Error(ErrorKind::kNotFound,
-                        messages::identity_not_made(folder.string(),
-                                                    errno != 0 ? std::strerror(errno) : "no key was made"));
+            throw Error(
+                ErrorKind::kNotFound,
+                messages::identity_not_made(folder.string(), errno != 0 ? std::strerror(errno) : "no key was made"));
         }
         return made;
     }

@@ -27,7 +27,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
-constexpr int kMostThreads = 64;
+constexpr int kMostServingThreads = 64;
 constexpr unsigned kReloadSeconds = 1;  // of trusted certificates; the smallest that there is
 
 using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
@@ -126,8 +126,7 @@ class NodeServer::Service final : public node::Node::Service {
     std::optional<std::string> peer_of(const grpc::ServerContext& context) const {
         const auto certificates = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
         if (certificates.size() != 1) return {};
-        const std::string fingerprint =
-            certificate_fingerprint({certificates[0].data(), certificates[0].size()});
+        const std::string fingerprint = certificate_fingerprint({certificates[0].data(), certificates[0].size()});
         try {
             const PairedPeers peers(folder_);
             if (!peers.trusts(fingerprint)) return {};
@@ -153,9 +152,9 @@ class NodeServer::Service final : public node::Node::Service {
         const NodeHello* const hello = message ? std::get_if<NodeHello>(&*message) : nullptr;
         Message refusal = messages::node_wants_hello;
         const NodeExperts::Desktop desktop =
-            hello == nullptr
-                ? 0
-                : experts_.open(*hello, [outgoing](FromNode what) { outgoing->push(std::move(what)); }, refusal);
+            hello == nullptr ? 0
+                             : experts_.open(
+                                   *hello, [outgoing](FromNode what) { outgoing->push(std::move(what)); }, refusal);
         if (desktop == 0) outgoing->push(NodeRefusal{refusal.english()});
         return desktop;
     }
@@ -220,7 +219,7 @@ NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 2);
     grpc::ResourceQuota quota("node");
-    quota.SetMaxThreads(kMostThreads);
+    quota.SetMaxThreads(kMostServingThreads);
     builder.SetResourceQuota(quota);
     state_->server = builder.BuildAndStart();
     if (state_->server == nullptr || state_->port == 0) {

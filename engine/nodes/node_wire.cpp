@@ -80,7 +80,7 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
     switch (message.what_case()) {
         case node::ToNode::kHello: {
             const node::Hello& from = message.hello();
-            return NodeHello{from.version(),  from.desktop(),  from.fingerprint(), from.n_layers(), from.n_experts(),
+            return NodeHello{from.version(),  from.desktop(),    from.fingerprint(), from.n_layers(), from.n_experts(),
                              from.n_active(), from.hidden_dim(), from.ffn_dim(),     from.compute()};
         }
         case node::ToNode::kWant:

@@ -69,9 +69,8 @@ const PairedPeer* PairedPeers::find(const std::string& text) const {
 }
 
 bool PairedPeers::trusts(const std::string& fingerprint) const {
-    return !fingerprint.empty() && std::any_of(peers_.begin(), peers_.end(), [&](const PairedPeer& peer) {
-        return peer.fingerprint == fingerprint;
-    });
+    return !fingerprint.empty() && std::any_of(peers_.begin(), peers_.end(),
+                                               [&](const PairedPeer& peer) { return peer.fingerprint == fingerprint; });
 }
 
 const PairedPeer& PairedPeers::add(PairedPeer peer, const NodeIdentity& own) {
@@ -123,8 +122,7 @@ std::string node_address_of(const std::string& text, int default_port) {
     if (bracketed && end == text.npos) throw wrong();
     const std::string host = text.substr(0, bracketed ? end + 1 : end);
     const std::string rest = end == text.npos ? "" : text.substr(bracketed ? end + 1 : end);
-    const std::string_view letters =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._%[]:";
+    const std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._%[]:";
     if (host.empty() || host.size() > 253 || host.find_first_not_of(letters) != host.npos) throw wrong();
     if (!bracketed && host.find_first_of("[]") != host.npos) throw wrong();
     if (rest.empty()) return host + ":" + std::to_string(default_port);

@@ -33,8 +33,8 @@ std::string nonce() {
 
 // Every part has a fixed length, but for the last.
 std::string proof(const std::string& code, const char* role, const std::string& desktop_fingerprint,
-                  const std::string& node_fingerprint, const std::string& desktop_nonce,
-                  const std::string& node_nonce, const std::string& rest) {
+                  const std::string& node_fingerprint, const std::string& desktop_nonce, const std::string& node_nonce,
+                  const std::string& rest) {
     return message_authentication(code, std::string("offstage pairing 1\n") + role + "\n" + desktop_fingerprint +
                                             node_fingerprint + desktop_nonce + node_nonce + rest);
 }
@@ -76,16 +76,14 @@ class KeepingVerifier final : public grpc::experimental::ExternalCertificateVeri
 // ---------------------------------------------------------------- the node's side
 class PairingOffer::Service final : public node::Pairing::Service {
   public:
-    Service(std::filesystem::path folder, NodeIdentity identity, std::string code, int service_port,
-            std::string name)
+    Service(std::filesystem::path folder, NodeIdentity identity, std::string code, int service_port, std::string name)
         : folder_(std::move(folder)),
           identity_(std::move(identity)),
           code_(std::move(code)),
           service_port_(service_port),
           name_(std::move(name)) {}
 
-    grpc::Status Pair(grpc::ServerContext* context, const node::PairRequest* request,
-                      node::PairReply* reply) override {
+    grpc::Status Pair(grpc::ServerContext* context, const node::PairRequest* request, node::PairReply* reply) override {
         const grpc::Status refused(grpc::StatusCode::PERMISSION_DENIED, "refused");
         const auto certificates = context->auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
         if (certificates.size() != 1) return refused;
@@ -116,8 +114,8 @@ class PairingOffer::Service final : public node::Pairing::Service {
         reply->set_nonce(nonce());
         reply->set_name(name_);
         reply->set_port(port);
-        reply->set_proof(proof(code_, kNodeRole, fingerprint, identity_.fingerprint, request->nonce(),
-                               reply->nonce(), of_node(name_, port)));
+        reply->set_proof(proof(code_, kNodeRole, fingerprint, identity_.fingerprint, request->nonce(), reply->nonce(),
+                               of_node(name_, port)));
         changed_.notify_all();
         return grpc::Status::OK;
     }
@@ -154,8 +152,7 @@ struct PairingOffer::State {
     int port = 0;
 };
 
-PairingOffer::PairingOffer(std::filesystem::path folder, const std::string& address, int service_port,
-                           std::string name)
+PairingOffer::PairingOffer(std::filesystem::path folder, const std::string& address, int service_port, std::string name)
     : state_(std::make_unique<State>()) {
     const NodeIdentity identity = read_or_make_identity(folder);
     std::array<unsigned char, 2 * kPairingWords> random{};
@@ -210,8 +207,7 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     options.watch_identity_key_cert_pairs();
     options.set_verify_server_certs(false);
     options.set_check_call_host(false);
-    options.set_certificate_verifier(
-        grpc::experimental::ExternalCertificateVerifier::Create<KeepingVerifier>(kept));
+    options.set_certificate_verifier(grpc::experimental::ExternalCertificateVerifier::Create<KeepingVerifier>(kept));
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -219,8 +215,7 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMostPairingBytes);
     arguments.SetSslTargetNameOverride(kNodeCertificateName);
-    const auto channel =
-        grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
+    const auto channel = grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
     const std::string shown_address = printable(address, 256);
     if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnecting)) {
         throw Error(ErrorKind::kNotFound, messages::pairing_not_reached(shown_address, "no answer"));
@@ -234,8 +229,8 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     node::PairRequest request;
     request.set_nonce(nonce());
     request.set_name(printable(name_of_this_machine(), kMostNameBytes));
-    request.set_proof(proof(words, kDesktopRole, own.fingerprint, node_fingerprint, request.nonce(), "",
-                            request.name()));
+    request.set_proof(
+        proof(words, kDesktopRole, own.fingerprint, node_fingerprint, request.nonce(), "", request.name()));
     node::PairReply reply;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kConnecting);
@@ -249,8 +244,8 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     }
     const std::string expected = proof(words, kNodeRole, own.fingerprint, node_fingerprint, request.nonce(),
                                        reply.nonce(), of_node(reply.name(), reply.port()));
-    if (node_fingerprint.empty() || reply.nonce().size() != kNonceBytes || reply.port() < 1 ||
-        reply.port() > 65535 || !is_same_proof(reply.proof(), expected)) {
+    if (node_fingerprint.empty() || reply.nonce().size() != kNonceBytes || reply.port() < 1 || reply.port() > 65535 ||
+        !is_same_proof(reply.proof(), expected)) {
         throw Error(ErrorKind::kInvalidInput, messages::pairing_not_proven(shown_address));
     }
     const std::string host = address.substr(0, address.rfind(':'));

@@ -24,8 +24,7 @@ class PairingOffer {
   public:
     // `service_port`: where the node serves. name: this machine's. Throws Error
     // (kInvalidInput).
-    PairingOffer(std::filesystem::path state_folder, const std::string& address, int service_port,
-                 std::string name);
+    PairingOffer(std::filesystem::path state_folder, const std::string& address, int service_port, std::string name);
     ~PairingOffer();
     PairingOffer(const PairingOffer&) = delete;
     PairingOffer& operator=(const PairingOffer&) = delete;

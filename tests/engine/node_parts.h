@@ -126,7 +126,8 @@ class NodeInProcess {
     std::vector<Channel*> channels_;
 };
 
-inline constexpr std::int64_t kNodePrompt = engine::kSmallestStep + 6;  // tokens: more than the fastest order of sums is for
+inline constexpr std::int64_t kNodePrompt =
+    engine::kSmallestStep + 6;  // tokens: more than the fastest order of sums is for
 
 // Logits of a prompt and of greedy tokens after it; each_step is called before each step.
 // None where a step fails.

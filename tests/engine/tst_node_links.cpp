@@ -28,9 +28,10 @@ class NodeProcess {
         const NodeIdentity other = read_or_make_identity(desktop);
         PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint}, own);
         m_peer = {"node", "", own.certificate_pem, own.fingerprint};
-        m_arguments = QStringList{QStringLiteral("--state"), state, QStringLiteral("--compute"), QStringLiteral("f32"),
-                                  QStringLiteral("--threads"), QStringLiteral("1"), QStringLiteral("--linger"),
-                                  QStringLiteral("0")} +
+        m_arguments = QStringList{QStringLiteral("--state"),   state,
+                                  QStringLiteral("--compute"), QStringLiteral("f32"),
+                                  QStringLiteral("--threads"), QStringLiteral("1"),
+                                  QStringLiteral("--linger"),  QStringLiteral("0")} +
                       arguments;
         start(QStringLiteral("127.0.0.1:0"));
     }
@@ -203,8 +204,9 @@ class TestNodeLinks : public QObject {
                         node->restart();
                     }
                     node->signal(SIGCONT);
-                    back = becomesTrue(
-                        [&] { return joined.node(0).n_losses() > 0 && joined.node(0).is_up() && joined.node(0).n_held() == 64; });
+                    back = becomesTrue([&] {
+                        return joined.node(0).n_losses() > 0 && joined.node(0).is_up() && joined.node(0).n_held() == 64;
+                    });
                     before = joined.figures()[0].totals.rows;
                 }) == expected(demoModel()));
         const QString notes = textOf(joined.take_notes());
@@ -229,7 +231,8 @@ class TestNodeLinks : public QObject {
         QCOMPARE(node->process().exitStatus(), QProcess::NormalExit);
         QCOMPARE(node->process().exitCode(), 0);
         const QByteArray said = node->said();
-        QVERIFY2(said.contains("desk connected") && said.contains("desk disconnected") && said.contains("; ending"), said.constData());
+        QVERIFY2(said.contains("desk connected") && said.contains("desk disconnected") && said.contains("; ending"),
+                 said.constData());
     }
 
     // ---------------------------------------------------------------- who is let in
@@ -253,8 +256,9 @@ class TestNodeLinks : public QObject {
         const auto model = openModel(nodeRequest(demoModel(), cache()));
         JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
         const QString notes = textOf(joined.take_notes());
-        QVERIFY2(notes.contains(QStringLiteral("refuses to work for this computer: This machine has another model open")),
-                 qPrintable(notes));
+        QVERIFY2(
+            notes.contains(QStringLiteral("refuses to work for this computer: This machine has another model open")),
+            qPrintable(notes));
         QVERIFY(nodeLogits(*model, 2).size() == expected(demoModel()).size() / 6);
     }
 

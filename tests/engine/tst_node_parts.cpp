@@ -1,6 +1,7 @@
 // Experts on other machines, without a network: what is sent is checked, a node's share
 // changes no bit, and whatever happens to the node the answer is the same.
 
+#include <random>
 #include <set>
 
 #include <QtTest>
@@ -173,8 +174,13 @@ class TestNodeParts : public QObject {
         const std::string code = pairing_code(numbers);
         QCOMPARE(QString::fromStdString(code).split(QLatin1Char(' ')).size(), 8);
         QCOMPARE(normal_pairing_code(code), code);
-        QCOMPARE(normal_pairing_code(" " + QString::fromStdString(code).toUpper().replace(QLatin1Char(' '), QLatin1Char('-')).toStdString() + " \n"), code);
-        for (const char* wrong : {"", "bada", "bada bada bada bada bada bada bada bada bada", "bada bada bada bada bada bada bada badx"}) {
+        QCOMPARE(
+            normal_pairing_code(
+                " " + QString::fromStdString(code).toUpper().replace(QLatin1Char(' '), QLatin1Char('-')).toStdString() +
+                " \n"),
+            code);
+        for (const char* wrong :
+             {"", "bada", "bada bada bada bada bada bada bada bada bada", "bada bada bada bada bada bada bada badx"}) {
             QVERIFY_THROWS_EXCEPTION(Error, normal_pairing_code(wrong));
         }
     }
@@ -195,8 +201,7 @@ class TestNodeParts : public QObject {
     void shares_beginWithWhatIsNotHere_andAreBalanced() {
         const ExpertGrid grid = smallGrid();
         Plan plan;
-        for (std::int64_t i = 0; i < grid.size(); ++i)
-            plan.places.push_back(i % 4 < 2 ? Place::kRam : Place::kDisk);
+        for (std::int64_t i = 0; i < grid.size(); ++i) plan.places.push_back(i % 4 < 2 ? Place::kRam : Place::kDisk);
         const std::vector<kernels::WeightType> formats(12, kernels::WeightType::kBf16);
         const auto lists = share_out_experts(2, grid, plan, formats, Popularity::uniform(3, 4, 2));
         QCOMPARE(lists.size(), std::size_t{2});
@@ -245,7 +250,8 @@ class TestNodeParts : public QObject {
         JoinedNodes joined(*model, std::move(addresses), insisting(), {}, {});
         for (const JoinedNodes::Figures& node : joined.figures()) {
             QCOMPARE(node.up, room > 0);
-            QVERIFY2(std::abs(node.n_held - room) <= (room == 64 || room == 0 ? 0 : 2), qPrintable(QString::number(node.n_held)));
+            QVERIFY2(std::abs(node.n_held - room) <= (room == 64 || room == 0 ? 0 : 2),
+                     qPrintable(QString::number(node.n_held)));
         }
         QVERIFY(nodeLogits(*model) == m_expected);
         std::uint64_t rows = 0;
@@ -315,8 +321,8 @@ class TestNodeParts : public QObject {
             return true;
         });
         row("refuses to compute", "it could not compute: no memory", [](FromNode& message) {
-            std::get<NodeReply>(message) = {std::get<NodeReply>(message).number, 0, ActivationType::kF32, "", 0,
-                                            "no memory"};
+            std::get<NodeReply>(message) = {
+                std::get<NodeReply>(message).number, 0, ActivationType::kF32, "", 0, "no memory"};
             return true;
         });
         row("holdings of no layer", "the layer is 99", [](FromNode& message) {
@@ -367,6 +373,25 @@ class TestNodeParts : public QObject {
                  qPrintable(notes));
     }
 
+    // Wherever the link is cut - before the first expert, in a prompt, between two layers -
+    // the answer is the same.
+    void cutLink_atAnyMoment_changesNoBit() {
+        std::mt19937 random(7);
+        OneNode machine(request());
+        std::atomic<int> left = 0;
+        machine.node.faults.passes_back = [&](FromNode&) {
+            if (left-- == 0) machine.node.cut();
+            return true;
+        };
+        const auto model = openModel(request());
+        for (int i = 0; i < 10; ++i) {  // at most kMostNodes executors
+            left = static_cast<int>(random() % 200);
+            JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+            const std::vector<float> logits = nodeLogits(*model, 4);
+            QVERIFY(std::equal(logits.begin(), logits.end(), m_expected.begin()) && !logits.empty());
+        }
+    }
+
     void unreachableNode_isNoted_andTriedAgain() {
         OneNode machine(request());
         std::atomic<bool> there = false;
@@ -392,8 +417,7 @@ class TestNodeParts : public QObject {
             [](NodeHello& hello) { hello.version = 2; });
         row("model", "has another model open", [](NodeHello& hello) { hello.fingerprint[0] ^= 1; });
         row("shape", "has another model open", [](NodeHello& hello) { ++hello.n_experts; });
-        row("products", "forms products in f32, the desktop in bf16",
-            [](NodeHello& hello) { hello.compute = "bf16"; });
+        row("products", "forms products in f32, the desktop in bf16", [](NodeHello& hello) { hello.compute = "bf16"; });
         row("name too long", "the desktop's name is", [](NodeHello& hello) { hello.desktop.assign(99, 'x'); });
     }
     void differentMachine_isRefused() {
@@ -402,7 +426,8 @@ class TestNodeParts : public QObject {
         OneNode machine(request());
         NodeHello hello = hello_of(machine.host, "desk");
         const auto open = [&](Message& refusal) {
-            return machine.node.experts().open(hello, [](FromNode) {}, refusal);
+            return machine.node.experts().open(
+                hello, [](FromNode) {}, refusal);
         };
         Message refusal;
         QVERIFY(open(refusal) != 0);
@@ -417,7 +442,8 @@ class TestNodeParts : public QObject {
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
         const QString notes = textOf(joined.take_notes());
-        QVERIFY2(notes.contains(QStringLiteral("cupboard refuses to work for this computer: This machine works for 0")), qPrintable(notes));
+        QVERIFY2(notes.contains(QStringLiteral("cupboard refuses to work for this computer: This machine works for 0")),
+                 qPrintable(notes));
         QVERIFY(nodeLogits(*model) == m_expected);
     }
 
@@ -429,13 +455,14 @@ class TestNodeParts : public QObject {
         std::map<int, std::vector<NodeExpert>> held;
         const auto open = [&](int who) {
             Message refusal;
-            return experts.open(hello_of(machine.host, "desk"),
-                                [&, who](FromNode message) {
-                                    const std::scoped_lock lock(mutex);
-                                    if (const auto* holdings = std::get_if<NodeHoldings>(&message))
-                                        held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
-                                },
-                                refusal);
+            return experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    if (const auto* holdings = std::get_if<NodeHoldings>(&message))
+                        held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                },
+                refusal);
         };
         const auto n_held = [&](int who) {
             const std::scoped_lock lock(mutex);
@@ -459,7 +486,8 @@ class TestNodeParts : public QObject {
         QVERIFY(experts.compute(two, request).refusal.empty());
         QVERIFY(!experts.compute(77, request).refusal.empty());  // nobody
         request.experts[0].expert = 4;
-        QVERIFY(QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));
+        QVERIFY(
+            QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));
 
         experts.close(two);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 2; }));

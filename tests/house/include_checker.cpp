@@ -251,7 +251,7 @@ constexpr const char* kEngineForUi =
 // Who may connect to other machines, or listen to them: the program that a person starts
 // for it, and the command line's --node and nodes. Everything else is as if there were no
 // network.
-constexpr const char* kNodes = "engine/nodes/.*";
+constexpr const char* kNodes = "engine/nodes/(?!nodes_messages).*";
 constexpr const char* kMayConnect =
     "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|tests/engine/tst_node_[a-z_]+\\.cpp"
     "|tests/app/tst_cli_nodes\\.cpp|tests/fuzz/.*";
