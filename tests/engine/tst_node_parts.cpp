@@ -299,6 +299,31 @@ class TestNodeParts : public QObject {
         QVERIFY(joined.forecast_tokens_per_s(10) > 0);
     }
 
+    // By measured costs alone, too: what this machine would have to read from a slow disk.
+    void expertsThatDoNotFitHere_areComputedThere() {
+        LoadRequest small = request();
+        {
+            const auto whole = openModel(request());
+            const std::uint64_t bytes = whole->source().expert_bytes(whole->basis().master);
+            small.ram_bytes = whole->ram().usage().used_bytes - 20 * bytes;
+        }
+        small.disk_reads = DiskReads::kCached;
+        const auto model = openModel(small);
+        const auto on_disk = std::count(model->plan().places.begin(), model->plan().places.end(), Place::kDisk);
+        QVERIFY(on_disk >= 16 && on_disk < 64);
+        model->cost().set_disk({1e6, 0, 0}, false);
+        LoadRequest node_request = request();
+        OneNode machine(node_request);
+        JoinSettings settings = insisting();
+        settings.use = NodeUse::kMeasured;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        model->cost().set_disk({1e6, 0, 0}, false);
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const DispatchTotals& totals = model->dispatcher().totals();
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+        QVERIFY(totals.expert_calls > totals.cpu_calls && totals.cpu_calls > 0);
+    }
+
     // ---------------------------------------------------------------- faults
     void faultyNode_isReplacedAtOnce_data() {
         using Fault = std::function<bool(FromNode&)>;
@@ -380,8 +405,9 @@ class TestNodeParts : public QObject {
         OneNode machine(request());
         std::atomic<int> left = 0;
         machine.node.faults.passes_back = [&](FromNode&) {
-            if (left-- == 0) machine.node.cut();
-            return true;
+            if (left-- != 0) return true;
+            machine.node.cut();
+            return false;
         };
         const auto model = openModel(request());
         for (int i = 0; i < 10; ++i) {  // at most kMostNodes executors
