@@ -287,7 +287,10 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
                 end_locked(messages::node_says_farewell);
             } else {
                 refused_ = true;
-                note_locked(messages::node_refuses(name(), printable(what.sentence, kMostSentenceBytes)));
+                // It is asked again now and then; the person hears what has not been said.
+                Message note = messages::node_refuses(name(), printable(what.sentence, kMostSentenceBytes));
+                if (note != unreachable_) note_locked(note);
+                unreachable_ = std::move(note);
                 end_locked(messages::node_link_ended);
             }
         },

@@ -326,6 +326,7 @@ class TestNodeLinks : public QObject {
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.latency_us >= 2 * delay_us);
         QVERIFY(figures.totals.rows > 0);
+        QVERIFY(joined.forecast_tokens_per_s(70) > 0);
         qInfo("%.1f tokens/s, forecast %.1f; %.2f ms there and back, %.0f MB/s",
               static_cast<double>(times.size() - 2) / took.count(), joined.forecast_tokens_per_s(70),
               figures.latency_us / 1e3, figures.mbps);
