@@ -110,8 +110,8 @@ int run_node(const Options& options, EndSignals& signals) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     engine::ExpertHost host(request);
     for (const engine::Message& note : host.notes()) std::cerr << "note: " << note.english() << std::endl;
-    engine::NodeExperts experts(host,
-                                {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s});
+    engine::NodeExperts experts(host, {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s,
+                                       [](const engine::Message& note) { print_line(note.english()); }});
     const std::filesystem::path folder = options.state_folder();
     engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort), print_line);
     const std::string failure = engine::write_file(port_file(folder), std::to_string(server.port()) + "\n");

@@ -252,8 +252,9 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
                             stop);
         interleave_expert(host_.experts().ram_layout(expert.format), block, packing_pool_);
     } catch (const Error& error) {  // that expert is not held; the desktop has it
-        failure = error.message();
+        failure = messages::node_cannot_pack(expert.expert, expert.layer, error.message());
     }
+    if (!failure.empty() && settings_.note && !stop.stop_requested()) settings_.note(failure);
     const std::scoped_lock lock(turn_);
     packing_ = ~std::size_t{0};
     PreparedCopies& copies = host_.experts().copies();

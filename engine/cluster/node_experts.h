@@ -29,9 +29,10 @@ class TurnLock {
 };
 
 struct NodeExpertsSettings {
-    std::string name;               // this machine's
-    std::size_t most_desktops = 4;  // at once
-    double linger_s = 30;           // what a desktop wanted stays so long after it has gone
+    std::string name;                               // this machine's
+    std::size_t most_desktops = 4;                  // at once
+    double linger_s = 30;                           // what a desktop wanted stays so long after it has gone
+    std::function<void(const Message&)> note = {};  // for the person at the node; any thread. Empty: nobody reads
 };
 
 // What a node does: holds experts in RAM for the desktops that want them, packed as this
