@@ -1,6 +1,6 @@
 # cmake --install build/release --prefix PREFIX: programs, demo model, hardware and popularity profiles, icon, menu entry.
 include(GNUInstallDirs)
-foreach(program offstage offstage-cli)
+foreach(program offstage offstage-cli offstage-node)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
@@ -14,4 +14,9 @@ if(TARGET offstage)
   install(FILES "${CMAKE_SOURCE_DIR}/installer/offstage.desktop" DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
   install(FILES "${CMAKE_SOURCE_DIR}/resources/icons/offstage.svg"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps" OPTIONAL)
+endif()
+if(TARGET offstage-node)
+  set(OFFSTAGE_NODE_PATH "${CMAKE_INSTALL_FULL_BINDIR}/offstage-node")
+  configure_file("${CMAKE_SOURCE_DIR}/installer/offstage-node.service" "${CMAKE_BINARY_DIR}/offstage-node.service" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/offstage-node.service" DESTINATION "lib/systemd/system")
 endif()

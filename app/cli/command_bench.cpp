@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/nodes_joined.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
 #include "engine/print.h"
@@ -34,6 +35,8 @@ int run_bench(const BenchOptions& options) {
     request.context = options.prompt + options.decode;
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    const auto nodes = join_nodes(model, options.model, true);
+    const double node_forecast = nodes != nullptr ? nodes->forecast_tokens_per_s(options.prompt) : 0;
     const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
     const engine::BenchResult r = engine::run_bench(model, {options.prompt, options.decode, options.repeats}, log);
     const engine::ModelSummary& summary = model.summary();
@@ -85,6 +88,10 @@ int run_bench(const BenchOptions& options) {
                      {"device_compute_origin", summary.device_compute_origin},
                      {"device", summary.device},
                      {"emulated", summary.emulated}});
+        if (nodes != nullptr) {
+            json["nodes"] = nodes->to_json();
+            json["forecast_with_nodes_tokens_per_s"] = node_forecast;
+        }
         print_json(json);
         return 0;
     }
@@ -119,6 +126,10 @@ int run_bench(const BenchOptions& options) {
     }
     std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
     print_notes(summary);
+    if (nodes != nullptr) {
+        std::printf("forecast of decode with these machines: %.2f tokens/s\n", node_forecast);
+        nodes->print_notes();
+    }
     return 0;
 }
 

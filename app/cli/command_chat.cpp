@@ -10,6 +10,7 @@
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/nodes_joined.h"
 #include "app/cli/reply_printer.h"
 #include "engine/error.h"
 
@@ -57,6 +58,7 @@ class Chat {
         if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";
         if (!thinking_.empty()) check_choice(thinking_);
         print_notes(model);
+        nodes_ = join_nodes(*session_, options_.model);
         start_over();
         catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
         LineReader input;
@@ -157,6 +159,7 @@ class Chat {
                               : "");
             std::cout << figures.data();
             print_notes(result);
+            if (nodes_ != nullptr) nodes_->print_notes();
         } catch (const engine::Error& error) {
             std::cerr << "offstage-cli: " << error.what() << std::endl;
         }
@@ -164,6 +167,7 @@ class Chat {
 
     const GenerateOptions& options_;
     std::unique_ptr<engine::Session> session_;
+    std::unique_ptr<NodesJoined> nodes_;  // goes before the session does
     std::vector<engine::ChatMessage> messages_;
     std::vector<std::string> thinking_choices_;
     std::string thinking_;

@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/nodes_joined.h"
 #include "app/cli/replan_script.h"
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
@@ -127,6 +128,7 @@ int run_generate(const GenerateOptions& options) {
     std::stop_source stop;
     const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
+    const auto nodes = join_nodes(*session, options.model);
 
     engine::GenerationRequest request;
     request.raw = options.raw;
@@ -168,11 +170,13 @@ int run_generate(const GenerateOptions& options) {
         catch_interrupts(true);
         result = session->generate(request, on_delta, stop.get_token());
     }
+    if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
     const int status = stop.stop_requested() ? kInterrupted : 0;
     if (options.model.json) {
         nlohmann::ordered_json json = to_json(result, model);
         json["sampler"] = to_json(options.sampler);
+        if (nodes != nullptr) json["nodes"] = nodes->to_json();
         json["replans"] = nlohmann::ordered_json::array();
         for (const engine::ReplanReport& report : session->replans()) json["replans"].push_back(to_json(report));
         print_json(json);

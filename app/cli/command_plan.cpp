@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/nodes_joined.h"
 #include "engine/error.h"
 #include "engine/run/plan_report.h"
 
@@ -9,7 +10,14 @@ namespace offstage::cli {
 int run_plan(const PlanOptions& options) {
     const engine::PlanReport report =
         engine::plan_model(load_request(options.model), options.prompt, progress_on_terminal(), {}, options.compare);
-    print_report(report, options.model.json);
+    if (options.model.json) {
+        auto json = to_json(report);
+        report_nodes(options.model, &json);
+        print_json(json);
+        return 0;
+    }
+    print_report(report, false);
+    report_nodes(options.model, nullptr);
     return 0;
 }
 

@@ -45,6 +45,9 @@ struct ModelOptions {
     double dry_guess_recall = 1;
     double min_bits = 0;  // floors of quality; 0: not set
     double max_loss = 0;
+    std::vector<std::string> nodes;  // other machines that help: names or addresses of paired ones
+    std::string node_use = "measured";
+    std::string node_activations = "f32";
 };
 
 struct GenerateOptions {
@@ -167,6 +170,12 @@ struct ClusterOptions {
     bool json = false;
 };
 
+struct NodesOptions {
+    std::string machine;  // name or address
+    std::string name;     // for a machine that is paired
+    bool json = false;
+};
+
 struct FinderOptions {
     std::vector<std::string> folders;  // besides the caches
     bool json = false;
@@ -226,6 +235,12 @@ int run_predict(const PredictOptions& options);
 int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
 int run_models(const FinderOptions& options);
+// The machines that are paired with this one. Without gRPC these and join_nodes() throw
+// Error (kUnsupported).
+int run_nodes_list(const NodesOptions& options);
+int run_nodes_pair(const NodesOptions& options);
+int run_nodes_remove(const NodesOptions& options);
+int run_nodes_test(const NodesOptions& options);
 int run_serve(const ServeOptions& options);
 
 // "a,b": a and b; an empty list is one empty name.

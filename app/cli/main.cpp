@@ -32,6 +32,7 @@ using offstage::cli::FinderOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
+using offstage::cli::NodesOptions;
 using offstage::cli::PerplexityOptions;
 using offstage::cli::PlanOptions;
 using offstage::cli::PredictOptions;
@@ -169,6 +170,26 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
         ->check(check_policy)
         ->capture_default_str();
     command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
+}
+
+void add_node_options(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--node", options.nodes,
+                    "Another machine that computes experts, by the name or address under which it is paired "
+                    "(offstage-cli nodes pair); may be given more than once. Unless given: none, and no connection")
+        ->expected(1)
+        ->take_all();
+    command
+        .add_option("--node-use", options.node_use,
+                    "When such a machine computes the experts that it holds: measured, where that is forecast to be "
+                    "soonest; always, wherever they are not on this machine's accelerator")
+        ->check(CLI::IsMember({"measured", "always"}))
+        ->capture_default_str();
+    command
+        .add_option("--node-activations", options.node_activations,
+                    "What goes over the network: f32 (exact), or bf16 (half of that)")
+        ->check(CLI::IsMember({"f32", "bf16"}))
+        ->capture_default_str();
 }
 
 // For commands that hold several conversations, one after another.
@@ -379,6 +400,7 @@ int run(int argc, char** argv) {
         "--replan-script", generate.replan_script,
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
     command->add_option("--trace", generate.trace, "Write the routing of every token to this file, for replay");
+    add_node_options(*command, generate.model);
     add_expert_options(*command, generate.model);
     add_theta_option(*command, generate.model);
     add_device_options(*command, generate.model);
@@ -394,11 +416,33 @@ int run(int argc, char** argv) {
     add_json_option(*command, finder.json);
     command->callback([&] { status = offstage::cli::run_models(finder); });
 
+    NodesOptions nodes;
+    CLI::App* const nodes_app =
+        app.add_subcommand("nodes", "Other machines that compute experts: those that are paired with this one");
+    nodes_app->require_subcommand(1);
+    command = nodes_app->add_subcommand("list", "Their names, addresses and keys");
+    add_json_option(*command, nodes.json);
+    command->callback([&] { status = offstage::cli::run_nodes_list(nodes); });
+    command = nodes_app->add_subcommand(
+        "pair", "Pair with the machine on which offstage-node pair shows a code; asks for its eight words");
+    command->add_option("ADDRESS", nodes.machine, "HOST or HOST:PORT, as that command shows it")->required();
+    command->add_option("--name", nodes.name, "What to call it here; its own name unless given");
+    add_json_option(*command, nodes.json);
+    command->callback([&] { status = offstage::cli::run_nodes_pair(nodes); });
+    command = nodes_app->add_subcommand("remove", "Forget a machine and its key");
+    command->add_option("MACHINE", nodes.machine, "Its name or address")->required();
+    command->callback([&] { status = offstage::cli::run_nodes_remove(nodes); });
+    command = nodes_app->add_subcommand("test", "Latency and rate of the connection to a machine");
+    command->add_option("MACHINE", nodes.machine, "Its name or address")->required();
+    add_json_option(*command, nodes.json);
+    command->callback([&] { status = offstage::cli::run_nodes_test(nodes); });
+
     GenerateOptions chat;
     command = app.add_subcommand("chat", "Talk in the terminal: a line is a message, Ctrl+C stops an answer");
     add_model_option(*command, chat.model);
     command->add_option("--prompt", chat.prompt, "First message");
     add_sampler_options(*command, chat);
+    add_node_options(*command, chat.model);
     add_expert_options(*command, chat.model);
     add_theta_option(*command, chat.model);
     add_device_options(*command, chat.model);
@@ -495,6 +539,7 @@ int run(int argc, char** argv) {
         ->needs(scenario);
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
+    add_node_options(*command, bench.model);
     add_expert_options(*command, bench.model);
     add_theta_option(*command, bench.model);
     add_device_options(*command, bench.model);
@@ -547,6 +592,7 @@ int run(int argc, char** argv) {
     add_kept_context_option(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model.json);
+    add_node_options(*command, plan.model);
     add_expert_options(*command, plan.model);
     command->add_flag("--compare", plan.compare,
                       "List what the same budgets allow in one format for all, by popularity and in whole layers");

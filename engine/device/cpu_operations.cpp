@@ -25,6 +25,10 @@ void CpuOperations::set_sum_order(SumOrder order) {
     state_->order = order;
 }
 
+SumOrder CpuOperations::sum_order() const {
+    return state_->order;
+}
+
 const kernels::NeuronCounts& CpuOperations::neurons() const {
     return state_->neurons;
 }

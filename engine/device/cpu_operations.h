@@ -35,6 +35,7 @@ class CpuOperations {
     static constexpr std::int64_t kFewTokens = 8;
 
     void set_sum_order(SumOrder order);
+    SumOrder sum_order() const;
 
     // Of all experts that were computed with a theta above 0 (kernels::ExpertSpec). Where
     // w2 lies neuron by neuron and an expert has few rows, weights of neurons that are left

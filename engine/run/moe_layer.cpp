@@ -192,7 +192,14 @@ void MoeLayer::execute(Schedule& schedule) {
         const float* const inputs = mover_.copies_sparse() && !copied.empty() ? work_.inputs.get() : nullptr;
         mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless(), inputs);
     }
-    for (std::size_t i = 0; i < executors_.size(); ++i) executors_[i]->complete(work_, work_.groups_of[i]);
+    const LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
+    std::size_t n_computed = 0;
+    for (std::size_t i = 0; i < executors_.size(); ++i) {
+        executors_[i]->complete(work_, work_.groups_of[i]);
+        if (executors_[i] == &host_) n_computed = on_cpu.size();
+    }
+    // What a machine elsewhere did not deliver.
+    if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
 }
 
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {

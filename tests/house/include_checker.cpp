@@ -165,6 +165,7 @@ constexpr FolderRule kEngineFolders[] = {
     {"dispatch", " telemetry device model quant plan experts"},
     {"run", " files telemetry text device model quant plan experts dispatch"},
     {"cluster", " files device model quant plan experts dispatch run"},
+    {"nodes", " files model run cluster"},
     {"serve", " text run"},
     {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
 };
@@ -247,6 +248,14 @@ constexpr const char* kEngineForUi =
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h"
     "|serve/(local_server|answer_queue)\\.h)";
 
+// Who may connect to other machines, or listen to them: the program that a person starts
+// for it, and the command line's --node and nodes. Everything else is as if there were no
+// network.
+constexpr const char* kNodes = "engine/nodes/(?!nodes_messages).*";
+constexpr const char* kMayConnect =
+    "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|tests/engine/tst_node_[a-z_]+\\.cpp"
+    "|tests/app/tst_cli_nodes\\.cpp|tests/fuzz/.*";
+
 struct LibraryRule {
     const char* headers;     // which includes this is about
     const char* allowed_in;  // which files may have them
@@ -264,10 +273,12 @@ constexpr LibraryRule kLibraryRules[] = {
      "", "its licence is the GPL, and Offstage's is the Apache licence"},
     {"httplib\\.h", "engine/serve/http_server\\.cpp",
      "only engine/serve/http_server.cpp listens, and nothing connects"},
+    {"(grpc|grpcpp|google/protobuf)/.*|openssl/.*", "engine/nodes/.*",
+     "only engine/nodes connects to other machines, and holds keys"},
     {"(QtNetwork/"
      ")?Q(NetworkAccessManager|NetworkRequest|NetworkReply|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"
      "QtNetwork|QtWeb.*|curl/.*|sys/socket\\.h|netinet/.*|arpa/.*|netdb\\.h|(boost/)?asio.*",
-     "tests/engine/loopback_client\\.h", "Offstage opens no connections"},
+     "tests/engine/loopback_(client|relay)\\.h", "Offstage opens no connections"},
 };
 
 std::optional<std::string> broken_rule(const fs::path& root, const std::string& file, const Include& include) {
@@ -288,6 +299,9 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
         if ((kFloors[from] == "ui" || kFloors[from] == "app") && kFloors[*to] == "kernels") return rule;
         if (matches(target, kServer) && !matches(file, kMayListen)) {
             return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
+        }
+        if (matches(target, kNodes) && !matches(file, kMayConnect)) {
+            return "only offstage-node and the command line's --node and nodes connect to other machines";
         }
         if (kFloors[from] == "engine" && kFloors[*to] == "engine") {
             return broken_folder_rule("engine", kEngineFolders, file, target);

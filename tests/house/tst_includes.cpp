@@ -155,6 +155,16 @@ void TestIncludes::invented_breachIsFound_data() {
                                                   << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("another command with sockets") << "app/cli/command_chat.cpp"
                                                   << "#include \"engine/serve/http_server.h\"";
+    QTest::newRow("gRPC beside the nodes") << "engine/cluster/node_client.cpp"
+                                           << "#include <grpcpp/grpcpp.h>";
+    QTest::newRow("keys beside the nodes") << "app/node/main.cpp"
+                                           << "#include <openssl/evp.h>";
+    QTest::newRow("the window that connects") << "ui/a.cpp"
+                                              << "#include \"engine/nodes/node_channel.h\"";
+    QTest::newRow("another command that connects") << "app/cli/command_generate.cpp"
+                                                   << "#include \"engine/nodes/node_channel.h\"";
+    QTest::newRow("the engine that connects") << "engine/cluster/a.cpp"
+                                              << "#include \"engine/nodes/node_channel.h\"";
     QTest::newRow("the engine that listens") << "engine/run/a.cpp"
                                              << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("a device file") << "kernels/cuda/a.cu"
@@ -214,6 +224,12 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                          << "#include \"engine/serve/local_server.h\"";
     QTest::newRow("its options are checked") << "app/cli/main.cpp"
                                              << "#include \"engine/serve/access.h\"";
+    QTest::newRow("gRPC at home") << "engine/nodes/a.cpp"
+                                  << "#include <grpcpp/grpcpp.h>";
+    QTest::newRow("the helper program") << "app/node/main.cpp"
+                                        << "#include \"engine/nodes/node_server.h\"";
+    QTest::newRow("the command of machines") << "app/cli/command_nodes.cpp"
+                                             << "#include \"engine/nodes/pairing.h\"";
     QTest::newRow("a test's sockets") << "tests/engine/loopback_client.h"
                                       << "#include <sys/socket.h>";
     QTest::newRow("in a comment") << "kernels/a.cpp"

@@ -1,0 +1,32 @@
+#pragma once
+// --node: other machines that compute experts for a command.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::cli {
+
+// The machines that a loaded model's experts are computed on besides. Destroyed before the
+// model is; after its last step.
+class NodesJoined {
+  public:
+    virtual ~NodesJoined() = default;
+    // What has happened to them since the last call, on stderr.
+    virtual void print_notes() = 0;
+    virtual nlohmann::ordered_json to_json() const = 0;
+    // Of decode, as JoinedNodes has it; 0: not known.
+    virtual double forecast_tokens_per_s(std::int64_t n_past) const = 0;
+};
+
+// nullptr: the options name no machine. forecasts: what forecast_tokens_per_s() needs is
+// measured. Throws Error.
+std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts);
+std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options);
+// What each of the named machines could hold of the model, and what it costs, on stdout or
+// in the object.
+void report_nodes(const ModelOptions& options, nlohmann::ordered_json* json);
+
+}  // namespace offstage::cli

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/node_client.h"
+#include "engine/cluster/remote_executor.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+
+inline constexpr std::size_t kMostNodes = kMostElsewhere;
+
+// Which experts each of n machines should hold, what matters most first: those that this
+// machine has on disk before those that it has in RAM, before those on its accelerator;
+// within each the popular ones first, dealt out in turn; and behind its own share, as far
+// as a machine has room, copies of the others'. Result: (n_nodes), each with all experts.
+std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
+                                                       const std::vector<kernels::WeightType>& formats,
+                                                       const Popularity& popularity);
+
+struct JoinSettings {
+    NodeUse use = NodeUse::kMeasured;
+    ActivationType activations = ActivationType::kF32;
+    NodePatience patience;
+    std::string desktop;     // this machine's name, for the nodes' logs
+    bool forecasts = false;  // what forecast_tokens_per_s() needs is measured too: some seconds, once
+};
+
+// A loaded model's helpers: experts of it on other machines. Must not outlive the model,
+// which goes on alone when this object has gone.
+class JoinedNodes {
+  public:
+    struct Figures {
+        std::string name;
+        bool up = false;
+        std::int64_t n_held = 0;
+        double latency_us = 0;  // there and back
+        double mbps = 0;        // 1e6 bytes per second, one direction
+        RemoteTotals totals;
+    };
+
+    // Connects to all of them at once, says which experts each should hold, waits until
+    // they do, and measures; what this machine's own experts cost is measured as well
+    // where nobody has. Before the model's first step. Machines that cannot be used for
+    // now are tried again in the background; notes say so. Throws Error: kInvalidInput
+    // (too many), kCancelled.
+    JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
+                const LoadProgressFn& progress, const std::stop_token& stop);
+    ~JoinedNodes();  // disconnects
+    JoinedNodes(const JoinedNodes&) = delete;
+    JoinedNodes& operator=(const JoinedNodes&) = delete;
+
+    std::vector<Figures> figures() const;
+    std::vector<Message> take_notes();
+    NodeClient& node(std::size_t i) { return *nodes_[i]; }
+    std::size_t size() const { return nodes_.size(); }
+
+    // Tokens per second of decode that follow from what was measured, with experts drawn
+    // by popularity: the dispatcher's own decisions, layer by layer. 0: costs are unknown.
+    double forecast_tokens_per_s(std::int64_t n_past) const;
+
+  private:
+    void measure_here(bool forecasts, const std::stop_token& stop);
+
+    LoadedModel& model_;
+    std::vector<std::shared_ptr<NodeClient>> nodes_;
+    std::vector<RemoteExecutor*> executors_;  // the model's
+    std::vector<Message> notes_;
+};
+
+// Of the hello to nodes that work for this model.
+NodeHello hello_of(ExpertHost& host, const std::string& desktop);
+
+}  // namespace offstage::engine

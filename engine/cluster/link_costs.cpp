@@ -1,0 +1,61 @@
+#include "engine/cluster/link_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace offstage::engine {
+namespace {
+
+// Straight between the points, along the last two beyond them.
+double at(const std::vector<CostPoint>& points, std::int64_t n) {
+    if (points.empty()) return 0;
+    if (points.size() == 1 || n <= points.front().n_tokens) return points.front().us;
+    std::size_t above = 1;
+    while (above + 1 < points.size() && points[above].n_tokens < n) ++above;
+    const CostPoint& a = points[above - 1];
+    const CostPoint& b = points[above];
+    const double slope = std::max(0.0, (b.us - a.us) / static_cast<double>(b.n_tokens - a.n_tokens));
+    return a.us + slope * static_cast<double>(n - a.n_tokens);
+}
+
+double moved(double factor, double predicted, double really) {
+    if (!(predicted > 0) || !(really > 0) || !std::isfinite(really)) return factor;
+    return std::clamp(factor * std::pow(really / predicted, 0.1), 0.125, 8.0);
+}
+
+}  // namespace
+
+void LinkCosts::set(Measured measured) {
+    const std::scoped_lock lock(mutex_);
+    measured_ = std::move(measured);
+    compute_factor_ = transfer_factor_ = 1;
+}
+
+LinkCosts::Measured LinkCosts::measured() const {
+    const std::scoped_lock lock(mutex_);
+    return measured_;
+}
+
+double LinkCosts::expert_us(double expert_bytes, std::int64_t n_rows) const {
+    const std::scoped_lock lock(mutex_);
+    const double scale = measured_.expert_bytes > 0 ? expert_bytes / measured_.expert_bytes : 1;
+    return at(measured_.expert, n_rows) * scale * compute_factor_;
+}
+
+double LinkCosts::raw_transfer_us(std::int64_t n_rows) const {
+    return measured_.latency_us + 2 * static_cast<double>(n_rows) * measured_.row_bytes * measured_.us_per_byte;
+}
+
+double LinkCosts::transfer_us(std::int64_t n_rows) const {
+    const std::scoped_lock lock(mutex_);
+    return raw_transfer_us(n_rows) * transfer_factor_;
+}
+
+void LinkCosts::correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us) {
+    const std::scoped_lock lock(mutex_);
+    compute_factor_ = moved(compute_factor_, predicted_compute_us, compute_us);
+    transfer_factor_ = moved(transfer_factor_, raw_transfer_us(n_rows) * transfer_factor_, took_us - compute_us);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "engine/plan/cost_model.h"
+
+namespace offstage::engine {
+
+// What it costs to have experts computed by another machine: measured when it is
+// connected, corrected by what layers really took. Any thread.
+class LinkCosts {
+  public:
+    struct Measured {
+        double latency_us = 0;          // of a small message there and its answer back, both ends' software included
+        double us_per_byte = 0;         // beyond that; both directions alike
+        double row_bytes = 0;           // activations of one row, one direction
+        std::vector<CostPoint> expert;  // one expert of `expert_bytes`, by its number of rows; ascending
+        double expert_bytes = 0;
+    };
+
+    void set(Measured measured);
+    Measured measured() const;
+    // One expert whose weights have so many bytes, when its inputs are there.
+    double expert_us(double expert_bytes, std::int64_t n_rows) const;
+    // All inputs there and all outputs back.
+    double transfer_us(std::int64_t n_rows) const;
+
+    // A request for so many rows of experts was predicted to be computed in so many
+    // microseconds; it took compute_us of the other machine's, and took_us here, all
+    // included. Moves both by a tenth of the way, within 1/8 to 8 of what was measured.
+    void correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us);
+
+  private:
+    double raw_transfer_us(std::int64_t n_rows) const;
+
+    mutable std::mutex mutex_;
+    Measured measured_;
+    double compute_factor_ = 1, transfer_factor_ = 1;
+};
+
+}  // namespace offstage::engine

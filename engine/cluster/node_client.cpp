@@ -1,0 +1,360 @@
+#include "engine/cluster/node_client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <type_traits>
+#include <utility>
+
+#include "engine/cluster/node_messages.h"
+#include "engine/statistics.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kMostNotes = 64;
+constexpr int kSmallPings = 7, kLargePings = 3;
+constexpr std::size_t kLargePing = std::size_t{256} << 10;
+constexpr std::uint32_t kProbedRows[] = {1, 16};
+constexpr int kProbes = 3;
+
+double microseconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+NodeClient::NodeClient(NodeAddress address, NodeHello hello, const ExpertGrid& grid, ActivationType activations,
+                       NodePatience patience)
+    : address_(std::move(address)),
+      hello_(std::move(hello)),
+      grid_(grid),
+      activations_(activations),
+      patience_(patience),
+      held_(static_cast<std::size_t>(grid.size())) {}
+
+NodeClient::~NodeClient() {
+    stop();
+}
+
+void NodeClient::stop() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+}
+
+void NodeClient::start(std::vector<NodeExpert> wanted) {
+    {
+        const std::scoped_lock lock(mutex_);
+        wanted_ = std::move(wanted);
+    }
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void NodeClient::wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!settled_ && !stop.stop_requested()) {
+        changed_.wait_for(lock, stop, std::chrono::milliseconds(100), [&] { return settled_; });
+        if (!held) continue;
+        lock.unlock();
+        held(n_held());
+        lock.lock();
+    }
+}
+
+NodeWelcome NodeClient::welcome() const {
+    const std::scoped_lock lock(mutex_);
+    return welcome_.value_or(NodeWelcome{});
+}
+
+NodeState NodeClient::state() const {
+    const std::scoped_lock lock(mutex_);
+    return state_;
+}
+
+template <typename Condition>
+bool NodeClient::wait_for(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, double seconds,
+                          const Condition& condition) {
+    return changed_.wait_for(lock, stop, std::chrono::duration<double>(seconds),
+                             [&] { return !open_ || condition(); }) &&
+           open_ && !stop.stop_requested();
+}
+
+// ---------------------------------------------------------------- the thread in the background
+void NodeClient::run(const std::stop_token& stop) {
+    double retry_s = patience_.first_retry_s;
+    while (!stop.stop_requested()) {
+        const std::uint64_t used = n_connections_;
+        const End end = serve_connection(stop);
+        if (end == End::kStopped) return;
+        if (n_connections_ != used) retry_s = patience_.first_retry_s;
+        std::unique_lock lock(mutex_);
+        settled_ = true;
+        changed_.notify_all();
+        if (end == End::kRefused) retry_s = patience_.longest_retry_s;
+        changed_.wait_for(lock, stop, std::chrono::duration<double>(retry_s), [] { return false; });
+        retry_s = std::min(2 * retry_s, patience_.longest_retry_s);
+    }
+}
+
+// Connects, and returns when that connection has ended.
+NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
+    std::uint64_t connection = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        connection = ++connection_;
+        open_ = true;
+        refused_ = draining_ = complete_ = false;
+        end_reason_ = {};
+        first_held_.reset();
+        for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
+        n_held_ = 0;
+        waiting_.clear();
+    }
+    std::shared_ptr<NodeChannel> channel =
+        address_.connect({[this, connection](FromNode message) { received(connection, std::move(message)); },
+                          [this, connection](const Message& why) { ended(connection, why); }});
+    bool used = false;
+    {
+        std::unique_lock lock(mutex_);
+        channel_ = channel;
+        welcome_.reset();
+        lock.unlock();
+        channel->send(hello_);
+        lock.lock();
+        bool ready =
+            wait_for(lock, stop, patience_.connecting_s, [&] { return welcome_.has_value() || refused_; }) && !refused_;
+        if (ready) {
+            NodeWant want{wanted_};
+            lock.unlock();
+            channel->send(std::move(want));
+            lock.lock();
+            // The first expert may have to be read and quantized.
+            while (wait_for(lock, stop, 1, [&] { return first_held_.has_value() || complete_ || refused_; }) == false &&
+                   open_ && !stop.stop_requested()) {
+            }
+            ready = open_ && !refused_ && first_held_.has_value() && !stop.stop_requested();
+            if (open_ && !ready && complete_) note_locked(messages::node_holds_nothing(name()));
+            lock.unlock();
+            ready = ready && measure(stop);
+            lock.lock();
+        }
+        if (ready && open_) {
+            used = true;
+            if (n_connections_++ > 0) note_locked(messages::node_is_back(name()));
+            unreachable_ = {};
+            up_.store(true, std::memory_order_release);
+            if (complete_) settled_ = true;
+            changed_.notify_all();
+        } else {
+            if (open_ && !complete_) end_locked(messages::node_is_silent(Decimal{patience_.connecting_s, 0}));
+            settled_ = true;
+            changed_.notify_all();
+        }
+        changed_.wait(lock, stop, [&] { return !open_; });
+        up_.store(false, std::memory_order_release);
+        channel_.reset();
+        if (!used && !refused_ && !stop.stop_requested() && !end_reason_.empty() && !draining_) {
+            // Of reasons that repeat themselves the person hears the first.
+            if (n_connections_ == 0 && unreachable_.code() != end_reason_.code()) {
+                note_locked(messages::node_not_reached(name(), end_reason_));
+            }
+            unreachable_ = end_reason_;
+        }
+        open_ = false;
+    }
+    channel->close();
+    channel.reset();  // no event comes any more
+    const std::scoped_lock lock(mutex_);
+    waiting_.clear();
+    if (stop.stop_requested()) return End::kStopped;
+    return refused_ ? End::kRefused : End::kLost;
+}
+
+// Latency and rate of the link, and what experts take there.
+bool NodeClient::measure(const std::stop_token& stop) {
+    LinkCosts::Measured measured;
+    std::vector<double> small, large;
+    for (int i = 0; i < kSmallPings; ++i) {
+        const auto us = ping_us(16, stop);
+        if (!us) return false;
+        small.push_back(*us);
+    }
+    for (int i = 0; i < kLargePings; ++i) {
+        const auto us = ping_us(kLargePing, stop);
+        if (!us) return false;
+        large.push_back(*us);
+    }
+    measured.latency_us = median(small);
+    measured.us_per_byte = std::max(0.0, median(large) - measured.latency_us) / (2 * static_cast<double>(kLargePing));
+    measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
+    std::optional<NodeExpert> expert;
+    {
+        const std::scoped_lock lock(mutex_);
+        expert = first_held_;
+    }
+    if (!expert) return false;
+    measured.expert_bytes = static_cast<double>(grid_.expert_bytes(expert->format));
+    for (const std::uint32_t n_rows : kProbedRows) {
+        std::vector<double> times;
+        for (int i = 0; i < kProbes; ++i) {
+            const auto reply = probe(*expert, n_rows);
+            if (!reply) return false;
+            times.push_back(reply->compute_us);
+        }
+        measured.expert.push_back({n_rows, median(times)});
+    }
+    costs_.set(std::move(measured));
+    return true;
+}
+
+std::optional<double> NodeClient::ping_us(std::size_t bytes, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (channel_ == nullptr || !open_) return {};
+    const std::uint64_t number = ++next_number_;
+    ponged_.reset();
+    const std::shared_ptr<NodeChannel> channel = channel_;
+    lock.unlock();
+    const auto begin = Clock::now();
+    channel->send(NodePing{number, std::string(bytes, 'p')});
+    lock.lock();
+    if (!wait_for(lock, stop, patience_.most_answer_s, [&] { return ponged_ == number; })) return {};
+    return microseconds_since(begin);
+}
+
+std::optional<NodeReply> NodeClient::probe(const NodeExpert& expert, std::uint32_t n_rows) {
+    NodeCompute request;
+    request.layer = expert.layer;
+    request.activations = activations_;
+    request.experts.push_back({expert.expert, n_rows, expert.format});
+    request.n_tokens = n_rows;
+    std::vector<float> row(static_cast<std::size_t>(grid_.hidden_dim));
+    for (std::uint32_t i = 0; i < n_rows; ++i) {
+        request.row_token.push_back(i);
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            row[j] = 0.01f * static_cast<float>(static_cast<int>((j * 7 + i) % 31) - 15);
+        }
+        append_activations(activations_, row, request.inputs);
+    }
+    std::uint64_t number = 0;
+    {
+        std::unique_lock lock(mutex_);
+        if (channel_ == nullptr || !open_) return {};
+        request.number = number = ++next_number_;
+        waiting_[number];
+        const std::shared_ptr<NodeChannel> channel = channel_;
+        lock.unlock();
+        channel->send(std::move(request));
+    }
+    auto reply = wait(number, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(patience_.most_answer_s)));
+    if (!reply || !reply->refusal.empty() || !check(*reply, n_rows, activations_, grid_).empty()) return {};
+    return reply;
+}
+
+// ---------------------------------------------------------------- what the channel reports
+void NodeClient::received(std::uint64_t connection, FromNode message) {
+    const std::scoped_lock lock(mutex_);
+    if (connection != connection_ || !open_) return;
+    std::visit(
+        [&](auto&& what) {
+            using T = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<T, NodeWelcome>) {
+                what.name = printable(what.name, kMostNameBytes);
+                what.instruction_set = printable(what.instruction_set, kMostNameBytes);
+                welcome_ = std::move(what);
+            } else if constexpr (std::is_same_v<T, NodeHoldings>) {
+                if (const Message wrong = check(what, grid_); !wrong.empty()) {
+                    end_locked(messages::node_sent_nonsense(wrong));
+                    return;
+                }
+                const auto set = [&](const NodeExpert& expert, std::uint8_t as) {
+                    auto& held = held_[static_cast<std::size_t>(expert.layer * grid_.n_experts + expert.expert)];
+                    n_held_ += (as != 0) - (held.load(std::memory_order_relaxed) != 0);
+                    held.store(as, std::memory_order_relaxed);
+                };
+                for (const NodeExpert& expert : what.gone) set(expert, 0);
+                for (const NodeExpert& expert : what.held) set(expert, held_as(expert.format));
+                if (!first_held_ && !what.held.empty()) first_held_ = what.held.front();
+                complete_ = complete_ || what.complete;
+                if (complete_ && is_up()) settled_ = true;
+            } else if constexpr (std::is_same_v<T, NodeReply>) {
+                const auto found = waiting_.find(what.number);
+                if (found != waiting_.end()) found->second.reply = std::move(what);
+            } else if constexpr (std::is_same_v<T, NodePong>) {
+                ponged_ = what.number;
+                state_ = what.state;
+            } else if constexpr (std::is_same_v<T, NodeDrain>) {
+                draining_ = true;
+                end_locked(messages::node_says_farewell);
+            } else {
+                refused_ = true;
+                // It is asked again now and then; the person hears what has not been said.
+                Message note = messages::node_refuses(name(), printable(what.sentence, kMostSentenceBytes));
+                if (note != unreachable_) note_locked(note);
+                unreachable_ = std::move(note);
+                end_locked(messages::node_link_ended);
+            }
+        },
+        std::move(message));
+    changed_.notify_all();
+}
+
+void NodeClient::ended(std::uint64_t connection, const Message& why) {
+    const std::scoped_lock lock(mutex_);
+    if (connection == connection_) end_locked(why);
+}
+
+void NodeClient::end_locked(const Message& why) {
+    if (!open_) return;
+    open_ = false;
+    end_reason_ = why;
+    if (up_.exchange(false)) {
+        ++n_losses_;
+        note_locked(messages::node_lost(name(), why));
+    }
+    changed_.notify_all();
+}
+
+void NodeClient::note_locked(Message note) {
+    if (notes_.size() < kMostNotes) notes_.push_back(std::move(note));
+}
+
+// ---------------------------------------------------------------- for the engine's thread
+std::uint64_t NodeClient::send(NodeCompute request) {
+    std::shared_ptr<NodeChannel> channel;
+    std::uint64_t number = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!open_ || !is_up() || channel_ == nullptr) return 0;
+        request.number = number = ++next_number_;
+        waiting_[number];
+        channel = channel_;
+    }
+    channel->send(std::move(request));
+    return number;
+}
+
+std::optional<NodeReply> NodeClient::wait(std::uint64_t number, Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    const auto answered = [&] {
+        const auto found = waiting_.find(number);
+        return found == waiting_.end() || found->second.reply.has_value();
+    };
+    changed_.wait_until(lock, until, [&] { return answered() || !open_; });
+    const auto found = waiting_.find(number);
+    if (found == waiting_.end()) return {};
+    std::optional<NodeReply> reply = std::move(found->second.reply);
+    waiting_.erase(found);
+    return reply;
+}
+
+void NodeClient::give_up(const Message& why) {
+    const std::scoped_lock lock(mutex_);
+    end_locked(why);
+}
+
+std::vector<Message> NodeClient::take_notes() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(notes_, {});
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/cluster/link_costs.h"
+#include "engine/cluster/node_protocol.h"
+
+namespace offstage::engine {
+
+// One connection to a node, as the transport makes it.
+class NodeChannel {
+  public:
+    virtual ~NodeChannel() = default;
+    // Queues the message; returns without waiting for it to be sent. Any thread.
+    virtual void send(ToNode message) = 0;
+    // Ends the connection. Any thread.
+    virtual void close() = 0;
+};
+
+// What a channel reports, from threads of its own; after `ended` nothing more.
+struct NodeChannelEvents {
+    std::function<void(FromNode message)> received;
+    std::function<void(Message why)> ended;
+};
+
+// Where a node is and how it is reached.
+struct NodeAddress {
+    std::string name;
+    // Begins to connect; what fails is reported through the events. When the channel is
+    // destroyed no event is running and none will come.
+    std::function<std::unique_ptr<NodeChannel>(NodeChannelEvents)> connect;
+};
+
+struct NodePatience {
+    double answer_factor = 20;   // an answer may take so many times what was predicted,
+    double least_answer_s = 1;   // but is waited for at least so long
+    double most_answer_s = 10;   // and at most
+    double connecting_s = 5;     // until the node has greeted
+    double first_retry_s = 0.5;  // after a loss; twice as long after each that fails
+    double longest_retry_s = 30;
+};
+
+// A node as the desktop sees it: the connection, made again in the background whenever it
+// is lost, what the node holds, and what it costs. Losses and returns become sentences.
+// Any thread.
+class NodeClient {
+  public:
+    // What it takes to be understood, and who measures: the hello, the model, and bytes of
+    // an expert in a format.
+    NodeClient(NodeAddress address, NodeHello hello, const ExpertGrid& grid, ActivationType activations,
+               NodePatience patience = {});
+    ~NodeClient();
+    NodeClient(const NodeClient&) = delete;
+    NodeClient& operator=(const NodeClient&) = delete;
+
+    // What the node should hold, from the next connection on. Connects first when called
+    // for the first time.
+    void start(std::vector<NodeExpert> wanted);
+    // Disconnects, for good: it is not up from now on. One thread, that of start().
+    void stop();
+    // Until the node holds all that it will, or it is clear that it cannot be used for now.
+    // held: called about ten times a second with the number of experts that it holds.
+    void wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop);
+
+    const std::string& name() const { return address_.name; }
+    ActivationType activations() const { return activations_; }
+    const NodePatience& patience() const { return patience_; }
+    LinkCosts& costs() { return costs_; }
+    const LinkCosts& costs() const { return costs_; }
+    bool is_up() const { return up_.load(std::memory_order_acquire); }
+    // It is up, and has the expert in this format. Waits for nothing.
+    bool holds(std::size_t index, kernels::WeightType format) const {
+        return is_up() && held_[index].load(std::memory_order_relaxed) == held_as(format);
+    }
+    std::int64_t n_held() const { return n_held_.load(std::memory_order_relaxed); }
+    NodeWelcome welcome() const;
+    NodeState state() const;  // as it was last told
+
+    // Sends a request under a number of its own, which is returned; 0: the node is not up.
+    std::uint64_t send(NodeCompute request);
+    // The reply, of whatever sense; none: none came in time, or the connection ended.
+    std::optional<NodeReply> wait(std::uint64_t number, std::chrono::steady_clock::time_point until);
+    // The node cannot be relied on: the connection is closed, and another one made later.
+    void give_up(const Message& why);
+
+    // Sentences for the person since this was last asked for.
+    std::vector<Message> take_notes();
+    std::uint64_t n_losses() const { return n_losses_.load(); }
+    std::uint64_t n_connections() const { return n_connections_.load(); }  // that were used
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Waiting {
+        bool wanted = true;
+        std::optional<NodeReply> reply;
+    };
+    // held_: 0 is nothing.
+    static std::uint8_t held_as(kernels::WeightType format) {
+        return static_cast<std::uint8_t>(static_cast<unsigned>(format) + 1);
+    }
+
+    void run(const std::stop_token& stop);
+    enum class End { kLost, kRefused, kStopped };
+    End serve_connection(const std::stop_token& stop);
+    bool measure(const std::stop_token& stop);
+    std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
+    std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
+    void received(std::uint64_t connection, FromNode message);
+    void ended(std::uint64_t connection, const Message& why);
+    void end_locked(const Message& why);
+    void note_locked(Message note);
+    template <typename Condition>
+    bool wait_for(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, double seconds,
+                  const Condition& condition);
+
+    const NodeAddress address_;
+    const NodeHello hello_;
+    const ExpertGrid grid_;
+    const ActivationType activations_;
+    const NodePatience patience_;
+    LinkCosts costs_;
+    std::vector<std::atomic<std::uint8_t>> held_;  // (n_layers, n_experts)
+    std::atomic<std::int64_t> n_held_ = 0;
+    std::atomic<bool> up_ = false;
+    std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0;
+
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::vector<NodeExpert> wanted_;
+    std::uint64_t connection_ = 0;  // its number
+    std::shared_ptr<NodeChannel> channel_;
+    bool open_ = false;  // and has not ended
+    bool refused_ = false;
+    bool draining_ = false;
+    bool complete_ = false;  // holdings
+    bool settled_ = false;   // see wait_until_settled()
+    Message end_reason_;
+    Message unreachable_;  // the last reason that was told
+    std::optional<NodeWelcome> welcome_;
+    std::optional<NodeExpert> first_held_;
+    std::uint64_t next_number_ = 0;
+    std::optional<std::uint64_t> ponged_;
+    NodeState state_;
+    std::map<std::uint64_t, Waiting> waiting_;
+    std::vector<Message> notes_;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,302 @@
+#include "engine/cluster/node_experts.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "engine/cluster/node_messages.h"
+#include "engine/error.h"
+#include "engine/experts/interleave_expert.h"
+
+namespace offstage::engine {
+namespace {
+
+std::string fingerprint_of_model(ExpertHost& host) {
+    const auto fingerprint = host.source().master().model_fingerprint();
+    return fingerprint ? fingerprint->text() : std::string("unknown");
+}
+
+// Nothing in RAM, and no room for experts on disk: what is not held is not computed.
+Plan empty_plan(const ExpertGrid& grid) {
+    Plan plan;
+    plan.places.assign(static_cast<std::size_t>(grid.size()), Place::kDisk);
+    plan.duplicates = false;
+    return plan;
+}
+
+}  // namespace
+
+std::string name_of_products(const ExpertHost& host) {
+    return kernels::name_of(host.form());
+}
+
+void TurnLock::lock() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t turn = next_++;
+    changed_.wait(lock, [&] { return serving_ == turn; });
+}
+
+void TurnLock::unlock() {
+    {
+        const std::scoped_lock lock(mutex_);
+        ++serving_;
+    }
+    changed_.notify_all();
+}
+
+NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
+    : host_(host), settings_(std::move(settings)), fingerprint_(fingerprint_of_model(host)) {
+    host_.fill(empty_plan(grid()));
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+NodeExperts::~NodeExperts() {
+    thread_.request_stop();
+    thread_.join();
+}
+
+std::size_t NodeExperts::index(const NodeExpert& expert) const {
+    return static_cast<std::size_t>(expert.layer * grid().n_experts + expert.expert);
+}
+
+bool NodeExperts::is_held(const NodeExpert& expert) const {
+    const std::size_t i = index(expert);
+    return host_.experts().in_ram(i) && host_.experts().format(i) == expert.format;
+}
+
+// ---------------------------------------------------------------- desktops
+NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Message& refusal) {
+    const ExpertGrid& grid = this->grid();
+    const std::string compute = name_of_products(host_);
+    refusal = check(hello);
+    if (!refusal.empty()) return 0;
+    const bool same_shape = hello.n_layers == grid.n_layers && hello.n_experts == grid.n_experts &&
+                            hello.n_active == grid.n_active && hello.hidden_dim == grid.hidden_dim &&
+                            hello.ffn_dim == grid.ffn_dim;
+    if (hello.fingerprint != fingerprint_ || !same_shape) {
+        refusal = messages::node_has_another_model(fingerprint_.substr(0, 8),
+                                                   printable(hello.fingerprint, kMostNameBytes).substr(0, 8));
+        return 0;
+    }
+    if (hello.compute != compute) {
+        refusal = messages::node_forms_products_otherwise(compute, printable(hello.compute, kMostNameBytes));
+        return 0;
+    }
+    const std::scoped_lock lock(turn_);
+    if (desktops_.size() >= settings_.most_desktops) {
+        refusal = messages::node_has_desktops_enough(settings_.most_desktops);
+        return 0;
+    }
+    NodeWelcome welcome;
+    welcome.name = settings_.name;
+    welcome.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
+    welcome.n_threads = host_.pool().n_threads();
+    welcome.ram_bytes = host_.ram().usage().budget_bytes;
+    send(welcome);
+    Client& client = desktops_[++last_desktop_];
+    client.send = std::move(send);
+    return last_desktop_;
+}
+
+Message NodeExperts::want(Desktop desktop, NodeWant want) {
+    if (Message wrong = check(want, grid()); !wrong.empty()) return wrong;
+    {
+        const std::scoped_lock lock(turn_);
+        const auto found = desktops_.find(desktop);
+        if (found == desktops_.end()) return messages::node_wants_hello;
+        found->second.wanted = std::move(want.experts);
+        found->second.next = 0;
+        found->second.complete = false;
+    }
+    const std::scoped_lock lock(wake_mutex_);
+    work_ = true;
+    wake_.notify_all();
+    return {};
+}
+
+void NodeExperts::close(Desktop desktop) {
+    {
+        const std::scoped_lock lock(turn_);
+        if (desktops_.erase(desktop) == 0) return;
+        free_at_ = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings_.linger_s));
+    }
+    const std::scoped_lock lock(wake_mutex_);
+    work_ = true;
+    wake_.notify_all();
+}
+
+void NodeExperts::drain() {
+    const std::scoped_lock lock(turn_);
+    for (const auto& [id, client] : desktops_) client.send(NodeDrain{});
+}
+
+NodeState NodeExperts::state() const {
+    const std::scoped_lock lock(turn_);
+    NodeState state = totals_;
+    const auto usage = host_.ram().usage();
+    state.ram_used_bytes = usage.used_bytes;
+    state.ram_bytes = usage.budget_bytes;
+    state.n_held = static_cast<std::uint64_t>(host_.experts().n_in_ram());
+    state.n_desktops = desktops_.size();
+    return state;
+}
+
+// ---------------------------------------------------------------- computing
+Message NodeExperts::problem(Desktop desktop, const NodeCompute& request) const {
+    if (Message wrong = check(request, grid()); !wrong.empty()) return wrong;
+    if (!desktops_.contains(desktop)) return messages::node_wants_hello;
+    for (const ComputeExpert& expert : request.experts) {
+        if (is_held({request.layer, expert.expert, expert.format})) continue;
+        return messages::node_expert_not_held(expert.expert, request.layer);
+    }
+    return {};
+}
+
+NodeReply NodeExperts::compute(Desktop desktop, const NodeCompute& request) {
+    NodeReply reply;
+    reply.number = request.number;
+    reply.activations = request.activations;
+    const std::scoped_lock lock(turn_);
+    if (const Message wrong = problem(desktop, request); !wrong.empty()) {
+        reply.refusal = wrong.english();
+        return reply;
+    }
+    const auto begin = Clock::now();
+    const auto width = static_cast<std::size_t>(grid().hidden_dim);
+    const std::size_t n_rows = request.row_token.size();
+    inputs_.resize(request.n_tokens * width);
+    outputs_.resize(n_rows * width);
+    read_activations(request.activations, request.inputs, 0, inputs_);
+    row_token_.assign(request.row_token.begin(), request.row_token.end());
+    calls_.clear();
+    std::int64_t first_row = 0;
+    for (const ComputeExpert& expert : request.experts) {
+        ExpertCall call{host_.experts().on_host(request.layer, expert.expert), first_row, expert.n_rows};
+        call.weights.layout.spec.theta = request.theta;
+        calls_.push_back(call);
+        first_row += expert.n_rows;
+    }
+    host_.host().set_sum_order(request.order);
+    host_.host().experts(calls_, inputs_.data(), row_token_.data(), outputs_.data());
+    reply.n_rows = static_cast<std::uint32_t>(n_rows);
+    append_activations(request.activations, outputs_, reply.outputs);
+    reply.compute_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    ++totals_.n_requests;
+    totals_.n_rows += n_rows;
+    totals_.compute_us += reply.compute_us;
+    return reply;
+}
+
+// ---------------------------------------------------------------- making ready
+void NodeExperts::run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        if (make_ready_next(stop)) continue;
+        Clock::time_point until;
+        {
+            const std::scoped_lock lock(turn_);
+            if (Clock::now() >= free_at_) {
+                free_at_ = Clock::time_point::max();
+                free_unwanted();
+            }
+            until = free_at_;
+        }
+        std::unique_lock lock(wake_mutex_);
+        if (until == Clock::time_point::max()) {
+            wake_.wait(lock, stop, [&] { return work_; });
+        } else {
+            wake_.wait_until(lock, stop, until, [&] { return work_; });
+        }
+        work_ = false;
+    }
+}
+
+// One expert of the next desktop in turn that wants some. False: there is nothing to do.
+bool NodeExperts::make_ready_next(const std::stop_token& stop) {
+    NodeExpert expert;
+    Desktop desktop = 0;
+    std::byte* block = nullptr;
+    {
+        const std::scoped_lock lock(turn_);
+        const auto wants = [](const auto& entry) { return !entry.second.complete; };
+        auto found = std::find_if(desktops_.upper_bound(last_served_), desktops_.end(), wants);
+        if (found == desktops_.end()) found = std::find_if(desktops_.begin(), desktops_.end(), wants);
+        if (found == desktops_.end()) return false;
+        last_served_ = desktop = found->first;
+        Client& client = found->second;
+        NodeHoldings holdings;
+        while (client.next < client.wanted.size()) {
+            expert = client.wanted[client.next];
+            const std::size_t i = index(expert);
+            if (is_held(expert)) {
+                holdings.held.push_back(expert);
+            } else if (!host_.experts().in_ram(i)) {
+                break;  // where it is held in another format, some desktop uses it
+            }
+            ++client.next;
+        }
+        bool done = client.next >= client.wanted.size();
+        if (!done) {
+            block = room_for(expert);
+            done = block == nullptr;
+        }
+        if (done) client.complete = holdings.complete = true;
+        if (!holdings.held.empty() || holdings.complete) client.send(holdings);
+        if (done) return true;
+        packing_ = index(expert);
+        ++client.next;
+    }
+    Message failure;
+    try {
+        host_.source().pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, expert.format, block, packing_pool_,
+                            stop);
+        interleave_expert(host_.experts().ram_layout(expert.format), block, packing_pool_);
+    } catch (const Error& error) {  // that expert is not held; the desktop has it
+        failure = messages::node_cannot_pack(expert.expert, expert.layer, error.message());
+    }
+    if (!failure.empty() && settings_.note && !stop.stop_requested()) settings_.note(failure);
+    const std::scoped_lock lock(turn_);
+    packing_ = ~std::size_t{0};
+    PreparedCopies& copies = host_.experts().copies();
+    if (!failure.empty()) {
+        copies.abandon(index(expert));
+        host_.experts().settle();
+        return true;
+    }
+    copies.commit(index(expert), true, false);
+    for (const auto& [id, client] : desktops_) {
+        // Others find it when they come to it.
+        if (id == desktop) client.send(NodeHoldings{{expert}, {}, false});
+    }
+    return true;
+}
+
+// In RAM, or nullptr: there is none, even without what nobody wants.
+std::byte* NodeExperts::room_for(const NodeExpert& expert) {
+    PreparedCopies& copies = host_.experts().copies();
+    for (;;) {
+        try {
+            return copies.prepare_ram(index(expert), expert.format);
+        } catch (const Error&) {
+            if (!free_unwanted()) return nullptr;
+        }
+    }
+}
+
+// What no desktop wants any more. False where there is no such expert.
+bool NodeExperts::free_unwanted() {
+    std::vector<std::uint8_t> wanted(host_.experts().size());
+    for (const auto& [id, client] : desktops_) {
+        for (const NodeExpert& expert : client.wanted) wanted[index(expert)] = 1;
+    }
+    bool freed = false;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i] != 0 || !host_.experts().in_ram(i) || i == packing_) continue;
+        host_.experts().drop_ram(i);
+        freed = true;
+    }
+    if (freed) host_.experts().settle();
+    return freed;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/cluster/node_protocol.h"
+#include "engine/run/expert_host.h"
+
+namespace offstage::engine {
+
+// A lock that is given in the order in which it was asked for.
+class TurnLock {
+  public:
+    void lock();
+    void unlock();
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0, serving_ = 0;
+};
+
+struct NodeExpertsSettings {
+    std::string name;                               // this machine's
+    std::size_t most_desktops = 4;                  // at once
+    double linger_s = 30;                           // what a desktop wanted stays so long after it has gone
+    std::function<void(const Message&)> note = {};  // for the person at the node; any thread. Empty: nobody reads
+};
+
+// What a node does: holds experts in RAM for the desktops that want them, packed as this
+// machine's kernels read them, and computes them with the same operations that a model on
+// this machine would use. Experts are made ready on a thread of its own, one at a time,
+// beside the requests; requests are served one after the other, desktops in turn. Any
+// thread.
+class NodeExperts {
+  public:
+    using Desktop = std::uint64_t;
+    using Send = std::function<void(FromNode)>;  // any thread; must not call back
+
+    // `host` is open but not filled, and must outlive this object; nothing else uses it.
+    // Throws Error as ExpertHost::fill().
+    NodeExperts(ExpertHost& host, NodeExpertsSettings settings);
+    ~NodeExperts();
+    NodeExperts(const NodeExperts&) = delete;
+    NodeExperts& operator=(const NodeExperts&) = delete;
+
+    // A desktop that is to be served; it is sent its welcome. 0: it is not, and `refusal`
+    // says why.
+    Desktop open(const NodeHello& hello, Send send, Message& refusal);
+    // Returns what is wrong with the list; empty: it is being made ready.
+    Message want(Desktop desktop, NodeWant want);
+    // The experts' outputs, or a refusal in the reply.
+    NodeReply compute(Desktop desktop, const NodeCompute& request);
+    void close(Desktop desktop);
+    // All desktops are told that this machine is about to end.
+    void drain();
+
+    NodeState state() const;
+    const ExpertGrid& grid() const { return host_.spec().experts; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Client {
+        Send send;
+        std::vector<NodeExpert> wanted;
+        std::size_t next = 0;  // of wanted, that was not looked at
+        bool complete = true;
+    };
+
+    std::size_t index(const NodeExpert& expert) const;
+    bool is_held(const NodeExpert& expert) const;
+    Message problem(Desktop desktop, const NodeCompute& request) const;
+    void run(const std::stop_token& stop);
+    bool make_ready_next(const std::stop_token& stop);
+    std::byte* room_for(const NodeExpert& expert);
+    bool free_unwanted();
+
+    ExpertHost& host_;
+    const NodeExpertsSettings settings_;
+    const std::string fingerprint_;
+    kernels::ThreadPool packing_pool_{1};
+
+    mutable TurnLock turn_;  // of everything below up to the next mark, and of the host
+    std::map<Desktop, Client> desktops_;
+    Desktop last_desktop_ = 0, last_served_ = 0;
+    std::vector<float> inputs_, outputs_;
+    std::vector<std::int32_t> row_token_;
+    std::vector<ExpertCall> calls_;
+    NodeState totals_;
+    std::size_t packing_ = ~std::size_t{0};  // index of the expert that is being packed
+    Clock::time_point free_at_ = Clock::time_point::max();
+
+    std::mutex wake_mutex_;  // of these two
+    std::condition_variable_any wake_;
+    bool work_ = false;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+// How it forms products: "f32", "bf16, int8 for few tokens".
+std::string name_of_products(const ExpertHost& host);
+
+}  // namespace offstage::engine

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/cluster/node_client.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/dispatch/expert_executor.h"
+#include "engine/experts/expert_store.h"
+
+namespace offstage::engine {
+
+// When an expert that another machine holds is computed there.
+enum class NodeUse {
+    kMeasured,  // where that is forecast to be soonest
+    kAlways,    // the person insists: machines cost next to nothing, beside each other as measured
+};
+
+// What a node costs, as measured.
+class NodeCost final : public ExecutorCost {
+  public:
+    // The referents must outlive this object.
+    NodeCost(const LinkCosts& costs, const ExpertGrid& grid) : costs_(costs), grid_(grid) {}
+    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
+        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
+    }
+    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
+
+  private:
+    const LinkCosts& costs_;
+    const ExpertGrid& grid_;
+};
+
+// What an executor has had computed elsewhere.
+struct RemoteTotals {
+    std::uint64_t requests = 0, rows = 0;
+    std::uint64_t bytes = 0;        // of activations, both ways
+    std::uint64_t failed_rows = 0;  // computed here instead
+    double compute_us = 0;          // of the other machine
+    double waiting_us = 0;          // of this one, in complete()
+};
+
+// Experts computed by another machine. A node that fails to answer in time, or answers
+// with something else, is given up for now: its experts of the running layer are left to
+// the CPU, and it takes none until it is back. One thread, the engine's.
+class RemoteExecutor final : public ElsewhereExecutor {
+  public:
+    // The referents must outlive this object. `host`: its order of sums is the step's.
+    RemoteExecutor(std::shared_ptr<NodeClient> node, const ExpertGrid& grid, const ExpertStore& experts,
+                   const CpuOperations& host, NodeUse use)
+        : node_(std::move(node)), grid_(grid), cost_(node_->costs(), grid), experts_(experts), host_(host), use_(use) {}
+
+    bool takes(std::int64_t layer, std::int64_t expert) const override;
+    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override;
+    double transfer_us(std::int64_t n_rows) const override;
+    void submit(LayerWork& work, std::span<const std::size_t> groups) override;
+    void complete(LayerWork& work, std::span<const std::size_t> groups) override;
+
+    const NodeClient& node() const { return *node_; }
+    const NodeCost& cost() const { return cost_; }
+    const RemoteTotals& totals() const { return totals_; }
+
+  private:
+    struct Request {
+        std::uint64_t number = 0;
+        std::vector<std::size_t> groups;  // by ascending expert
+        std::size_t n_rows = 0;
+        double predicted_us = 0;  // of the other machine's computing
+        std::chrono::steady_clock::time_point begin;
+    };
+    void send(LayerWork& work, std::vector<std::size_t> groups);
+    // The reply's rows to where the step's outputs are; or why they are none.
+    Message take(LayerWork& work, const Request& request, const NodeReply& reply);
+
+    std::shared_ptr<NodeClient> node_;
+    const ExpertGrid& grid_;
+    const NodeCost cost_;
+    const ExpertStore& experts_;
+    const CpuOperations& host_;
+    const NodeUse use_;
+    std::vector<Request> requests_;         // of the running layer
+    std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
+    std::vector<std::size_t> done_;         // room: groups
+    RemoteTotals totals_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,23 @@
+#pragma once
+// What both ends of a connection agree on, apart from the messages.
+
+#include <grpcpp/grpcpp.h>
+
+#include "engine/cluster/node_protocol.h"
+
+namespace offstage::engine {
+
+// A peer that answers no ping for so long is gone, and so is its connection.
+inline constexpr int kKeepaliveMs = 10'000, kKeepaliveTimeoutMs = 10'000;
+
+template <typename Arguments>
+void set_common_limits(Arguments&& set) {
+    set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(kMostMessageBytes));
+    set(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(kMostMessageBytes));
+    set(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+    set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kKeepaliveMs / 2);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "engine/cluster/node_client.h"
+
+namespace offstage::engine {
+
+// What a link does without a model: nothing is computed.
+struct LinkTest {
+    double latency_us = 0;  // of a small message there and back, median
+    double mbps = 0;        // 1e6 bytes per second, one direction
+    NodeState state;        // of the node
+};
+
+// Connects, measures for a second or so, and disconnects. Throws Error (kNotFound) where
+// the node cannot be reached or does not answer within 10 seconds.
+LinkTest test_link(const NodeAddress& address);
+
+}  // namespace offstage::engine

@@ -1,0 +1,245 @@
+#include "engine/nodes/node_server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "engine/cluster/node_messages.h"
+#include "engine/error.h"
+#include "engine/nodes/grpc_limits.h"
+#include "engine/nodes/node.grpc.pb.h"
+#include "engine/nodes/node_wire.h"
+#include "engine/nodes/nodes_messages.h"
+#include "engine/nodes/paired_peers.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
+constexpr int kMostServingThreads = 64;
+constexpr unsigned kReloadSeconds = 1;  // of trusted certificates; the smallest that there is
+
+using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
+
+std::size_t bytes_of(const FromNode& message) {
+    if (const auto* reply = std::get_if<NodeReply>(&message)) return reply->outputs.size() + 64;
+    if (const auto* pong = std::get_if<NodePong>(&message)) return pong->payload.size() + 64;
+    if (const auto* holdings = std::get_if<NodeHoldings>(&message)) {
+        return 16 * (holdings->held.size() + holdings->gone.size()) + 64;
+    }
+    return 64;
+}
+
+// What goes to a desktop, written by a thread of its own: a desktop that does not read
+// keeps nobody waiting but its own requests.
+class Outgoing {
+  public:
+    explicit Outgoing(Stream& stream) : stream_(stream), thread_([this] { run(); }) {}
+    ~Outgoing() { finish(); }
+
+    void push(FromNode message) {
+        const std::scoped_lock lock(mutex_);
+        if (closed_) return;
+        bytes_ += bytes_of(message);
+        queue_.push_back(std::move(message));
+        changed_.notify_all();
+    }
+    // Until the queue has room again, or the connection has ended.
+    void wait_for_room() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return closed_ || bytes_ <= kMostQueuedBytes; });
+    }
+    // Writes what is queued, as far as the connection takes it, and ends.
+    void finish() {
+        {
+            const std::scoped_lock lock(mutex_);
+            finishing_ = true;
+            changed_.notify_all();
+        }
+        if (thread_.joinable()) thread_.join();
+    }
+
+  private:
+    void run() {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            changed_.wait(lock, [&] { return finishing_ || !queue_.empty(); });
+            if (queue_.empty()) break;
+            const FromNode message = std::move(queue_.front());
+            queue_.pop_front();
+            lock.unlock();
+            const bool written = stream_.Write(to_wire(message));
+            lock.lock();
+            bytes_ -= bytes_of(message);
+            if (!written) break;
+            changed_.notify_all();
+        }
+        closed_ = true;
+        changed_.notify_all();
+    }
+
+    Stream& stream_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<FromNode> queue_;
+    std::size_t bytes_ = 0;
+    bool finishing_ = false, closed_ = false;
+    std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace
+
+class NodeServer::Service final : public node::Node::Service {
+  public:
+    Service(NodeExperts& experts, std::filesystem::path folder, std::function<void(const std::string&)> log)
+        : experts_(experts), folder_(std::move(folder)), log_(std::move(log)) {}
+
+    grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
+        // The handshake has let nobody else in; but a machine may have been removed since
+        // its connection began.
+        const std::optional<std::string> peer = peer_of(*context);
+        if (!peer) return {grpc::StatusCode::PERMISSION_DENIED, ""};
+        const auto outgoing = std::make_shared<Outgoing>(*stream);
+        const NodeExperts::Desktop desktop = greet(*stream, outgoing);
+        if (desktop != 0) {
+            log_(*peer + " connected");
+            serve(*stream, *outgoing, desktop);
+            experts_.close(desktop);
+            log_(*peer + " disconnected");
+        }
+        outgoing->finish();
+        return grpc::Status::OK;
+    }
+
+  private:
+    std::optional<std::string> peer_of(const grpc::ServerContext& context) const {
+        const auto certificates = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+        if (certificates.size() != 1) return {};
+        const std::string fingerprint = certificate_fingerprint({certificates[0].data(), certificates[0].size()});
+        try {
+            const PairedPeers peers(folder_);
+            if (!peers.trusts(fingerprint)) return {};
+            return peers.find(fingerprint)->name;
+        } catch (const Error& error) {
+            log_(error.message().english());
+            return {};
+        }
+    }
+
+    // The first message but for pings is a hello that the node agrees with; 0: it is not.
+    NodeExperts::Desktop greet(Stream& stream, const std::shared_ptr<Outgoing>& outgoing) {
+        node::ToNode wire;
+        std::optional<ToNode> message;
+        while (true) {
+            if (!stream.Read(&wire)) return 0;
+            message = from_wire(std::move(wire));
+            auto* const ping = message ? std::get_if<NodePing>(&*message) : nullptr;
+            if (ping == nullptr || !check(*ping).empty()) break;
+            outgoing->push(NodePong{ping->number, std::move(ping->payload), experts_.state()});
+            outgoing->wait_for_room();
+        }
+        const NodeHello* const hello = message ? std::get_if<NodeHello>(&*message) : nullptr;
+        Message refusal = messages::node_wants_hello;
+        const NodeExperts::Desktop desktop =
+            hello == nullptr ? 0
+                             : experts_.open(
+                                   *hello, [outgoing](FromNode what) { outgoing->push(std::move(what)); }, refusal);
+        if (desktop == 0) outgoing->push(NodeRefusal{refusal.english()});
+        return desktop;
+    }
+
+    void serve(Stream& stream, Outgoing& outgoing, NodeExperts::Desktop desktop) {
+        node::ToNode wire;
+        while (stream.Read(&wire)) {
+            std::optional<ToNode> message = from_wire(std::move(wire));
+            Message wrong = messages::node_message_empty;
+            if (message) wrong = answer(std::move(*message), outgoing, desktop);
+            if (!wrong.empty()) {
+                outgoing.push(NodeRefusal{wrong.english()});
+                return;
+            }
+            outgoing.wait_for_room();
+        }
+    }
+
+    Message answer(ToNode message, Outgoing& outgoing, NodeExperts::Desktop desktop) {
+        if (auto* want = std::get_if<NodeWant>(&message)) return experts_.want(desktop, std::move(*want));
+        if (const auto* request = std::get_if<NodeCompute>(&message)) {
+            outgoing.push(experts_.compute(desktop, *request));
+            return {};
+        }
+        if (auto* ping = std::get_if<NodePing>(&message)) {
+            if (Message wrong = check(*ping); !wrong.empty()) return wrong;
+            outgoing.push(NodePong{ping->number, std::move(ping->payload), experts_.state()});
+            return {};
+        }
+        return messages::node_message_empty;  // a second hello
+    }
+
+    NodeExperts& experts_;
+    const std::filesystem::path folder_;
+    const std::function<void(const std::string&)> log_;
+};
+
+struct NodeServer::State {
+    NodeExperts& experts;
+    std::unique_ptr<Service> service;
+    std::unique_ptr<grpc::Server> server;
+    int port = 0;
+};
+
+NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder, const std::string& address,
+                       std::function<void(const std::string&)> log)
+    : state_(new State{experts, std::make_unique<Service>(experts, folder, std::move(log)), {}, 0}) {
+    const NodeIdentity identity = read_or_make_identity(folder);
+    const PairedPeers peers(folder);
+    peers.write_trusted(identity);
+    const auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+        (folder / "key.pem").string(), (folder / "certificate.pem").string(), peers.trusted_file().string(),
+        kReloadSeconds);
+    grpc::experimental::TlsServerCredentialsOptions options(provider);
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::experimental::TlsServerCredentials(options), &state_->port);
+    builder.RegisterService(state_->service.get());
+    set_common_limits([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 2);
+    grpc::ResourceQuota quota("node");
+    quota.SetMaxThreads(kMostServingThreads);
+    builder.SetResourceQuota(quota);
+    state_->server = builder.BuildAndStart();
+    if (state_->server == nullptr || state_->port == 0) {
+        throw Error(ErrorKind::kInvalidInput, messages::node_cannot_listen(printable(address, 256)));
+    }
+}
+
+NodeServer::~NodeServer() {
+    if (state_->server == nullptr) return;
+    state_->experts.drain();
+    state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    state_->server->Wait();
+}
+
+int NodeServer::port() const {
+    return state_->port;
+}
+
+void silence_grpc() {
+    gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,198 @@
+#include "engine/nodes/node_wire.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace offstage::engine {
+namespace {
+
+// Enumerations on the wire are numbers; one that does not fit becomes one that no check
+// lets pass.
+template <typename T>
+T narrowed(std::uint32_t value) {
+    return static_cast<T>(value <= 0xff ? value : 0xff);
+}
+
+template <typename Wire>
+void put(const NodeExpert& from, Wire* to) {
+    to->set_layer(from.layer);
+    to->set_expert(from.expert);
+    to->set_format(static_cast<std::uint32_t>(from.format));
+}
+
+template <typename List>
+std::vector<NodeExpert> experts_of(const List& list) {
+    std::vector<NodeExpert> experts;
+    experts.reserve(static_cast<std::size_t>(list.size()));
+    for (const node::Expert& expert : list) {
+        experts.push_back({expert.layer(), expert.expert(), narrowed<kernels::WeightType>(expert.format())});
+    }
+    return experts;
+}
+
+}  // namespace
+
+node::ToNode to_wire(const ToNode& message) {
+    node::ToNode wire;
+    std::visit(
+        [&](const auto& what) {
+            using T = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<T, NodeHello>) {
+                node::Hello* const to = wire.mutable_hello();
+                to->set_version(what.version);
+                to->set_desktop(what.desktop);
+                to->set_fingerprint(what.fingerprint);
+                to->set_n_layers(what.n_layers);
+                to->set_n_experts(what.n_experts);
+                to->set_n_active(what.n_active);
+                to->set_hidden_dim(what.hidden_dim);
+                to->set_ffn_dim(what.ffn_dim);
+                to->set_compute(what.compute);
+            } else if constexpr (std::is_same_v<T, NodeWant>) {
+                node::Want* const to = wire.mutable_want();
+                for (const NodeExpert& expert : what.experts) put(expert, to->add_experts());
+            } else if constexpr (std::is_same_v<T, NodeCompute>) {
+                node::Compute* const to = wire.mutable_compute();
+                to->set_number(what.number);
+                to->set_layer(what.layer);
+                to->set_order(static_cast<std::uint32_t>(what.order));
+                to->set_theta(what.theta);
+                to->set_activations(static_cast<std::uint32_t>(what.activations));
+                for (const ComputeExpert& expert : what.experts) {
+                    node::ComputeExpert* const one = to->add_experts();
+                    one->set_expert(expert.expert);
+                    one->set_n_rows(expert.n_rows);
+                    one->set_format(static_cast<std::uint32_t>(expert.format));
+                }
+                to->mutable_row_token()->Add(what.row_token.begin(), what.row_token.end());
+                to->set_n_tokens(what.n_tokens);
+                to->set_inputs(what.inputs);
+            } else {
+                wire.mutable_ping()->set_number(what.number);
+                wire.mutable_ping()->set_payload(what.payload);
+            }
+        },
+        message);
+    return wire;
+}
+
+std::optional<ToNode> from_wire(node::ToNode&& message) {
+    switch (message.what_case()) {
+        case node::ToNode::kHello: {
+            const node::Hello& from = message.hello();
+            return NodeHello{from.version(),  from.desktop(),    from.fingerprint(), from.n_layers(), from.n_experts(),
+                             from.n_active(), from.hidden_dim(), from.ffn_dim(),     from.compute()};
+        }
+        case node::ToNode::kWant:
+            return NodeWant{experts_of(message.want().experts())};
+        case node::ToNode::kCompute: {
+            node::Compute& from = *message.mutable_compute();
+            NodeCompute to;
+            to.number = from.number();
+            to.layer = from.layer();
+            to.order = narrowed<SumOrder>(from.order());
+            to.theta = from.theta();
+            to.activations = narrowed<ActivationType>(from.activations());
+            for (const node::ComputeExpert& one : from.experts()) {
+                to.experts.push_back({one.expert(), one.n_rows(), narrowed<kernels::WeightType>(one.format())});
+            }
+            to.row_token.assign(from.row_token().begin(), from.row_token().end());
+            to.n_tokens = from.n_tokens();
+            to.inputs = std::move(*from.mutable_inputs());
+            return to;
+        }
+        case node::ToNode::kPing:
+            return NodePing{message.ping().number(), std::move(*message.mutable_ping()->mutable_payload())};
+        case node::ToNode::WHAT_NOT_SET:
+            break;
+    }
+    return std::nullopt;
+}
+
+node::FromNode to_wire(const FromNode& message) {
+    node::FromNode wire;
+    std::visit(
+        [&](const auto& what) {
+            using T = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<T, NodeWelcome>) {
+                node::Welcome* const to = wire.mutable_welcome();
+                to->set_name(what.name);
+                to->set_instruction_set(what.instruction_set);
+                to->set_n_threads(what.n_threads);
+                to->set_ram_bytes(what.ram_bytes);
+            } else if constexpr (std::is_same_v<T, NodeHoldings>) {
+                node::Holdings* const to = wire.mutable_holdings();
+                for (const NodeExpert& expert : what.held) put(expert, to->add_held());
+                for (const NodeExpert& expert : what.gone) put(expert, to->add_gone());
+                to->set_complete(what.complete);
+            } else if constexpr (std::is_same_v<T, NodeReply>) {
+                node::Reply* const to = wire.mutable_reply();
+                to->set_number(what.number);
+                to->set_n_rows(what.n_rows);
+                to->set_activations(static_cast<std::uint32_t>(what.activations));
+                to->set_outputs(what.outputs);
+                to->set_compute_us(what.compute_us);
+                to->set_refusal(what.refusal);
+            } else if constexpr (std::is_same_v<T, NodePong>) {
+                node::Pong* const to = wire.mutable_pong();
+                to->set_number(what.number);
+                to->set_payload(what.payload);
+                node::State* const state = to->mutable_state();
+                state->set_ram_used_bytes(what.state.ram_used_bytes);
+                state->set_ram_bytes(what.state.ram_bytes);
+                state->set_n_held(what.state.n_held);
+                state->set_n_desktops(what.state.n_desktops);
+                state->set_n_requests(what.state.n_requests);
+                state->set_n_rows(what.state.n_rows);
+                state->set_compute_us(what.state.compute_us);
+            } else if constexpr (std::is_same_v<T, NodeDrain>) {
+                wire.mutable_drain();
+            } else {
+                wire.mutable_refusal()->set_sentence(what.sentence);
+            }
+        },
+        message);
+    return wire;
+}
+
+std::optional<FromNode> from_wire(node::FromNode&& message) {
+    switch (message.what_case()) {
+        case node::FromNode::kWelcome: {
+            const node::Welcome& from = message.welcome();
+            return NodeWelcome{from.name(), from.instruction_set(), from.n_threads(), from.ram_bytes()};
+        }
+        case node::FromNode::kHoldings: {
+            const node::Holdings& from = message.holdings();
+            return NodeHoldings{experts_of(from.held()), experts_of(from.gone()), from.complete()};
+        }
+        case node::FromNode::kReply: {
+            node::Reply& from = *message.mutable_reply();
+            NodeReply to;
+            to.number = from.number();
+            to.n_rows = from.n_rows();
+            to.activations = narrowed<ActivationType>(from.activations());
+            to.outputs = std::move(*from.mutable_outputs());
+            to.compute_us = from.compute_us();
+            to.refusal = std::move(*from.mutable_refusal());
+            return to;
+        }
+        case node::FromNode::kPong: {
+            const node::State& from = message.pong().state();
+            NodePong to;
+            to.number = message.pong().number();
+            to.payload = std::move(*message.mutable_pong()->mutable_payload());
+            to.state = {from.ram_used_bytes(), from.ram_bytes(), from.n_held(),    from.n_desktops(),
+                        from.n_requests(),     from.n_rows(),    from.compute_us()};
+            return to;
+        }
+        case node::FromNode::kDrain:
+            return NodeDrain{};
+        case node::FromNode::kRefusal:
+            return NodeRefusal{message.refusal().sentence()};
+        case node::FromNode::WHAT_NOT_SET:
+            break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/nodes/node_identity.h"
+
+namespace offstage::engine {
+
+// Another machine whose key this one trusts.
+struct PairedPeer {
+    std::string name;
+    std::string address;  // of a node, "host:port"; empty of a desktop
+    std::string certificate_pem;
+    std::string fingerprint;
+};
+
+// Which machines are paired with this one: peers.json of a folder, and beside it
+// trusted.pem, the certificates that connections may come with (its own among them, so
+// that the list is never empty). Several programs may read while one writes.
+class PairedPeers {
+  public:
+    // Throws Error (kInvalidInput) for a file that breaks its form.
+    explicit PairedPeers(std::filesystem::path folder);
+
+    const std::vector<PairedPeer>& all() const { return peers_; }
+    // By name, by address, or by the first digits (8 or more) of the fingerprint.
+    const PairedPeer* find(const std::string& text) const;
+    // For one that find() does not know: names those that there are.
+    Error unknown(const std::string& text) const;
+    bool trusts(const std::string& fingerprint) const;
+    // Replaces one of the same key; a name that another has gets a number. Throws Error
+    // (kNotFound) where it cannot be written.
+    const PairedPeer& add(PairedPeer peer, const NodeIdentity& own);
+    // Throws Error (kNotFound): there is none, or the file cannot be written.
+    void remove(const std::string& text, const NodeIdentity& own);
+    void write_trusted(const NodeIdentity& own) const;
+    std::filesystem::path trusted_file() const { return folder_ / "trusted.pem"; }
+
+  private:
+    void store(const NodeIdentity& own) const;
+
+    std::filesystem::path folder_;
+    std::vector<PairedPeer> peers_;
+};
+
+// "host" or "host:port" or "[v6]:port" as gRPC takes it. Throws Error (kInvalidInput).
+std::string node_address_of(const std::string& text, int default_port);
+inline constexpr int kNodePort = 7420, kPairingPort = 7421;
+
+}  // namespace offstage::engine

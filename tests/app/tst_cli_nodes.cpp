@@ -1,0 +1,142 @@
+// Two machines from the first key to the answer, as a person has them: offstage-node,
+// offstage-node pair, offstage-cli nodes and --node.
+
+#include <csignal>
+
+#include <QProcess>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/app/cli_runner.h"
+
+using namespace offstage::test;
+
+class TestCliNodes : public QObject {
+    Q_OBJECT
+
+    const QString m_demo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+    const QString m_program = QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node");
+    QTemporaryDir m_folder;
+    QProcess m_node;
+    QByteArray m_said;
+
+    QStringList onNode(const QString& line, const QStringList& values = {}) const {
+        return QStringList{QStringLiteral("--state"), m_folder.filePath(QStringLiteral("node")),
+                           QStringLiteral("--name"), QStringLiteral("cupboard")} +
+               words(line, values);
+    }
+    // What the program prints until `end` is among it, or until it ends.
+    static QByteArray read(QProcess& process, const char* end) {
+        QByteArray out;
+        while (!out.contains(end) && process.waitForReadyRead(60'000)) out += process.readAllStandardOutput();
+        return out;
+    }
+    static QString found(const QByteArray& text, const char* pattern) {
+        return QRegularExpression(QString::fromLatin1(pattern)).match(QString::fromUtf8(text)).captured(1);
+    }
+    CliOutcome answer(const QString& options = {}) {
+        return runCli(
+            words(QStringLiteral("generate --model %1 --max-tokens 12 --temperature 0 --compute f32 --threads 1 "
+                                 "--json --prompt %2 ") +
+                      options,
+                  {m_demo, QStringLiteral("What is an expert?")}));
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        for (const char* variable : {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"})
+            qputenv(variable, m_folder.filePath(QString::fromLatin1(variable)).toUtf8());
+        m_node.start(m_program, onNode(QStringLiteral("--model %1 --listen 127.0.0.1:0 --compute f32 --threads 1 "
+                                                      "--state-every 1"),
+                                       {m_demo}));
+        m_said = read(m_node, "Ctrl+C ends.");
+        QVERIFY2(m_said.contains("No desktop is paired with this machine yet"), m_said.constData());
+    }
+    void cleanupTestCase() {
+        if (m_node.state() == QProcess::NotRunning) return;
+        m_node.kill();
+        m_node.waitForFinished();
+    }
+
+    void before_nothingIsPaired() {
+        QVERIFY(runCli(words(QStringLiteral("nodes list"))).out.contains("No machine is paired"));
+        const CliOutcome outcome = answer(QStringLiteral("--node cupboard"));
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains("No machine \"cupboard\" is paired with this one"), outcome.err.constData());
+    }
+
+    void pair_withTheCodeThatIsShown() {
+        QProcess pair;
+        pair.start(m_program, onNode(QStringLiteral("pair --listen 127.0.0.1:0")));
+        const QByteArray shown = read(pair, "good for one pair:\n\n    ");  // written as one
+        const QString port = found(shown, "nodes pair cupboard:(\\d+)");
+        const QString code = found(shown, "\n    ((?:[a-z]{4} ){7}[a-z]{4})\n");
+        QVERIFY2(!port.isEmpty() && !code.isEmpty(), shown.constData());
+        const QStringList arguments = words(QStringLiteral("nodes pair 127.0.0.1:") + port);
+
+        CliOutcome outcome = runCli(arguments, "one two three\n");
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains("\"one\" is no word of a pairing code"), outcome.err.constData());
+        outcome = runCli(arguments, "bada bada bada bada bada bada bada bada\n");
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains("does not accept this code"), outcome.err.constData());
+        outcome = runCli(arguments, code.toUtf8() + "\n");
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
+        QVERIFY2(outcome.out.contains("Paired with cupboard, which serves at 127.0.0.1:" +
+                                      found(m_said, "ready on port (\\d+)").toUtf8()),
+                 outcome.out.constData());
+        QVERIFY(pair.waitForFinished(20'000));
+        QCOMPARE(pair.exitCode(), 0);
+        QVERIFY(runProgram(m_program, onNode(QStringLiteral("desktops"))).out.split('\n').size() == 2);
+        QVERIFY(runCli(words(QStringLiteral("nodes list"))).out.startsWith("cupboard  127.0.0.1:"));
+    }
+
+    void test_measuresTheLink() {
+        // The node reads what it is paired with once a second.
+        CliOutcome outcome;
+        QTRY_VERIFY_WITH_TIMEOUT((outcome = runCli(words(QStringLiteral("nodes test cupboard --json")))).status == 0,
+                                 20'000);
+        QVERIFY(outcome.json()[QStringLiteral("round_trip_us")].toDouble() > 0);
+        QVERIFY(outcome.json()[QStringLiteral("mb_per_s")].toDouble() > 0);
+    }
+
+    void answer_isTheSameWithItsHelp() {
+        const CliOutcome alone = answer();
+        const CliOutcome helped = answer(QStringLiteral("--node cupboard --node-use always"));
+        QVERIFY2(helped.status == 0, helped.err.constData());
+        QCOMPARE(helped.json()[QStringLiteral("text")], alone.json()[QStringLiteral("text")]);
+        const QJsonObject node = helped.json()[QStringLiteral("nodes")].toArray()[0].toObject();
+        QCOMPARE(node[QStringLiteral("name")].toString(), QStringLiteral("cupboard"));
+        QCOMPARE(node[QStringLiteral("experts")].toInt(), 64);
+        QVERIFY(node[QStringLiteral("rows")].toInt() > 0);
+        QVERIFY2(helped.err.contains("note: cupboard is connected: it holds 64 of 64 experts"), helped.err.constData());
+        QVERIFY(!alone.json().contains(QStringLiteral("nodes")));
+    }
+
+    void plan_saysWhatItCouldHold() {
+        const CliOutcome outcome =
+            runCli(words(QStringLiteral("plan --model %1 --compute f32 --node cupboard"), {m_demo}));
+        QVERIFY2(outcome.status == 0 && outcome.out.contains("cupboard: room for 64 of 64 experts;"),
+                 (outcome.out + outcome.err).constData());
+    }
+
+    void removedMachine_isUnknown() {
+        QCOMPARE(runCli(words(QStringLiteral("nodes remove cupboard"))).status, 0);
+        QCOMPARE(runCli(words(QStringLiteral("nodes test cupboard"))).status, 1);
+        QVERIFY(runCli(words(QStringLiteral("nodes list"))).out.contains("No machine is paired"));
+    }
+
+    void node_saysWhatItDoes_andEndsWhenItIsTold() {
+        ::kill(static_cast<pid_t>(m_node.processId()), SIGTERM);
+        QVERIFY(m_node.waitForFinished(20'000));
+        QCOMPARE(m_node.exitCode(), 0);
+        m_said += m_node.readAllStandardOutput();
+        QVERIFY2(QString::fromUtf8(m_said).contains(QRegularExpression(
+                     QStringLiteral("\n\\d+ experts in .* of .*, \\d+ desktops, \\d+ requests with \\d+ rows"))),
+                 m_said.constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliNodes)
+#include "tst_cli_nodes.moc"

@@ -1,0 +1,182 @@
+#pragma once
+// Nodes without a network: a desktop's client and a node's experts in one process, joined
+// by a channel that can fail in every way. And what all tests of nodes compare.
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/cluster/joined_nodes.h"
+#include "engine/cluster/node_experts.h"
+#include "engine/cluster/node_messages.h"
+#include "engine/error.h"
+#include "engine/run/loaded_model.h"
+#include "tests/engine/test_models.h"
+
+namespace offstage::test {
+
+// One node and whatever is connected to it.
+class NodeInProcess {
+  public:
+    // What the channel does to what passes it; called with the message's number on this
+    // channel, from 0. Any thread.
+    struct Faults {
+        std::function<bool(engine::FromNode& message)> passes_back;  // false: it is lost
+        std::function<bool()> connects;                              // false: nobody answers
+    };
+
+    NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
+        : experts_(host, std::move(settings)) {}
+
+    engine::NodeExperts& experts() { return experts_; }
+    Faults faults;  // set before anything is connected
+
+    engine::NodeAddress address(std::string name) {
+        return {std::move(name), [this](engine::NodeChannelEvents events) -> std::unique_ptr<engine::NodeChannel> {
+                    return std::make_unique<Channel>(*this, std::move(events));
+                }};
+    }
+    // The connection that there is ends, as by a cut cable.
+    void cut() {
+        const std::scoped_lock lock(mutex_);
+        for (Channel* channel : channels_) channel->cut();
+    }
+
+  private:
+    class Channel final : public engine::NodeChannel {
+      public:
+        Channel(NodeInProcess& node, engine::NodeChannelEvents events)
+            : node_(node), events_(std::move(events)), thread_([this] { run(); }) {
+            const std::scoped_lock lock(node_.mutex_);
+            node_.channels_.push_back(this);
+        }
+        ~Channel() override {
+            {
+                const std::scoped_lock lock(node_.mutex_);
+                std::erase(node_.channels_, this);
+            }
+            cut();
+            thread_.join();
+        }
+        void send(engine::ToNode message) override {
+            const std::scoped_lock lock(mutex_);
+            queue_.push_back(std::move(message));
+            changed_.notify_all();
+        }
+        void close() override { cut(); }
+        void cut() {
+            const std::scoped_lock lock(mutex_);
+            cut_ = true;
+            changed_.notify_all();
+        }
+
+      private:
+        void give_back(engine::FromNode message) {
+            if (!node_.faults.passes_back || node_.faults.passes_back(message)) events_.received(std::move(message));
+        }
+        void run() {
+            engine::NodeExperts& experts = node_.experts_;
+            engine::NodeExperts::Desktop desktop = 0;
+            const bool connects = !node_.faults.connects || node_.faults.connects();
+            std::unique_lock lock(mutex_);
+            while (connects) {
+                changed_.wait(lock, [&] { return cut_ || !queue_.empty(); });
+                if (cut_) break;
+                engine::ToNode message = std::move(queue_.front());
+                queue_.pop_front();
+                lock.unlock();
+                if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
+                    engine::Message refusal;
+                    desktop = experts.open(
+                        *hello, [this](engine::FromNode what) { give_back(std::move(what)); }, refusal);
+                    if (desktop == 0) give_back(engine::NodeRefusal{refusal.english()});
+                } else if (auto* want = std::get_if<engine::NodeWant>(&message)) {
+                    if (const auto wrong = experts.want(desktop, std::move(*want)); !wrong.empty())
+                        give_back(engine::NodeRefusal{wrong.english()});
+                } else if (const auto* request = std::get_if<engine::NodeCompute>(&message)) {
+                    give_back(experts.compute(desktop, *request));
+                } else {
+                    const auto& ping = std::get<engine::NodePing>(message);
+                    give_back(engine::NodePong{ping.number, ping.payload, experts.state()});
+                }
+                lock.lock();
+            }
+            lock.unlock();
+            experts.close(desktop);
+            events_.ended(engine::messages::node_link_ended);
+        }
+
+        NodeInProcess& node_;
+        const engine::NodeChannelEvents events_;
+        std::mutex mutex_;
+        std::condition_variable changed_;
+        std::deque<engine::ToNode> queue_;
+        bool cut_ = false;
+        std::thread thread_;  // last: it uses all the others
+    };
+
+    engine::NodeExperts experts_;
+    std::mutex mutex_;
+    std::vector<Channel*> channels_;
+};
+
+inline constexpr std::int64_t kNodePrompt =
+    engine::kSmallestStep + 6;  // tokens: more than the fastest order of sums is for
+
+// Logits of a prompt and of greedy tokens after it; each_step is called before each step.
+// None where a step fails.
+inline std::vector<float> nodeLogits(engine::LoadedModel& model, int n_tokens = 12,
+                                     const std::function<void(int)>& each_step = {}) {
+    engine::KvSequence sequence = model.new_sequence();
+    std::vector<engine::TokenId> tokens;
+    const std::int64_t vocabulary = model.spec().vocab_size;
+    for (std::int64_t i = 0; i < kNodePrompt; ++i)
+        tokens.push_back(static_cast<engine::TokenId>((5 + i * 37) % std::min<std::int64_t>(900, vocabulary)));
+    std::vector<float> all;
+    for (int i = 0; i < n_tokens; ++i) {
+        if (each_step) each_step(i);
+        const engine::Segment segment{&sequence, tokens};
+        if (model.forward().step({&segment, 1}, engine::Forward::Logits::kLast, {}) != engine::Forward::Outcome::kDone)
+            return {};
+        const auto logits = model.forward().logits();
+        all.insert(all.end(), logits.begin(), logits.end());
+        tokens = {static_cast<engine::TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin())};
+    }
+    return all;
+}
+
+// A load in float32 that keeps its measurements in `cache`.
+inline engine::LoadRequest nodeRequest(const std::string& model, const std::string& cache) {
+    engine::LoadRequest request;
+    request.model = model;
+    request.compute = engine::ComputeMode::kF32;
+    request.cache_directory = cache;
+    request.context = 256;
+    request.prefetch = engine::PrefetchMode::kOff;
+    request.cache = engine::CacheKind::kStatic;
+    request.learn_placement = false;
+    return request;
+}
+
+inline std::unique_ptr<engine::LoadedModel> openModel(const engine::LoadRequest& request) {
+    return std::make_unique<engine::LoadedModel>(request, engine::LoadedModel::Text::kNotNeeded,
+                                                 engine::LoadProgressFn{}, std::stop_token{});
+}
+
+// Waits for what other threads do, without a fixed time.
+inline bool becomesTrue(const std::function<bool()>& condition, int seconds = 30) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+}
+
+}  // namespace offstage::test

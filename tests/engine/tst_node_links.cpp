@@ -1,0 +1,344 @@
+// Nodes as processes of their own on this computer, over TLS: the same answers, whatever
+// happens to them, and nothing for who is not paired.
+
+#include <csignal>
+
+#include <QtTest>
+
+#include "engine/nodes/link_test.h"
+#include "engine/nodes/node_channel.h"
+#include "engine/nodes/node_server.h"
+#include "engine/nodes/pairing.h"
+#include "tests/engine/loopback_relay.h"
+#include "tests/engine/node_parts.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// offstage-node, paired with the desktop of a folder.
+class NodeProcess {
+  public:
+    NodeProcess(const QString& state, const fs::path& desktop, const QStringList& arguments) : m_state(state) {
+        const fs::path folder(state.toStdString());
+        const NodeIdentity own = read_or_make_identity(folder);
+        const NodeIdentity other = read_or_make_identity(desktop);
+        PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint}, own);
+        m_peer = {"node", "", own.certificate_pem, own.fingerprint};
+        m_arguments = QStringList{QStringLiteral("--state"),   state,
+                                  QStringLiteral("--compute"), QStringLiteral("f32"),
+                                  QStringLiteral("--threads"), QStringLiteral("1"),
+                                  QStringLiteral("--linger"),  QStringLiteral("0")} +
+                      arguments;
+        start(QStringLiteral("127.0.0.1:0"));
+    }
+    ~NodeProcess() {
+        signal(SIGCONT);
+        m_process->kill();
+        m_process->waitForFinished();
+    }
+    void start(const QString& listen) {
+        m_process = std::make_unique<QProcess>();
+        m_process->start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"),
+                         m_arguments + QStringList{QStringLiteral("--listen"), listen});
+        m_out.clear();
+        while (!m_out.contains("Ctrl+C ends.") && m_process->waitForReadyRead(60'000))
+            m_out += m_process->readAllStandardOutput();
+        static const QRegularExpression on_port(QStringLiteral("ready on port (\\d+)"));
+        m_port = on_port.match(QString::fromUtf8(m_out)).captured(1).toUShort();
+    }
+    void restart() { start(QStringLiteral("127.0.0.1:%1").arg(m_port)); }
+    void signal(int number) {
+        if (m_process->processId() > 0) ::kill(static_cast<pid_t>(m_process->processId()), number);
+    }
+    QProcess& process() { return *m_process; }
+    std::uint16_t port() const { return m_port; }
+    QString state() const { return m_state; }
+    QByteArray said() {
+        m_out += m_process->readAllStandardOutput() + m_process->readAllStandardError();
+        return m_out;
+    }
+    const PairedPeer& peer() const { return m_peer; }
+    // By way of `port`, if that is not 0.
+    NodeAddress address(const fs::path& desktop, std::uint16_t port = 0) const {
+        PairedPeer peer = m_peer;
+        peer.address = "127.0.0.1:" + std::to_string(port == 0 ? m_port : port);
+        return address_of(peer, read_or_make_identity(desktop));
+    }
+
+  private:
+    QString m_state;
+    QStringList m_arguments;
+    std::unique_ptr<QProcess> m_process;
+    QByteArray m_out;
+    std::uint16_t m_port = 0;
+    PairedPeer m_peer;
+};
+
+// least_answer_s: short where the node falls silent, and long enough for a busy machine elsewhere.
+JoinSettings insisting(double least_answer_s = 10) {
+    JoinSettings settings;
+    settings.use = NodeUse::kAlways;
+    settings.patience.least_answer_s = least_answer_s;
+    settings.patience.first_retry_s = 0.05;
+    settings.patience.longest_retry_s = 0.2;
+    return settings;
+}
+
+QString textOf(const std::vector<Message>& notes) {
+    QString text;
+    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
+    return text;
+}
+
+}  // namespace
+
+class TestNodeLinks : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+    std::map<std::string, std::vector<float>> m_expected;  // of one machine, by model
+
+    fs::path desktop() const { return m_folder.filePath(QStringLiteral("desktop")).toStdString(); }
+    std::string cache() const { return m_folder.filePath(QStringLiteral("cache")).toStdString(); }
+    const std::vector<float>& expected(const std::string& model) {
+        std::vector<float>& logits = m_expected[model];
+        if (logits.empty()) logits = nodeLogits(*openModel(nodeRequest(model, cache())));
+        return logits;
+    }
+    int m_nodes = 0;
+    std::unique_ptr<NodeProcess> startNode(const QStringList& arguments = {QStringLiteral("--model"),
+                                                                           QString::fromStdString(demoModel())}) {
+        auto node = std::make_unique<NodeProcess>(m_folder.filePath(QStringLiteral("node%1").arg(++m_nodes)), desktop(),
+                                                  arguments);
+        return node->port() == 0 ? nullptr : std::move(node);
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        silence_grpc();
+        qputenv("XDG_CACHE_HOME", m_folder.filePath(QStringLiteral("xdg")).toUtf8());
+    }
+
+    void processes_changeNoBit_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<int>("nodes");
+        QTest::addColumn<QString>("ram");
+        const QString demo = QString::fromStdString(demoModel());
+        const QString fine = QStringLiteral("synthetic:fine?layers=2&seed=3");
+        QTest::newRow("two nodes, all") << demo << 2 << QString();
+        QTest::newRow("three nodes, some") << demo << 3 << QStringLiteral("4MiB");
+        QTest::newRow("fine-grained, two nodes") << fine << 2 << QString();
+    }
+    void processes_changeNoBit() {
+        QFETCH(QString, model);
+        QFETCH(int, nodes);
+        QFETCH(QString, ram);
+        QStringList arguments = {QStringLiteral("--model"), model};
+        if (!ram.isEmpty()) arguments += {QStringLiteral("--ram"), ram};
+        std::vector<std::unique_ptr<NodeProcess>> machines;
+        std::vector<NodeAddress> addresses;
+        for (int i = 0; i < nodes; ++i) {
+            machines.push_back(startNode(arguments));
+            QVERIFY(machines.back() != nullptr);
+            addresses.push_back(machines.back()->address(desktop()));
+        }
+        const auto loaded = openModel(nodeRequest(model.toStdString(), cache()));
+        JoinedNodes joined(*loaded, std::move(addresses), insisting(), {}, {});
+        QVERIFY(nodeLogits(*loaded) == expected(model.toStdString()));
+        std::uint64_t rows = 0;
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            rows += node.totals.rows;
+            // Each has experts that no other has; where all have all, the fastest may take them.
+            QVERIFY(node.totals.rows > 0 || ram.isEmpty());
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            QCOMPARE(node.n_held < loaded->spec().experts.size(), !ram.isEmpty());
+        }
+        const ExpertGrid& grid = loaded->spec().experts;
+        const auto all = static_cast<std::uint64_t>((kNodePrompt + 11) * grid.n_layers * grid.n_active);
+        QCOMPARE(rows == all, ram.isEmpty());
+    }
+
+    void activationsInBf16_areHalfTheBytes_andNearly() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        std::uint64_t bytes[2] = {};
+        std::vector<float> logits[2];
+        for (const ActivationType type : {ActivationType::kF32, ActivationType::kBf16}) {
+            const auto model = openModel(nodeRequest(demoModel(), cache()));
+            JoinSettings settings = insisting();
+            settings.activations = type;
+            JoinedNodes joined(*model, {node->address(desktop())}, settings, {}, {});
+            logits[static_cast<int>(type)] = nodeLogits(*model, 1);
+            bytes[static_cast<int>(type)] = joined.figures()[0].totals.bytes;
+        }
+        QCOMPARE(bytes[1] * 2, bytes[0]);
+        const double error = relativeError(logits[1], logits[0]);
+        QVERIFY2(error > 0 && error < 0.02, qPrintable(QString::number(error)));
+    }
+
+    // ---------------------------------------------------------------- faults
+    void brokenNode_isReplaced_andUsedAgain_data() {
+        QTest::addColumn<QString>("fault");
+        for (const char* fault : {"kill", "stop", "cut"}) QTest::newRow(fault) << QString::fromLatin1(fault);
+    }
+    void brokenNode_isReplaced_andUsedAgain() {
+        QFETCH(QString, fault);
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        LoopbackRelay relay(node->port());
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, insisting(0.4), {}, {});
+        std::uint64_t before = 0;
+        bool back = false;
+        std::thread later;
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 3) {
+                        // At some moment of the next steps.
+                        later = std::thread([&] {
+                            if (fault == QStringLiteral("kill")) node->signal(SIGKILL);
+                            if (fault == QStringLiteral("stop")) node->signal(SIGSTOP);
+                            if (fault == QStringLiteral("cut")) relay.cut();
+                        });
+                    }
+                    if (step == 6) later.join();  // two steps are left to notice it
+                    if (step != 8) return;
+                    if (fault == QStringLiteral("kill")) {
+                        node->process().waitForFinished();
+                        node->restart();
+                    }
+                    node->signal(SIGCONT);
+                    back = becomesTrue([&] {
+                        return joined.node(0).n_losses() > 0 && joined.node(0).is_up() && joined.node(0).n_held() == 64;
+                    });
+                    before = joined.figures()[0].totals.rows;
+                }) == expected(demoModel()));
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(back, qPrintable(notes));
+        QVERIFY(joined.figures()[0].totals.rows > before);
+        QVERIFY2(notes.contains(QStringLiteral("node is gone (")) && notes.contains(QStringLiteral("node is back")),
+                 qPrintable(notes));
+    }
+
+    void node_endsCleanly_andFreesWhatADesktopWanted() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        const auto held = [&] { return test_link(node->address(desktop())).state.n_held; };
+        {
+            const auto model = openModel(nodeRequest(demoModel(), cache()));
+            const JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
+            QCOMPARE(held(), std::uint64_t{64});
+        }
+        QVERIFY(becomesTrue([&] { return held() == 0; }));
+        node->signal(SIGTERM);
+        QVERIFY(node->process().waitForFinished(20'000));
+        QCOMPARE(node->process().exitStatus(), QProcess::NormalExit);
+        QCOMPARE(node->process().exitCode(), 0);
+        const QByteArray said = node->said();
+        QVERIFY2(said.contains("desk connected") && said.contains("desk disconnected") && said.contains("; ending"),
+                 said.constData());
+    }
+
+    // ---------------------------------------------------------------- who is let in
+    void unknownKey_getsNothing() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        const fs::path stranger = m_folder.filePath(QStringLiteral("stranger")).toStdString();
+        // The node's certificate is known to it; its own is not known to the node.
+        QVERIFY_THROWS_EXCEPTION(Error, test_link(node->address(stranger)));
+        // A desktop that expects another node.
+        const auto other = startNode();
+        QVERIFY(other != nullptr);
+        QVERIFY_THROWS_EXCEPTION(Error, test_link(node->address(desktop(), other->port())));
+        QVERIFY(test_link(node->address(desktop())).latency_us > 0);
+        QVERIFY2(!node->said().contains("connected"), node->said().constData());
+    }
+
+    void anotherModel_isRefusedWithASentence() {
+        const auto node = startNode({QStringLiteral("--model"), QStringLiteral("synthetic:fine?layers=2&seed=3")});
+        QVERIFY(node != nullptr);
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(
+            notes.contains(QStringLiteral("refuses to work for this computer: This machine has another model open")),
+            qPrintable(notes));
+        QVERIFY(nodeLogits(*model, 2).size() == expected(demoModel()).size() / 6);
+    }
+
+    void pairing_takesTheRightCodeOnce() {
+        const fs::path node = m_folder.filePath(QStringLiteral("pairing-node")).toStdString();
+        const fs::path desk = m_folder.filePath(QStringLiteral("pairing-desk")).toStdString();
+        PairingOffer offer(node, "127.0.0.1:0", 4711, "cupboard");
+        const std::string address = "127.0.0.1:" + std::to_string(offer.port());
+        std::string other = offer.code();
+        other[0] = other[0] == 'b' ? 'd' : 'b';
+        QVERIFY_THROWS_EXCEPTION(Error, pair_with_node(desk, address, other, ""));
+        QVERIFY(PairedPeers(desk).all().empty() && PairedPeers(node).all().empty());
+
+        const PairedPeer peer = pair_with_node(desk, address, offer.code(), "");
+        QCOMPARE(peer.name, std::string("cupboard"));
+        QCOMPARE(peer.address, std::string("127.0.0.1:4711"));
+        const PairedPeer desktop = offer.wait(std::chrono::seconds(1), {});
+        QCOMPARE(desktop.fingerprint, read_or_make_identity(desk).fingerprint);
+        QCOMPARE(peer.fingerprint, read_or_make_identity(node).fingerprint);
+        QVERIFY(PairedPeers(node).trusts(desktop.fingerprint) && PairedPeers(desk).trusts(peer.fingerprint));
+        const fs::path third = m_folder.filePath(QStringLiteral("third")).toStdString();
+        QVERIFY_THROWS_EXCEPTION(Error, pair_with_node(third, address, offer.code(), ""));  // used
+        QCOMPARE(fs::status(node / "key.pem").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    }
+
+    void pairing_isVoidAfterTries_andAfterItsTime() {
+        const fs::path node = m_folder.filePath(QStringLiteral("void-node")).toStdString();
+        const fs::path desk = m_folder.filePath(QStringLiteral("void-desk")).toStdString();
+        {
+            PairingOffer offer(node, "127.0.0.1:0", 4711, "cupboard");
+            const std::string address = "127.0.0.1:" + std::to_string(offer.port());
+            const std::string other = "bada bada bada bada bada bada bada bada";
+            for (int i = 0; i < kMostPairingTries; ++i)
+                QVERIFY_THROWS_EXCEPTION(Error, pair_with_node(desk, address, other, ""));
+            QVERIFY_THROWS_EXCEPTION(Error, pair_with_node(desk, address, offer.code(), ""));
+            QVERIFY_THROWS_EXCEPTION(Error, offer.wait(std::chrono::seconds(10), {}));
+        }
+        PairingOffer offer(node, "127.0.0.1:0", 4711, "cupboard");
+        QVERIFY_THROWS_EXCEPTION(Error, offer.wait(std::chrono::seconds(0), {}));
+        QVERIFY(PairedPeers(node).all().empty());
+    }
+
+    // ---------------------------------------------------------------- networks
+    // Times are printed, never asserted.
+    void slowNetwork_changesNoBit_andIsForecast_data() {
+        QTest::addColumn<int>("delay_us");  // one direction
+        QTest::addColumn<double>("gbit");
+        QTest::newRow("0.05 ms, 10 Gbit/s") << 50 << 10.0;
+        QTest::newRow("0.5 ms, 1 Gbit/s") << 500 << 1.0;
+    }
+    void slowNetwork_changesNoBit_andIsForecast() {
+        QFETCH(int, delay_us);
+        QFETCH(double, gbit);
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        LoopbackRelay relay(node->port(), std::chrono::microseconds(delay_us), gbit * 1e9 / 8);
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        JoinSettings settings = insisting();
+        settings.forecasts = true;
+        JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, settings, {}, {});
+        std::vector<LoopbackRelay::Clock::time_point> times;
+        QVERIFY(nodeLogits(*model, 12, [&](int) { times.push_back(LoopbackRelay::Clock::now()); }) ==
+                expected(demoModel()));
+        const std::chrono::duration<double> took = times.back() - times[1];
+        const JoinedNodes::Figures figures = joined.figures()[0];
+        QVERIFY(figures.latency_us >= 2 * delay_us);
+        QVERIFY(figures.totals.rows > 0);
+        QVERIFY(joined.forecast_tokens_per_s(70) > 0);
+        qInfo("%.1f tokens/s, forecast %.1f; %.2f ms there and back, %.0f MB/s",
+              static_cast<double>(times.size() - 2) / took.count(), joined.forecast_tokens_per_s(70),
+              figures.latency_us / 1e3, figures.mbps);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestNodeLinks)
+#include "tst_node_links.moc"

@@ -1,0 +1,527 @@
+// Experts on other machines, without a network: what is sent is checked, a node's share
+// changes no bit, and whatever happens to the node the answer is the same.
+
+#include <random>
+#include <set>
+
+#include <QtTest>
+
+#include "engine/cluster/link_costs.h"
+#include "engine/cluster/pairing_words.h"
+#include "tests/engine/node_parts.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace kernels = offstage::kernels;
+
+namespace {
+
+// The grid of the messages below.
+ExpertGrid smallGrid() {
+    ExpertGrid grid;
+    grid.n_layers = 3;
+    grid.n_experts = 4;
+    grid.n_active = 2;
+    grid.hidden_dim = 8;
+    grid.ffn_dim = 16;
+    return grid;
+}
+
+NodeCompute goodRequest() {
+    NodeCompute request;
+    request.layer = 2;
+    request.experts = {{1, 2, kernels::WeightType::kBf16}, {3, 1, kernels::WeightType::kBf16}};
+    request.row_token = {0, 1, 1};
+    request.n_tokens = 2;
+    request.inputs.assign(2 * 8 * 4, '\0');
+    return request;
+}
+
+struct OneNode {
+    explicit OneNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
+        : host(request), node(host, std::move(settings)) {}
+    ExpertHost host;
+    NodeInProcess node;
+};
+
+// least_answer_s: short where the node falls silent, and long enough for a busy machine elsewhere.
+JoinSettings insisting(double least_answer_s = 10) {
+    JoinSettings settings;
+    settings.use = NodeUse::kAlways;
+    settings.patience.least_answer_s = least_answer_s;
+    settings.patience.first_retry_s = 0.01;
+    settings.patience.longest_retry_s = 0.05;
+    return settings;
+}
+
+QString textOf(const std::vector<Message>& notes) {
+    QString text;
+    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
+    return text;
+}
+
+}  // namespace
+
+class TestNodeParts : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_cache;
+    std::vector<float> m_expected;  // of one machine
+
+    LoadRequest request() const { return nodeRequest(demoModel(), m_cache.path().toStdString()); }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        m_expected = nodeLogits(*openModel(request()));
+        QVERIFY(!m_expected.empty());
+    }
+
+    // ---------------------------------------------------------------- messages
+    void request_isCheckedFieldByField_data() {
+        using Change = std::function<void(NodeCompute&)>;
+        QTest::addColumn<Change>("change");
+        QTest::addColumn<QString>("complaint");
+        const auto row = [](const char* name, const char* complaint, const Change& change) {
+            QTest::newRow(name) << change << QString::fromLatin1(complaint);
+        };
+        row("as it should be", "", [](NodeCompute&) {});
+        row("layer too high", "the layer is 3; expected 0 to 2.", [](NodeCompute& r) { r.layer = 3; });
+        row("layer negative", "the layer is -1", [](NodeCompute& r) { r.layer = -1; });
+        row("expert too high", "the expert is 4", [](NodeCompute& r) { r.experts[1].expert = 4; });
+        row("expert negative", "the expert is -5", [](NodeCompute& r) { r.experts[0].expert = -5; });
+        row("expert twice", "the expert is 1; expected experts in ascending order",
+            [](NodeCompute& r) { r.experts[1].expert = 1; });
+        row("no experts", "the number of experts is 0", [](NodeCompute& r) { r.experts.clear(); });
+        row("no rows of an expert", "number of rows is 0", [](NodeCompute& r) { r.experts[0].n_rows = 0; });
+        row("more rows than there are", "the sum of the experts' rows is 4294967296; expected 3",
+            [](NodeCompute& r) { r.experts[0].n_rows = ~0u; });
+        row("row of another token", "a row's token is 2; expected 0 to 1", [](NodeCompute& r) { r.row_token[2] = 2; });
+        row("no tokens", "the number of tokens is 0", [](NodeCompute& r) { r.n_tokens = 0; });
+        row("more tokens than a message holds", "the number of tokens is", [](NodeCompute& r) { r.n_tokens = ~0u; });
+        row("too little", "the size of the activations is 63; expected 64 bytes.",
+            [](NodeCompute& r) { r.inputs.pop_back(); });
+        row("too much", "the size of the activations is 65", [](NodeCompute& r) { r.inputs += 'x'; });
+        row("half the type", "the size of the activations is 64; expected 32",
+            [](NodeCompute& r) { r.activations = ActivationType::kBf16; });
+        row("unknown type", "the activations' type is 255",
+            [](NodeCompute& r) { r.activations = static_cast<ActivationType>(255); });
+        row("unknown order", "the order of sums is 7", [](NodeCompute& r) { r.order = static_cast<SumOrder>(7); });
+        row("unknown format", "the format is 255",
+            [](NodeCompute& r) { r.experts[0].format = static_cast<kernels::WeightType>(255); });
+        row("format that no expert is in", "the format is",
+            [](NodeCompute& r) { r.experts[0].format = kernels::WeightType::kQ4K; });
+        row("format of a file that there is not", "the format is",
+            [](NodeCompute& r) { r.experts[0].format = kernels::WeightType::kFile1; });
+        row("packed where rows are too short", "the format is",
+            [](NodeCompute& r) { r.experts[0].format = kernels::WeightType::kHqq4; });
+        row("theta is no number", "theta is", [](NodeCompute& r) { r.theta = NAN; });
+        row("theta negative", "theta is", [](NodeCompute& r) { r.theta = -1; });
+        row("no rows", "the number of rows is 0", [](NodeCompute& r) { r.row_token.clear(); });
+    }
+    void request_isCheckedFieldByField() {
+        QFETCH(std::function<void(NodeCompute&)>, change);
+        QFETCH(QString, complaint);
+        NodeCompute request = goodRequest();
+        change(request);
+        const QString said = QString::fromStdString(check(request, smallGrid()).english());
+        QVERIFY2(complaint.isEmpty() ? said.isEmpty() : said.contains(complaint), qPrintable(said));
+    }
+
+    void otherMessages_areChecked() {
+        const ExpertGrid grid = smallGrid();
+        QVERIFY(!check(NodeWant{{{0, 4, kernels::WeightType::kBf16}}}, grid).empty());
+        QVERIFY(check(NodeWant{{{2, 3, kernels::WeightType::kBf16}}}, grid).empty());
+        QVERIFY(!check(NodeWant{std::vector<NodeExpert>(13)}, grid).empty());
+        QVERIFY(!check(NodeHoldings{{}, {{3, 0, kernels::WeightType::kBf16}}, false}, grid).empty());
+        QVERIFY(!check(NodePing{1, std::string(kMostPingBytes + 1, 'x')}).empty());
+        NodeReply reply;
+        reply.n_rows = 2;
+        reply.outputs.assign(2 * 8 * 4, '\0');
+        QVERIFY(check(reply, 2, ActivationType::kF32, grid).empty());
+        QVERIFY(!check(reply, 3, ActivationType::kF32, grid).empty());
+        QVERIFY(!check(reply, 2, ActivationType::kBf16, grid).empty());
+        reply.outputs.pop_back();
+        QVERIFY(!check(reply, 2, ActivationType::kF32, grid).empty());
+        NodeHello hello;
+        QVERIFY(check(hello).empty());
+        hello.desktop.assign(1000, 'x');
+        QVERIFY(!check(hello).empty());
+        QCOMPARE(printable("a\x1b[31m\n", 64), std::string("a?[31m?"));
+    }
+
+    void activations_passBothWays() {
+        const std::vector<float> values = {0, 1.0f / 3, -2.5f, 1e-30f, 65504};
+        for (const ActivationType type : {ActivationType::kF32, ActivationType::kBf16}) {
+            std::string bytes = "";
+            append_activations(type, values, bytes);
+            append_activations(type, values, bytes);
+            QCOMPARE(bytes.size(), 2 * values.size() * bytes_of(type));
+            std::vector<float> back(values.size());
+            read_activations(type, bytes, values.size(), back);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                const float expected =
+                    type == ActivationType::kF32 ? values[i] : kernels::to_float(kernels::to_bf16(values[i]));
+                QCOMPARE(back[i], expected);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- pairing codes
+    void pairingCode_isOfWordsThatDiffer() {
+        std::set<std::string> words;
+        for (std::uint32_t i = 0; i < kPairingVocabulary; ++i) words.insert(pairing_word(i));
+        QCOMPARE(words.size(), std::size_t{kPairingVocabulary});
+        const std::array<std::uint16_t, kPairingWords> numbers = {0, 1, 2047, 1024, 77, 5, 6, 7};
+        const std::string code = pairing_code(numbers);
+        QCOMPARE(QString::fromStdString(code).split(QLatin1Char(' ')).size(), 8);
+        QCOMPARE(normal_pairing_code(code), code);
+        QCOMPARE(
+            normal_pairing_code(
+                " " + QString::fromStdString(code).toUpper().replace(QLatin1Char(' '), QLatin1Char('-')).toStdString() +
+                " \n"),
+            code);
+        for (const char* wrong :
+             {"", "bada", "bada bada bada bada bada bada bada bada bada", "bada bada bada bada bada bada bada badx"}) {
+            QVERIFY_THROWS_EXCEPTION(Error, normal_pairing_code(wrong));
+        }
+    }
+
+    // ---------------------------------------------------------------- costs and placement
+    void costs_followWhatWasMeasured_andLearn() {
+        LinkCosts costs;
+        costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6});
+        QCOMPARE(costs.expert_us(1e6, 1), 50.0);
+        QCOMPARE(costs.expert_us(0.5e6, 16), 100.0);
+        QCOMPARE(costs.expert_us(1e6, 31), 350.0);
+        QCOMPARE(costs.transfer_us(1), 108.0);
+        for (int i = 0; i < 100; ++i) costs.correct(costs.expert_us(1e6, 1), 100, 1, 100 + 54);
+        QVERIFY(std::abs(costs.expert_us(1e6, 1) - 100) < 1);
+        QVERIFY(std::abs(costs.transfer_us(1) - 54) < 1);
+    }
+
+    void shares_beginWithWhatIsNotHere_andAreBalanced() {
+        const ExpertGrid grid = smallGrid();
+        Plan plan;
+        for (std::int64_t i = 0; i < grid.size(); ++i) plan.places.push_back(i % 4 < 2 ? Place::kRam : Place::kDisk);
+        const std::vector<kernels::WeightType> formats(12, kernels::WeightType::kBf16);
+        const auto lists = share_out_experts(2, grid, plan, formats, Popularity::uniform(3, 4, 2));
+        QCOMPARE(lists.size(), std::size_t{2});
+        std::set<std::pair<int, int>> first_shares;
+        for (const auto& list : lists) {
+            QCOMPARE(list.size(), std::size_t{12});
+            std::vector<int> of_layer(3);
+            for (std::size_t i = 0; i < 3; ++i) {  // half of the six on disk
+                QVERIFY(list[i].expert >= 2);
+                ++of_layer[static_cast<std::size_t>(list[i].layer)];
+                first_shares.insert({list[i].layer, list[i].expert});
+            }
+            QCOMPARE(of_layer, (std::vector<int>{1, 1, 1}));
+        }
+        QCOMPARE(first_shares.size(), std::size_t{6});
+    }
+
+    // ---------------------------------------------------------------- answers
+    void nodes_changeNoBit_data() {
+        QTest::addColumn<int>("nodes");
+        QTest::addColumn<int>("room");  // experts that each has room for; of 64
+        QTest::addColumn<QString>("device");
+        QTest::newRow("one, all experts") << 1 << 64 << QStringLiteral("cpu");
+        QTest::newRow("one, some experts") << 1 << 20 << QStringLiteral("cpu");
+        QTest::newRow("two, some experts") << 2 << 20 << QStringLiteral("cpu");
+        QTest::newRow("one without room") << 1 << 0 << QStringLiteral("cpu");
+        QTest::newRow("beside an accelerator") << 1 << 40 << QStringLiteral("emulated:rtx-3060");
+    }
+    void nodes_changeNoBit() {
+        QFETCH(int, nodes);
+        QFETCH(int, room);
+        QFETCH(QString, device);
+        LoadRequest node_request = request();
+        LoadRequest model_request = request();
+        model_request.device = device.toStdString();
+        if (device != QStringLiteral("cpu")) model_request.vram_bytes = 12 << 20;
+        const auto model = openModel(model_request);
+        const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+        node_request.ram_bytes = static_cast<std::uint64_t>(room) * (bytes + 256) + 4096;
+        std::vector<std::unique_ptr<OneNode>> machines;
+        std::vector<NodeAddress> addresses;
+        for (int i = 0; i < nodes; ++i) {
+            machines.push_back(std::make_unique<OneNode>(node_request));
+            addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
+        }
+        JoinedNodes joined(*model, std::move(addresses), insisting(), {}, {});
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            QCOMPARE(node.up, room > 0);
+            QVERIFY2(std::abs(node.n_held - room) <= (room == 64 || room == 0 ? 0 : 2),
+                     qPrintable(QString::number(node.n_held)));
+        }
+        QVERIFY(nodeLogits(*model) == m_expected);
+        std::uint64_t rows = 0;
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            QCOMPARE(node.totals.rows > 0, room > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            rows += node.totals.rows;
+        }
+        const std::uint64_t all = static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2);
+        if (room == 64) QCOMPARE(rows, all);
+        if (room < 64) QVERIFY(rows < all);
+        if (room == 0) QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("has no room for an expert")));
+    }
+
+    void quantizedExperts_areTheSameThere() {
+        LoadRequest model_request = request();
+        model_request.quant = parse_quant("experts=int8");
+        QTemporaryDir kept;
+        model_request.quant_cache_directory = kept.path().toStdString();
+        const std::vector<float> expected = nodeLogits(*openModel(model_request), 4);
+        LoadRequest node_request = request();
+        node_request.quant_cache_directory = kept.path().toStdString();
+        OneNode machine(node_request);
+        const auto model = openModel(model_request);
+        JoinedNodes joined(*model, {machine.node.address("node")}, insisting(), {}, {});
+        QVERIFY(nodeLogits(*model, 4) == expected);
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+    }
+
+    void measuredCosts_decide() {
+        // Over a channel in one process the node is as good as the CPU of this one, and both
+        // work; but one that says it takes seconds is never asked.
+        OneNode machine(request());
+        machine.node.faults.passes_back = [](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = 5e6;
+            return true;
+        };
+        const auto model = openModel(request());
+        JoinSettings settings;
+        JoinedNodes joined(*model, {machine.node.address("node")}, settings, {}, {});
+        QVERIFY(nodeLogits(*model, 3).size() == m_expected.size() / 4);
+        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+        QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
+    }
+
+    // By measured costs alone, too: what this machine would have to read from a slow disk.
+    void expertsThatDoNotFitHere_areComputedThere() {
+        LoadRequest small = request();
+        {
+            const auto whole = openModel(request());
+            const std::uint64_t bytes = whole->source().expert_bytes(whole->basis().master);
+            small.ram_bytes = whole->ram().usage().used_bytes - 20 * bytes;
+        }
+        small.disk_reads = DiskReads::kCached;
+        const auto model = openModel(small);
+        const auto on_disk = std::count(model->plan().places.begin(), model->plan().places.end(), Place::kDisk);
+        QVERIFY(on_disk >= 16 && on_disk < 64);
+        model->cost().set_disk({1e6, 0, 0}, false);
+        LoadRequest node_request = request();
+        OneNode machine(node_request);
+        JoinSettings settings = insisting();
+        settings.use = NodeUse::kMeasured;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        model->cost().set_disk({1e6, 0, 0}, false);
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const DispatchTotals& totals = model->dispatcher().totals();
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+        QVERIFY(totals.expert_calls > totals.cpu_calls && totals.cpu_calls > 0);
+    }
+
+    // ---------------------------------------------------------------- faults
+    void faultyNode_isReplacedAtOnce_data() {
+        using Fault = std::function<bool(FromNode&)>;
+        QTest::addColumn<Fault>("fault");  // of the 20th reply
+        QTest::addColumn<QString>("note");
+        const auto row = [](const char* name, const char* note, const Fault& fault) {
+            QTest::newRow(name) << fault << QString::fromLatin1(note);
+        };
+        row("silent", "no answer for 0.2 s", [](FromNode&) { return false; });
+        row("fewer rows", "the number of rows is", [](FromNode& message) {
+            --std::get<NodeReply>(message).n_rows;
+            return true;
+        });
+        row("fewer bytes", "the size of the activations is", [](FromNode& message) {
+            std::get<NodeReply>(message).outputs.resize(12);
+            return true;
+        });
+        row("another type", "the activations' type is", [](FromNode& message) {
+            std::get<NodeReply>(message).activations = ActivationType::kBf16;
+            return true;
+        });
+        row("refuses to compute", "it could not compute: no memory", [](FromNode& message) {
+            std::get<NodeReply>(message) = {
+                std::get<NodeReply>(message).number, 0, ActivationType::kF32, "", 0, "no memory"};
+            return true;
+        });
+        row("holdings of no layer", "the layer is 99", [](FromNode& message) {
+            message = NodeHoldings{{{99, 0, kernels::WeightType::kBf16}}, {}, false};
+            return true;
+        });
+        row("says farewell", "it is being shut down", [](FromNode& message) {
+            message = NodeDrain{};
+            return true;
+        });
+    }
+    void faultyNode_isReplacedAtOnce() {
+        QFETCH(std::function<bool(FromNode&)>, fault);
+        QFETCH(QString, note);
+        OneNode machine(request());
+        std::atomic<int> n_replies = 0;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            if (!std::holds_alternative<NodeReply>(message) || n_replies++ != 20) return true;
+            return fault(message);
+        };
+        const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(fault_is_silence ? 0.2 : 10), {}, {});
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const JoinedNodes::Figures figures = joined.figures()[0];
+        QVERIFY(figures.totals.failed_rows > 0);
+        QVERIFY(joined.node(0).n_losses() >= 1);
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note), qPrintable(notes));
+    }
+
+    void cutLink_comesBack_andIsUsedAgain() {
+        OneNode machine(request());
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+        std::uint64_t before = 0;
+        bool back = false;
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 3) machine.node.cut();
+                    if (step != 8) return;
+                    back = becomesTrue([&] { return joined.node(0).is_up() && joined.node(0).n_held() == 64; });
+                    before = joined.figures()[0].totals.rows;
+                }) == m_expected);
+        QVERIFY(back);
+        QVERIFY(joined.figures()[0].totals.rows > before);
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("is gone (the connection ended)")) &&
+                     notes.contains(QStringLiteral("cupboard is back")),
+                 qPrintable(notes));
+    }
+
+    // Wherever the link is cut - before the first expert, in a prompt, between two layers -
+    // the answer is the same.
+    void cutLink_atAnyMoment_changesNoBit() {
+        std::mt19937 random(7);
+        OneNode machine(request());
+        std::atomic<int> left = 0;
+        machine.node.faults.passes_back = [&](FromNode&) {
+            if (left-- != 0) return true;
+            machine.node.cut();
+            return false;
+        };
+        const auto model = openModel(request());
+        for (int i = 0; i < 10; ++i) {  // at most kMostNodes executors
+            left = static_cast<int>(random() % 200);
+            JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+            const std::vector<float> logits = nodeLogits(*model, 4);
+            QVERIFY(std::equal(logits.begin(), logits.end(), m_expected.begin()) && !logits.empty());
+        }
+    }
+
+    void unreachableNode_isNoted_andTriedAgain() {
+        OneNode machine(request());
+        std::atomic<bool> there = false;
+        machine.node.faults.connects = [&] { return there.load(); };
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+        QVERIFY(!joined.figures()[0].up);
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard cannot be reached")));
+        there = true;
+        QVERIFY(becomesTrue([&] { return joined.node(0).is_up(); }));
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+    }
+
+    void differentMachine_isRefused_data() {
+        using Change = std::function<void(NodeHello&)>;
+        QTest::addColumn<Change>("change");
+        QTest::addColumn<QString>("complaint");
+        const auto row = [](const char* name, const char* complaint, const Change& change) {
+            QTest::newRow(name) << change << QString::fromLatin1(complaint);
+        };
+        row("version", "speaks version 1 of the protocol and was asked in version 2",
+            [](NodeHello& hello) { hello.version = 2; });
+        row("model", "has another model open", [](NodeHello& hello) { hello.fingerprint[0] ^= 1; });
+        row("shape", "has another model open", [](NodeHello& hello) { ++hello.n_experts; });
+        row("products", "forms products in f32, the desktop in bf16", [](NodeHello& hello) { hello.compute = "bf16"; });
+        row("name too long", "the desktop's name is", [](NodeHello& hello) { hello.desktop.assign(99, 'x'); });
+    }
+    void differentMachine_isRefused() {
+        QFETCH(std::function<void(NodeHello&)>, change);
+        QFETCH(QString, complaint);
+        OneNode machine(request());
+        NodeHello hello = hello_of(machine.host, "desk");
+        const auto open = [&](Message& refusal) {
+            return machine.node.experts().open(
+                hello, [](FromNode) {}, refusal);
+        };
+        Message refusal;
+        QVERIFY(open(refusal) != 0);
+        change(hello);
+        QCOMPARE(open(refusal), std::uint64_t{0});
+        QVERIFY2(QString::fromStdString(refusal.english()).contains(complaint), refusal.english().c_str());
+        QCOMPARE(machine.node.experts().state().n_desktops, std::uint64_t{1});
+    }
+
+    void refusal_isToldWithoutTryingOn() {
+        OneNode machine(request(), {"cupboard", 0, 0});
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("cupboard refuses to work for this computer: This machine works for 0")),
+                 qPrintable(notes));
+        QVERIFY(nodeLogits(*model) == m_expected);
+    }
+
+    // ---------------------------------------------------------------- what a node holds
+    void node_freesWhatNobodyWants_andServesTwo() {
+        OneNode machine(request());
+        NodeExperts& experts = machine.node.experts();
+        std::mutex mutex;
+        std::map<int, std::vector<NodeExpert>> held;
+        const auto open = [&](int who) {
+            Message refusal;
+            return experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    if (const auto* holdings = std::get_if<NodeHoldings>(&message))
+                        held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                },
+                refusal);
+        };
+        const auto n_held = [&](int who) {
+            const std::scoped_lock lock(mutex);
+            return held[who].size();
+        };
+        const auto one = open(1), two = open(2);
+        constexpr auto kFormat = kernels::WeightType::kBf16;
+        const kernels::WeightType format = machine.host.basis().master;
+        QCOMPARE(format, kFormat);
+        QVERIFY(experts.want(one, {{{0, 1, format}, {0, 2, format}}}).empty());
+        QVERIFY(experts.want(two, {{{0, 2, format}, {1, 3, format}}}).empty());
+        QVERIFY(becomesTrue([&] { return n_held(1) == 2 && n_held(2) == 2; }));
+        QCOMPARE(experts.state().n_held, std::uint64_t{3});
+
+        NodeCompute request;
+        request.layer = 1;
+        request.experts = {{3, 1, format}};
+        request.row_token = {0};
+        request.n_tokens = 1;
+        request.inputs.assign(static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
+        QVERIFY(experts.compute(two, request).refusal.empty());
+        QVERIFY(!experts.compute(77, request).refusal.empty());  // nobody
+        request.experts[0].expert = 4;
+        QVERIFY(
+            QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));
+
+        experts.close(two);
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 2; }));
+        experts.close(one);
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
+        QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestNodeParts)
+#include "tst_node_parts.moc"
