@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kEnoughTokens = 16;  // whose habits are worth a file
+constexpr std::int64_t kHabitTokens = 16;  // whose habits are worth a file
 
 // Passes progress on at most about 30 times a second, and always the end.
 BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
@@ -251,7 +251,7 @@ void LoadedModel::read_thresholds() {
 
 void LoadedModel::keep_habits() {
     HabitCounter& counter = forward().moe().habits();
-    if (request().dry || counter.n_tokens() < kEnoughTokens) return;
+    if (request().dry || counter.n_tokens() < kHabitTokens) return;
     RoutingHabits& known = basis().popularity.habits;
     known.add(counter.take());
     CalibrationCache(basis().calibrations).store(routing_habits_key(name(), spec().experts), known);

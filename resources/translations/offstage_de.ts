@@ -3435,6 +3435,26 @@
         <comment>token_file_not_written</comment>
         <translation>Die Token-Datei %1 kann nicht geschrieben werden: %2.</translation>
     </message>
+    <message>
+        <source>%1: there is no such file of neuron thresholds</source>
+        <comment>no_such_neuron_thresholds</comment>
+        <translation>%1: Es gibt keine solche Datei mit Schwellen für Neuronen</translation>
+    </message>
+    <message>
+        <source>a list of objects</source>
+        <comment>a_list_of_threshold_rows</comment>
+        <translation>eine Liste von Objekten</translation>
+    </message>
+    <message>
+        <source>rows whose &quot;theta&quot; is above 0 and ascends</source>
+        <comment>ascending_thresholds</comment>
+        <translation>Zeilen, deren „theta“ über 0 liegt und ansteigt</translation>
+    </message>
+    <message>
+        <source>a list of counts</source>
+        <comment>a_list_of_counts</comment>
+        <translation>eine Liste von Anzahlen</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3572,6 +3592,10 @@
     <message>
         <source>Thought, %1</source>
         <translation>Gedanken, %1</translation>
+    </message>
+    <message>
+        <source>neurons up to %1 left out</source>
+        <translation>Neuronen bis %1 weggelassen</translation>
     </message>
 </context>
 <context>
@@ -4801,6 +4825,22 @@ Ein Klick zeigt ihren Text</translation>
         <source>KV cache</source>
         <translation>KV-Cache</translation>
     </message>
+    <message>
+        <source>Neurons left out up to this activation</source>
+        <translation>Neuronen, die bis zu dieser Aktivierung weggelassen werden</translation>
+    </message>
+    <message>
+        <source>Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <translation>Neuronen der gewählten Experten, deren Aktivierung höchstens so groß ist, werden weggelassen: Es wird weniger gelesen und kopiert, und die Antworten sind nicht mehr die des Modells selbst</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>Left out</source>
+        <translation>Weggelassen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BudgetPanel</name>
@@ -5053,6 +5093,47 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>%1; about %2 left</source>
         <translation>%1; noch etwa %2</translation>
+    </message>
+    <message>
+        <source>Active neurons</source>
+        <translation>Aktive Neuronen</translation>
+    </message>
+    <message>
+        <source>Share of a token&apos;s neurons that is not left out, as measured over a text</source>
+        <translation>Anteil der Neuronen eines Tokens, der nicht weggelassen wird, an einem Text gemessen</translation>
+    </message>
+    <message>
+        <source>Loss by those left out</source>
+        <translation>Verlust durch weggelassene</translation>
+    </message>
+    <message>
+        <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
+        <translation>Kullback-Leibler-Divergenz vom ganzen Modell, an einem Text gemessen mit „offstage-cli sensitivity --keep“</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <comment>neurons</comment>
+        <translation>alle</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>nicht gemessen</translation>
+    </message>
+    <message>
+        <source>KL %1</source>
+        <translation>KL %1</translation>
+    </message>
+    <message>
+        <source>This engine cannot leave out neurons.</source>
+        <translation>Diese Engine kann keine Neuronen weglassen.</translation>
+    </message>
+    <message>
+        <source>In force from the next token on: %1. Answers are no longer the model&apos;s own.</source>
+        <translation>In Kraft vom nächsten Token an: %1. Antworten sind nicht mehr die des Modells selbst.</translation>
+    </message>
+    <message>
+        <source>In force from the next token on: no neurons are left out.</source>
+        <translation>In Kraft vom nächsten Token an: Es werden keine Neuronen weggelassen.</translation>
     </message>
 </context>
 <context>
@@ -6473,6 +6554,22 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Click an expert first, or drag to mark several</source>
         <translation>Zuerst einen Experten anklicken, oder ziehen, um mehrere zu markieren</translation>
+    </message>
+    <message>
+        <source>all layers:</source>
+        <translation>alle Schichten:</translation>
+    </message>
+    <message>
+        <source>Active neurons</source>
+        <translation>Aktive Neuronen</translation>
+    </message>
+    <message>
+        <source>Share of the neurons that were not left out in the last steps, counted for each layer&apos;s experts together.</source>
+        <translation>Anteil der Neuronen, die in den letzten Schritten nicht weggelassen wurden, für die Experten jeder Schicht zusammen gezählt.</translation>
+    </message>
+    <message>
+        <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
+        <translation>Alle Neuronen werden berechnet. Das Panel Budget kann die nahe null weglassen.</translation>
     </message>
 </context>
 <context>
@@ -9056,6 +9153,14 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Waiting for the end of another program&apos;s answer…</source>
         <translation>Wartet auf das Ende der Antwort an ein anderes Programm&#xa0;…</translation>
+    </message>
+    <message>
+        <source>What is left out of the model</source>
+        <translation>Was vom Modell weggelassen wird</translation>
+    </message>
+    <message>
+        <source>Neurons of the experts whose activation is at most this are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist, werden weggelassen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
     </message>
 </context>
 <context>

@@ -3435,6 +3435,26 @@
         <comment>token_file_not_written</comment>
         <translation>Không thể ghi tệp token %1: %2.</translation>
     </message>
+    <message>
+        <source>%1: there is no such file of neuron thresholds</source>
+        <comment>no_such_neuron_thresholds</comment>
+        <translation>%1: không có tệp ngưỡng nơ-ron như vậy</translation>
+    </message>
+    <message>
+        <source>a list of objects</source>
+        <comment>a_list_of_threshold_rows</comment>
+        <translation>một danh sách các đối tượng</translation>
+    </message>
+    <message>
+        <source>rows whose &quot;theta&quot; is above 0 and ascends</source>
+        <comment>ascending_thresholds</comment>
+        <translation>các dòng có &quot;theta&quot; lớn hơn 0 và tăng dần</translation>
+    </message>
+    <message>
+        <source>a list of counts</source>
+        <comment>a_list_of_counts</comment>
+        <translation>một danh sách các số đếm</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3572,6 +3592,10 @@
     <message>
         <source>Thought, %1</source>
         <translation>Suy nghĩ, %1</translation>
+    </message>
+    <message>
+        <source>neurons up to %1 left out</source>
+        <translation>bỏ các nơ-ron đến %1</translation>
     </message>
 </context>
 <context>
@@ -4799,6 +4823,22 @@ Bấm để xem văn bản của tệp</translation>
         <source>KV cache</source>
         <translation>KV cache</translation>
     </message>
+    <message>
+        <source>Neurons left out up to this activation</source>
+        <translation>Nơ-ron bị bỏ đến mức kích hoạt này</translation>
+    </message>
+    <message>
+        <source>Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <translation>Các nơ-ron của những chuyên gia được chọn có mức kích hoạt không quá mức này bị bỏ đi: đọc và chép ít hơn, và câu trả lời không còn đúng là của mô hình</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>không bỏ</translation>
+    </message>
+    <message>
+        <source>Left out</source>
+        <translation>Bỏ đi</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BudgetPanel</name>
@@ -5049,6 +5089,47 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>%1; about %2 left</source>
         <translation>%1; còn khoảng %2</translation>
+    </message>
+    <message>
+        <source>Active neurons</source>
+        <translation>Nơ-ron hoạt động</translation>
+    </message>
+    <message>
+        <source>Share of a token&apos;s neurons that is not left out, as measured over a text</source>
+        <translation>Tỉ lệ nơ-ron của một token không bị bỏ, đo trên một văn bản</translation>
+    </message>
+    <message>
+        <source>Loss by those left out</source>
+        <translation>Mất mát do phần bị bỏ</translation>
+    </message>
+    <message>
+        <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
+        <translation>Độ phân kỳ Kullback-Leibler so với mô hình đầy đủ, đo trên một văn bản bằng “offstage-cli sensitivity --keep”</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <comment>neurons</comment>
+        <translation>tất cả</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>chưa đo</translation>
+    </message>
+    <message>
+        <source>KL %1</source>
+        <translation>KL %1</translation>
+    </message>
+    <message>
+        <source>This engine cannot leave out neurons.</source>
+        <translation>Bộ máy này không thể bỏ nơ-ron.</translation>
+    </message>
+    <message>
+        <source>In force from the next token on: %1. Answers are no longer the model&apos;s own.</source>
+        <translation>Có hiệu lực từ token kế tiếp: %1. Câu trả lời không còn đúng là của mô hình.</translation>
+    </message>
+    <message>
+        <source>In force from the next token on: no neurons are left out.</source>
+        <translation>Có hiệu lực từ token kế tiếp: không bỏ nơ-ron nào.</translation>
     </message>
 </context>
 <context>
@@ -6466,6 +6547,22 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Click an expert first, or drag to mark several</source>
         <translation>Trước hết hãy bấm một chuyên gia, hoặc kéo để chọn nhiều</translation>
+    </message>
+    <message>
+        <source>all layers:</source>
+        <translation>mọi lớp:</translation>
+    </message>
+    <message>
+        <source>Active neurons</source>
+        <translation>Nơ-ron hoạt động</translation>
+    </message>
+    <message>
+        <source>Share of the neurons that were not left out in the last steps, counted for each layer&apos;s experts together.</source>
+        <translation>Tỉ lệ nơ-ron không bị bỏ trong các bước gần nhất, đếm chung cho các chuyên gia của mỗi lớp.</translation>
+    </message>
+    <message>
+        <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
+        <translation>Mọi nơ-ron đều được tính. Bảng Ngân sách có thể bỏ các nơ-ron gần bằng không.</translation>
     </message>
 </context>
 <context>
@@ -9042,6 +9139,14 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Waiting for the end of another program&apos;s answer…</source>
         <translation>Đang chờ câu trả lời cho chương trình khác kết thúc…</translation>
+    </message>
+    <message>
+        <source>What is left out of the model</source>
+        <translation>Phần của mô hình bị bỏ</translation>
+    </message>
+    <message>
+        <source>Neurons of the experts whose activation is at most this are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <translation>Các nơ-ron của chuyên gia có mức kích hoạt không quá mức này bị bỏ đi: câu trả lời không đúng là của mô hình. Bảng Ngân sách thay đổi điều này.</translation>
     </message>
 </context>
 <context>
