@@ -7,18 +7,35 @@
 #include <unistd.h>
 
 namespace offstage {
+namespace {
 
-bool set_up_process() {
-    std::signal(SIGXFSZ, SIG_IGN);
-    std::signal(SIGPIPE, SIG_IGN);
-    void* frame = nullptr;
-    backtrace(&frame, 1);
+// False: there is no /dev/null; errno tells why.
+bool open_closed_streams() {
     // In ascending order: open() takes the smallest number that is free.
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
         if (open("/dev/null", O_RDWR) != descriptor) return false;
     }
     return true;
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Before any library's constructor: gRPC's opens an event descriptor, which would be standard input.
+void open_streams_early(int, char**, char**) {
+    static_cast<void>(open_closed_streams());
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kOpenStreamsEarly)(int, char**, char**) =
+    &open_streams_early;
+#endif
+
+}  // namespace
+
+bool set_up_process() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    std::signal(SIGPIPE, SIG_IGN);
+    void* frame = nullptr;
+    backtrace(&frame, 1);
+    return open_closed_streams();
 }
 
 }  // namespace offstage

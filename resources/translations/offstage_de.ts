@@ -6028,6 +6028,14 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
         <translation>Untätig: GPU %1, Kopiereinheit %2, CPU %3 von den %4 des Tokens.</translation>
     </message>
+    <message>
+        <source>Left out: %1 of the neurons.</source>
+        <translation>Weggelassen: %1 der Neuronen.</translation>
+    </message>
+    <message>
+        <source>Not copied for it: %1.</source>
+        <translation>Dafür nicht kopiert: %1.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>

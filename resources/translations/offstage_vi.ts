@@ -6022,6 +6022,14 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>Idle: GPU %1, copy engine %2, CPU %3 of the token&apos;s %4.</source>
         <translation>Rảnh: GPU %1, bộ sao chép %2, CPU %3 trong %4 của token.</translation>
     </message>
+    <message>
+        <source>Left out: %1 of the neurons.</source>
+        <translation>Bỏ đi: %1 số nơ-ron.</translation>
+    </message>
+    <message>
+        <source>Not copied for it: %1.</source>
+        <translation>Nhờ đó không chép: %1.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>

@@ -129,6 +129,34 @@ class TestPanelsDemo : public QObject {
         QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
     }
 
+    // What a theta leaves out is seen where experts and their times are.
+    void theta_isSeenInExpertsAndDispatch() {
+        QVERIFY(!m_dispatch->idle().contains(QStringLiteral("Left out")));
+        m_experts->setChannel(ExpertChannel::Active);
+        QCOMPARE(m_experts->map().rows(), 0);
+        QVERIFY(m_engine->setTheta(0.3));
+        engine::GenerationRequest question;
+        question.messages = {{engine::Role::kUser, "What is a mixture of experts?"}};
+        question.sampler.temperature = 0;
+        question.max_tokens = 20;
+        QSignalSpy answered(m_engine.get(), &EngineController::answered);
+        m_engine->generate(question);
+        QTRY_COMPARE_WITH_TIMEOUT(answered.size(), 1, 60'000);
+        QTRY_COMPARE(m_experts->map().rows(), static_cast<int>(m_engine->model()->n_layers));
+        for (int layer = 0; layer < m_experts->map().rows(); ++layer) {
+            const double share = m_experts->map().valueAt({layer, 0});
+            QVERIFY2(share > 0 && share < 0.8, qPrintable(QString::number(share)));
+            QCOMPARE(m_experts->map().valueAt({layer, 5}), share);
+        }
+        m_selection->selectToken(kMessage, m_log->tokenCount(kMessage) - 2);
+        QTRY_VERIFY2(m_dispatch->idle().contains(QStringLiteral("of the neurons")), qPrintable(m_dispatch->idle()));
+        if (const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES"); !folder.isEmpty()) {
+            QVERIFY(m_experts->grab().save(folder + QStringLiteral("/demo_experts_active.png")));
+            QVERIFY(m_dispatch->grab().save(folder + QStringLiteral("/demo_dispatch_theta.png")));
+        }
+        QVERIFY(m_engine->setTheta(0));
+    }
+
     void pictures() {
         const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
         if (folder.isEmpty()) {

@@ -238,7 +238,12 @@ void DispatchPanel::refreshTimeline() {
         m_timeline->setLanes(laneNames(hasAccelerator()));
         m_timeline->setSpans(step != nullptr ? spansOf(*step, hasAccelerator()) : std::vector<TimelinePlot::Span>{});
     }
-    m_idle->setText(step != nullptr ? idleText(*step, hasAccelerator()) : QString());
+    QStringList lines;
+    if (step != nullptr) {
+        lines = {idleText(*step, hasAccelerator()), leftOutText(*step)};
+        lines.removeAll(QString());
+    }
+    m_idle->setText(lines.join(u' '));
     refreshWhy();
 }
 

@@ -275,6 +275,24 @@ QString idleText(const LoggedStep& step, bool accelerator) {
         .arg(idle(gpu_us), idle(copy_us), idle(cpu_us), us(all_us));
 }
 
+QString leftOutText(const LoggedStep& step) {
+    quint64 neurons = 0, active = 0, saved = 0;
+    for (const LayerEvent& event : step.layers) {
+        neurons += event.neurons;
+        active += event.active_neurons;
+        saved += event.copy_bytes_saved;
+    }
+    if (neurons == 0) {
+        return {};
+    }
+    const double share = 1 - static_cast<double>(active) / static_cast<double>(neurons);
+    QString text = DispatchText::tr("Left out: %1 of the neurons.").arg(valueText(Unit::Share, share));
+    if (saved > 0) {
+        text += u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));
+    }
+    return text;
+}
+
 QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated) {
     const auto event =
         std::find_if(step.layers.begin(), step.layers.end(), [layer](const LayerEvent& e) { return e.layer == layer; });

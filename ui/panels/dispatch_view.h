@@ -56,6 +56,8 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
 // From the first layer's begin to the last one's end.
 // How much of a token's time each side had nothing to do; empty where there is one side only.
 QString idleText(const LoggedStep& step, bool accelerator);
+// What a theta left out of the token, and what the bus was spared by it; empty without one.
+QString leftOutText(const LoggedStep& step);
 double durationOf(const LoggedStep& step);
 
 // Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out; `emulated`: the

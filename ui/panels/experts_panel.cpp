@@ -176,7 +176,7 @@ void ExpertsPanel::refresh() {
     // The mean share is the same in all layers, so that the highest is shown.
     m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);
     const auto& model = engine().model();
-    if (cells.isEmpty() && model && picksToken()) {
+    if (cells.isEmpty() && model && picksToken() && channel() != ExpertChannel::Active) {
         // Nothing is counted now, but which experts the picked token called is known.
         const auto layers = static_cast<int>(model->n_layers), experts = static_cast<int>(model->n_experts);
         m_map->setValueUnit(channelName(channel()), Unit::Share);
