@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@ class ClusterDecode {
         double busiest_experts = 0;  // per layer
     };
 
-    ClusterDecode(const ClusterPlan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
-        : plan_(plan), n_layers_(demand.n_layers), keys_(plan.machines.size()) {
+    // hit_rate: as in DecodeSample::Conditions.
+    ClusterDecode(const ClusterPlan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy,
+                  double hit_rate)
+        : plan_(plan), n_layers_(demand.n_layers), hit_rate_(hit_rate), keys_(plan.machines.size()) {
         for (const Plan& machine : plan.machines) {
             times_.emplace_back(demand, cost, policy);
             slots_.emplace_back(machine.host_staging_slots);
@@ -45,8 +48,8 @@ class ClusterDecode {
             const std::size_t at = first + static_cast<std::size_t>(expert);
             const auto m = static_cast<std::size_t>(plan_.owners[at]);
             const Plan& owner = plan_.machines[m];
-            keys_[m] +=
-                DecodeCosts::code(slots_[m].use(owner.places[at], at), owner.format(at, times_.front().master()));
+            const Place place = place_with_hits(slots_[m].use(owner.places[at], at), hit_rate_, random_);
+            keys_[m] += DecodeCosts::code(place, owner.format(at, times_.front().master()));
         }
         double slowest_us = 0;
         std::size_t most = 0;
@@ -64,6 +67,8 @@ class ClusterDecode {
 
     const ClusterPlan& plan_;
     const std::int64_t n_layers_;
+    const double hit_rate_;
+    std::mt19937 random_{1};
     std::deque<DecodeCosts> times_;  // one per machine, for each may have another number of staging slots
     std::vector<HostSlots> slots_;
     std::vector<std::string> keys_;
@@ -75,9 +80,14 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
                                  const CostModel& cost, const Network& network, double exchange_bytes,
                                  PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,
                                  std::uint64_t seed) {
+    if (plan.n_machines() == 1) {
+        const Plan& only = plan.machines.front();
+        return {.whole = forecast(only, demand, popularity, cost, prefill, decode, prompt_tokens, seed),
+                .busiest_experts = static_cast<double>(demand.n_active)};
+    }
     const auto n_layers = static_cast<double>(demand.n_layers);
     const auto exchange_us = [&](std::int64_t n_tokens) {
-        return plan.n_machines() > 1 ? network.all_reduce_us(exchange_bytes * static_cast<double>(n_tokens)) : 0;
+        return network.all_reduce_us(exchange_bytes * static_cast<double>(n_tokens));
     };
     ClusterForecast result;
     Forecast& whole = result.whole;
@@ -86,9 +96,11 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     whole.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step());
     whole.mean_bits = plan.machines.front().mean_bits;
     whole.predicted_loss = plan.machines.front().predicted_loss;
-    RoutingDraw routing(popularity, seed);
+    RoutingDraw routing(popularity.expected(), seed);
 
-    const ClusterDecode::Figures token = ClusterDecode(plan, demand, cost, decode).play(DecodeSample(demand, routing));
+    const double hit_rate = cached_hit_rate(plan.n_resident(), whole.hit_rate, demand, popularity);
+    const ClusterDecode::Figures token =
+        ClusterDecode(plan, demand, cost, decode, hit_rate).play(DecodeSample(demand, routing));
     result.busiest_experts = token.busiest_experts;
     result.network_us = n_layers * exchange_us(1);
     const double token_us =

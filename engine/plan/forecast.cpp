@@ -39,12 +39,22 @@ DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& 
     const DenseCosts& dense = cost.table().dense;
     conditions.dense_us = std::max(decode_dense_us(plan, cost, decode, context),
                                    dense.step_us(1, context) + (conditions.n_slots > 0 ? dense.guess_us : 0));
-    if (demand.residents_change && demand.n_layers > 0) {
-        const double n_kept = static_cast<double>(plan.n_resident()) / static_cast<double>(demand.n_layers);
-        const double found = popularity.habits.hit_rate(n_kept).value_or(0);
-        if (found > resident_rate(plan, demand, popularity)) conditions.hit_rate = found;
-    }
+    conditions.hit_rate =
+        cached_hit_rate(plan.n_resident(), resident_rate(plan, demand, popularity), demand, popularity);
     return conditions;
+}
+
+double cached_hit_rate(std::int64_t n_resident, double resident_rate, const ModelDemand& demand,
+                       const Popularity& popularity) {
+    if (!demand.residents_change || demand.n_layers == 0) return 0;
+    const double n_kept = static_cast<double>(n_resident) / static_cast<double>(demand.n_layers);
+    const double found = popularity.habits.hit_rate(n_kept).value_or(0);
+    return found > resident_rate ? found : 0;
+}
+
+Place place_with_hits(Place place, double hit_rate, std::mt19937& random) {
+    if (place == Place::kDisk || hit_rate == 0) return place;
+    return static_cast<double>(random()) < hit_rate * 0x1p32 ? Place::kDevice : Place::kRam;
 }
 
 DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
@@ -129,10 +139,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
             for (const std::int32_t expert : chosen(token, layer)) {
                 const auto i = static_cast<std::size_t>(layer * n_experts_ + expert);
                 const kernels::WeightType format = plan.format(i, times.master());
-                Place place = slots.use(plan.places[i], i);
-                if (place != Place::kDisk && conditions.hit_rate > 0) {
-                    place = static_cast<double>(random()) < conditions.hit_rate * 0x1p32 ? Place::kDevice : Place::kRam;
-                }
+                Place place = place_with_hits(slots.use(plan.places[i], i), conditions.hit_rate, random);
                 if (place == Place::kDisk && layer > 0 && idle_us > 0 && is_guessed(chosen(token, layer).size())) {
                     const DiskReadCost read = times.disk_read(format);
                     // Wrong guesses are read as well.

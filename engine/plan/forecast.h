@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -119,6 +120,12 @@ class DecodeSample {
 // Of tokens that are decoded after `context` others, by the model's habits.
 DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
                                            const CostModel& cost, PolicyKind decode, std::int64_t context);
+
+// DecodeSample::Conditions::hit_rate where so many experts are on the device, of which `resident_rate` of the calls would
+// find theirs if they stayed the same; and where an expert is found by it.
+double cached_hit_rate(std::int64_t n_resident, double resident_rate, const ModelDemand& demand,
+                       const Popularity& popularity);
+Place place_with_hits(Place place, double hit_rate, std::mt19937& random);
 
 // What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
 // policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts

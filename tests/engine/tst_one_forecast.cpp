@@ -4,10 +4,13 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/as_size.h"
 #include "engine/cluster/what_if.h"
 #include "engine/error.h"
+#include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/errors.h"
@@ -123,6 +126,35 @@ class TestOneForecast : public QObject {
         // And who asks after that need not measure.
         const FitEstimate after = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
         QVERIFY(after.forecast && same(figures_of(*after.forecast), plan));
+    }
+
+    // Also when the model has run, and its routing's habits are known.
+    void habits_areEverybodys() {
+        const QTemporaryDir folder;
+        LoadRequest request = requestFor(demoModel(), QStringLiteral("emulated:fiddler-env1"), 20, 256);
+        request.cache_directory = folder.path().toStdString();
+        const auto figures = [&] {
+            const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
+            FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
+            LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+            const ReplanPreview preview = Replanner(loaded).preview({});
+            const WhatIfRow row = WhatIf(request, {}, {}).on(find_hardware_profile("fiddler-env1"), request.vram_bytes);
+            return std::vector<Figures>{figures_of(report.forecast),
+                                        figures_of(*estimator.estimate(request).forecast),
+                                        {preview.tokens_per_s_before, preview.ttft_s_before},
+                                        {row.tokens_per_s, row.ttft_s}};
+        };
+        const std::vector<Figures> before = figures();
+        const ExpertGrid grid = read_model_shape(request.model).spec.experts;
+        RoutingHabits habits{std::vector<double>(as_size(grid.size()), 1000), 2000, 1800, {500, 800, 300, 100, 50}};
+        for (std::int64_t i = 0; i < grid.size(); i += 3) habits.calls[as_size(i)] = 4000;
+        CalibrationCache(calibration_directory(request.cache_directory))
+            .store(routing_habits_key(read_model_shape(request.model).name, grid), habits);
+        const std::vector<Figures> after = figures();
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            QVERIFY2(same(after[i], after.front()), qPrintable(text_of("one", after[i]) + text_of("plan", after[0])));
+            QVERIFY2(after[i].tokens_per_s > before[i].tokens_per_s, qPrintable(QString::number(i)));
+        }
     }
 
     void measuringAnew_replacesWhatIsKept() {
