@@ -26,7 +26,6 @@ class SlotHeap {
         explicit operator bool() const { return data != nullptr; }
     };
 
-    SlotHeap() = default;
     // The referents must outlive this object.
     SlotHeap(Arena& arena, MemoryUse use, MessageArgument purpose);
     ~SlotHeap();
