@@ -114,7 +114,7 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
         const auto take = [&](auto count) {
             for (; n_tokens - first >= count; first += count) {
                 multiply_rows<kType, decltype(count)::value>(weight, inputs + first, row_begin, row_end,
-                                                             y + first * y_stride, y_stride);
+                                                             y + first * y_stride, y_stride, scratch);
             }
         };
         take(std::integral_constant<int, 4>());
