@@ -175,7 +175,7 @@ struct Entries {
 };
 
 template <WeightType kType>
-void unpack(const std::uint8_t* blocks, std::int64_t n_blocks, std::int8_t* codes) {
+void look_up_points(const std::uint8_t* blocks, std::int64_t n_blocks, std::int8_t* codes) {
     constexpr int kDim = is_of_fours(kType) ? 4 : 8;
     constexpr auto& kWords = words_of_type<kType>();
     const __m512i values = values_of_digits<kType>();
@@ -218,7 +218,7 @@ void avx512_vbmi::codebook_codes(WeightType type, const std::uint8_t* blocks, st
                                  std::int8_t* codes) {
     with_block_type(type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        if constexpr (has_codebook(kType)) unpack<kType>(blocks, n_blocks, codes);
+        if constexpr (has_codebook(kType)) look_up_points<kType>(blocks, n_blocks, codes);
     });
 }
 
