@@ -78,7 +78,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     std::vector<DeviceBlock> blocks;
     std::vector<std::byte*> slots;
     while (!host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
-           slots.size() < static_cast<std::size_t>(wanted.grid.size())) {
+           slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {
         // Measuring leaves room for what it is about: the step's own buffers.
         const std::uint64_t room = device.memory().available_bytes();
         if (room < (slots.empty() ? bytes : kRoomLeft + bytes)) break;
