@@ -116,7 +116,7 @@ OFFSTAGE_HOST_DEVICE inline int iq4xs_scale(const std::uint8_t* block, int part)
 }
 
 // Seven signs; the eighth makes the number of negative ones even.
-OFFSTAGE_HOST_DEVICE inline unsigned eight_signs(unsigned seven) {
+OFFSTAGE_HOST_DEVICE constexpr unsigned eight_signs(unsigned seven) {
     seven &= 127u;
     unsigned odd = seven ^ seven >> 4u;
     odd ^= odd >> 2u;

@@ -46,6 +46,7 @@ CpuFeatures detect() {
     const bool avx512 = bit(ebx, 16) && bit(ebx, 17) && bit(ebx, 30) && bit(ebx, 31);  // F, DQ, BW, VL
     features.avx512 = features.avx2 && saves_zmm && avx512;
     features.avx512_vnni = features.avx512 && bit(ecx, 11);
+    features.avx512_vbmi = features.avx512 && bit(ecx, 1);
     if (last_subleaf >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
         features.avx_vnni = features.avx2 && bit(eax, 4);
         features.avx512_bf16 = features.avx512 && bit(eax, 5);

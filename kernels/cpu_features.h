@@ -8,6 +8,7 @@ struct CpuFeatures {
     bool avx_vnni = false;     // dot products of bytes in 256 bits, besides all of avx2
     bool avx512 = false;       // F, BW, DQ and VL, besides all of avx2
     bool avx512_vnni = false;  // dot products of bytes, besides all of avx512
+    bool avx512_vbmi = false;  // permutations of bytes, besides all of avx512
     bool avx512_bf16 = false;  // besides all of avx512
     bool amx_bf16 = false;     // tiles; none of our own kernels uses them, oneDNN may
 };

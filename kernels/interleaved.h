@@ -36,12 +36,18 @@ constexpr std::array<InterleavedPieces, 2> interleaved_pieces(WeightType type) {
             return {{{0, 2, 2}, {2, 16, 4}}};
         case WeightType::kMxfp4:
             return {{{0, 1, 1}, {1, 16, 4}}};
+        case WeightType::kQ2K:
+            return {{{0, 84, 4}, {}}};
+        case WeightType::kQ3K:
+            return {{{0, 108, 4}, {108, 2, 2}}};
         case WeightType::kQ4K:
             return {{{0, 144, 4}, {}}};
         case WeightType::kQ5K:
             return {{{0, 176, 4}, {}}};
         case WeightType::kQ6K:
             return {{{0, 208, 4}, {208, 2, 2}}};
+        case WeightType::kIq4Xs:
+            return {{{0, 136, 4}, {}}};
         default:
             return {};
     }

@@ -13,7 +13,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // what the one-pass kernels take together
-constexpr std::int64_t kSmallestChunk = 32;                      // neurons
+constexpr std::int64_t kSmallestChunk = 64;                      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
 // Many chunks let any number of threads share the work evenly; each costs a sum per row, written and read once (all
@@ -96,6 +96,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     few.clear();
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
+        if (goes_by_pairs(call)) continue;
         few.emplace_back().call = &call;
     }
     if (few.empty()) return;

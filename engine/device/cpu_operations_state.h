@@ -170,10 +170,12 @@ struct CpuOperations::State {
         return layout.down_rows_are_outputs &&
                (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
     }
-    // Whether the expert goes through expert_ffn_bf16().
+    // Whether the expert goes through expert_ffn_bf16(): several rows of a prompt, which need no sums for each chunk of
+    // neurons then. A single one stays in float32, and neurons that few rows leave out are not read.
     bool goes_by_pairs(const ExpertCall& call) const {
-        return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && !are_few(call.n_rows) &&
-               kernels::takes_bf16_pairs(call.weights.layout);
+        const bool several = !are_few(call.n_rows) || (call.n_rows > 1 && call.weights.layout.spec.theta == 0);
+        return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && several &&
+               kernels::takes_bf16_pairs(call.weights.layout) && call.neurons.empty();
     }
     // The inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);

@@ -10,6 +10,10 @@ namespace {
 
 // Of samples together: larger than the caches, unless the model's experts all fit in them as well.
 constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{256} << 20;
+// Of experts on the device: more than its second cache holds (72 MB on an RTX 4090, 50 on an H100).
+constexpr std::uint64_t kDeviceSampleBytes = std::uint64_t{256} << 20;
+// Of the device's memory, beyond a first expert's: for the rows of calibration.
+constexpr std::uint64_t kRoomLeft = std::uint64_t{64} << 20;
 
 // Host memory, page-locked where the system lets us.
 class Locked {
@@ -71,9 +75,15 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     };
     if (host_only && find(host_key())) return table;
     if (measured != nullptr) *measured = true;
-    DeviceBlock slot;
-    if (!host_only && device.memory().available_bytes() >= bytes) {
-        slot = device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring);
+    std::vector<DeviceBlock> blocks;
+    std::vector<std::byte*> slots;
+    while (!host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
+           slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {
+        // Measuring leaves room for what it is about: the step's own buffers.
+        const std::uint64_t room = device.memory().available_bytes();
+        if (room < (slots.empty() ? bytes : kRoomLeft + bytes)) break;
+        blocks.push_back(device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring));
+        slots.push_back(blocks.back().data());
     }
     const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
     const auto n_samples = static_cast<std::int64_t>(
@@ -85,13 +95,13 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     CalibrationRequest request;
     request.experts = samples;
     request.format = wanted.format;
-    request.device_slot = slot.data();
+    request.device_slots = slots;
     request.pinned = memory.pinned();
     request.n_active = wanted.grid.n_active;
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));
-    if (slot || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
+    if (!slots.empty() || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
     return table;
 }
 

@@ -48,7 +48,7 @@ class Calibrator {
           stop_(std::move(stop)),
           layout_(request.experts.front().layout),
           n_active_(std::clamp<std::int64_t>(request.n_active, 1, static_cast<std::int64_t>(request.experts.size()))),
-          has_device_(request.device_slot != nullptr && !device.shares_host_memory()) {
+          has_device_(!request.device_slots.empty() && !device.shares_host_memory()) {
         const double n_weights = 3.0 * static_cast<double>(layout_.hidden_dim) * static_cast<double>(layout_.ffn_dim);
         expert_flops_ = 2 * n_weights;
         table_.expert_bytes = layout_.bytes();
@@ -71,6 +71,7 @@ class Calibrator {
     CostTable run() {
         allocate();
         if (has_device_) {
+            for (std::size_t i = 0; i < request_.device_slots.size(); ++i) copy_weights({});
             time_weight_copy(0.15 * request_.budget_s);
             report(0.15);
             time_activation_copy(0.05 * request_.budget_s);
@@ -143,6 +144,7 @@ class Calibrator {
     }
 
     const kernels::ExpertView& next_expert() { return request_.experts[n_used_++ % request_.experts.size()]; }
+    std::byte* next_slot() { return request_.device_slots[n_slots_used_++ % request_.device_slots.size()]; }
 
     // Experts in one go, so that what a call costs as such is shared as it is in a layer.
     std::int64_t n_calls(std::int64_t n_tokens) const { return n_tokens <= kLayerWise ? n_active_ : 1; }
@@ -150,7 +152,7 @@ class Calibrator {
     // ---- one measurement each, in microseconds
     DeviceEvent copy_weights(DeviceEvent after) {
         const std::optional<DeviceEvent> end =
-            device_.copy_weights(request_.device_slot, next_expert().data, table_.expert_bytes, after);
+            device_.copy_weights(next_slot(), next_expert().data, table_.expert_bytes, after);
         if (!end) {
             throw Error(ErrorKind::kInternal,
                         messages::device_refused_copy_in_calibration(device_name(device_.info())));
@@ -189,7 +191,7 @@ class Calibrator {
         const std::int64_t n = n_calls(n_tokens);
         calls_.clear();
         for (std::int64_t i = 0; i < n; ++i) {
-            calls_.push_back({{request_.device_slot, layout_}, i * n_tokens, n_tokens});
+            calls_.push_back({{next_slot(), layout_}, i * n_tokens, n_tokens});
         }
         const double us = on_device_us([&] {
             device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
@@ -335,6 +337,7 @@ class Calibrator {
     CostTable table_;
     std::int64_t largest_ = 1, n_rows_ = 0;
     std::size_t n_used_ = 0;
+    std::size_t n_slots_used_ = 0;
     DeviceBlock device_inputs_, device_outputs_, device_row_token_;
     std::vector<float> inputs_, outputs_;
     std::vector<std::int32_t> row_token_;

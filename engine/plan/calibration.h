@@ -24,7 +24,8 @@ struct CalibrationRequest {
     // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
     std::span<const kernels::ExpertView> experts;
     kernels::WeightType format = kernels::WeightType::kBf16;  // theirs
-    std::byte* device_slot = nullptr;                         // room for one expert on the device; nullptr: CPU only
+    // Room for one expert each on the device, used in turn, so that its caches serve none; empty: CPU only.
+    std::span<std::byte* const> device_slots;
     bool pinned = false;
     std::int64_t n_active = 2;                // experts per token, for the layer-wise measurements
     std::int64_t largest = kFullCalibration;  // token counts 1, 2, 4 ... largest
@@ -36,7 +37,7 @@ struct CalibrationRequest {
 // Times weight copy, activation copy, and one expert on the device and on the CPU; then
 // both sides at once, for the slow-downs. Medians of several where time allows. The
 // device must be reserve()d for steps of `largest` tokens; where it has no room for their
-// activations, smaller counts have to do. Overwrites the slot; `dense` stays empty.
+// activations, smaller counts have to do. Overwrites the slots; `dense` stays empty.
 // `progress` (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not
 // even one token's activations fit; kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,

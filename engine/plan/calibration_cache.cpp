@@ -345,9 +345,11 @@ bool CalibrationCache::load(const std::string& key, RoutingHabits& habits) const
 }
 
 std::string CalibrationCache::store(const std::string& key, const RoutingHabits& habits) const {
-    return report(store_document(
-        directory_, key, "habits",
-        {{"guessable", habits.guessable}, {"guessed", habits.guessed}, {"calls", habits.calls}, {"reused", habits.reused}}));
+    return report(store_document(directory_, key, "habits",
+                                 {{"guessable", habits.guessable},
+                                  {"guessed", habits.guessed},
+                                  {"calls", habits.calls},
+                                  {"reused", habits.reused}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/block_parts.h"
+#include "kernels/cpu/codebook_codes.h"
 #include "kernels/cpu/packed_groups_simd.h"
 
 namespace offstage::kernels {
@@ -81,14 +82,16 @@ template <WeightType kType>
 struct BlockReader {
     const std::uint8_t* block;
     BlockPart part;
+    alignas(16) std::int8_t points[has_codebook(kType) ? traits_of(kType).group : 1];
 
-    __attribute__((always_inline)) void open(const std::uint8_t* bytes) { block = bytes; }
+    __attribute__((always_inline)) void open(const std::uint8_t* bytes) {
+        block = bytes;
+        if constexpr (has_codebook(kType)) fastest_codebook_codes()(kType, bytes, 1, points);
+    }
     __attribute__((always_inline)) __m128i codes(int index) {
         read_scale<kType>(block, index, part);
         if constexpr (has_codebook(kType)) {
-            std::uint64_t words[2];  // not through memory: a load of both would wait for two stores
-            read_points<kType>(block, index, kBlockCodebooks, words);
-            return _mm_set_epi64x(static_cast<long long>(words[1]), static_cast<long long>(words[0]));
+            return _mm_load_si128(reinterpret_cast<const __m128i*>(points + index * kPartWeights));
         } else {
             return codes_of_fields<kType>(block, index);
         }

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "kernels/block_parts.h"
+#include "kernels/cpu/codebook_codes.h"
 #include "kernels/cpu/simd.h"
 
 namespace offstage::kernels {
@@ -230,10 +231,12 @@ constexpr long long bytes_of_bit(int bit) {
     return static_cast<long long>(0x0101010101010101ull << static_cast<unsigned>(bit));
 }
 
-// A row in memory; layout: of packed rows alone.
+// A row in memory. layout: of packed rows alone; codes: of types with a codebook alone,
+// all of the row's (kernels/cpu/codebook_codes.h).
 struct CodeRow {
     const std::uint8_t* bytes = nullptr;
     const PackedRow* layout = nullptr;
+    const std::int8_t* codes = nullptr;
 };
 
 // 256 weights of a row.
@@ -247,11 +250,13 @@ struct CodeGroup {
     static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;  // of 32 weights, with scales of their own
 
     const std::uint8_t* block;
+    const std::int8_t* codes;  // where they are unpacked
     __m256 scales[kHalves];
     __m256 biases[kHalves];  // where has_bias(kType)
 
     __attribute__((always_inline)) void open(CodeRow row, std::int64_t group) {
         block = row.bytes + group * kBytes;
+        codes = row.codes + group * kGroup;
         if constexpr (is_of_eighths(kType)) {
             read_scales();
         } else if constexpr (kBlocks == 1) {
@@ -286,25 +291,7 @@ struct CodeGroup {
         // Of large blocks: where the first of its weights lie among those of the block, in 32s.
         constexpr int k32 = part_at(kType, kUnitParts * i) / 2;
         if constexpr (has_codebook(kType)) {
-#if OFFSTAGE_VECTOR_BITS == 512
-            // Through memory, where a load of all words waits for their stores, or in
-            // registers: found by measuring.
-            if constexpr (kType == WeightType::kIq3S || is_of_eighths(kType)) {
-                const auto part = [&](int p) __attribute__((always_inline)) {
-                    std::uint64_t words[2];
-                    read_points<kType>(block, kUnitParts * i + p, kBlockCodebooks, words);
-                    return _mm_set_epi64x(static_cast<long long>(words[1]), static_cast<long long>(words[0]));
-                };
-                const __m256i first = _mm256_inserti128_si256(_mm256_castsi128_si256(part(0)), part(1), 1);
-                const __m256i second = _mm256_inserti128_si256(_mm256_castsi128_si256(part(2)), part(3), 1);
-                return moved(_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1));
-            }
-#endif
-            alignas(64) std::uint64_t words[kUnitParts][2];
-            for (int p = 0; p < kUnitParts; ++p) {
-                read_points<kType>(block, kUnitParts * i + p, kBlockCodebooks, words[p]);
-            }
-            return moved(load_unit(reinterpret_cast<const std::uint8_t*>(words)));
+            return moved(load_unit(reinterpret_cast<const std::uint8_t*>(codes + i * kUnit)));
         } else if constexpr (kType == WeightType::kQ8_0) {
 #if OFFSTAGE_VECTOR_BITS == 512
             const std::uint8_t* const first = block + 2 * i * kBlockBytes + 2;

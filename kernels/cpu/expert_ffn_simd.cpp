@@ -110,60 +110,12 @@ __attribute__((always_inline)) inline float activation_of(const Gating& gating, 
     return scale * lanes[0];
 }
 
-// One token: gate = w1 . x and up = w3 . x of a neuron, and out += activation * w2 of the
-// neuron before it, in one pass of n steps. The same place `ahead_bytes` further on is
-// fetched into cache.
-template <typename Weight>
-__attribute__((always_inline)) inline void stream_neuron(const Weight* w1, const Weight* w3, const Weight* w2_before,
-                                                         float activation_before, std::int64_t n,
-                                                         std::int64_t ahead_bytes, const float* x, float* out,
-                                                         float& gate_sum, float& up_sum) {
-    constexpr int kStep = 64 / static_cast<int>(sizeof(Weight));
-    constexpr int kStepVectors = kStep / kLanes;
-    const std::int64_t ahead = ahead_bytes / static_cast<std::int64_t>(sizeof(Weight));
-    const Vector activation = broadcast(activation_before);
-    Vector gate[kStepVectors];
-    Vector up[kStepVectors];
-    for (int s = 0; s < kStepVectors; ++s) gate[s] = up[s] = zero();
-    const auto step = [&](std::int64_t i, int s) __attribute__((always_inline)) {
-        const Vector inputs = load(x + i);
-        gate[s] = fma(load(w1 + i), inputs, gate[s]);
-        up[s] = fma(load(w3 + i), inputs, up[s]);
-        store(out + i, fma(activation, load(w2_before + i), load(out + i)));
-    };
-    std::int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
-        prefetch(w1 + ahead + i);
-        prefetch(w3 + ahead + i);
-        prefetch(w2_before + ahead + i);
-#pragma GCC unroll 4
-        for (int s = 0; s < kStepVectors; ++s) step(i + s * kLanes, s);
-    }
-    for (; i + kLanes <= n; i += kLanes) step(i, 0);
-    if (i < n) {
-        const int n_lanes = static_cast<int>(n - i);
-        const Vector inputs = load_first(x + i, n_lanes);
-        gate[0] = fma(load_first(w1 + i, n_lanes), inputs, gate[0]);
-        up[0] = fma(load_first(w3 + i, n_lanes), inputs, up[0]);
-        const Vector sum = fma(activation, load_first(w2_before + i, n_lanes), load_first(out + i, n_lanes));
-        store_first(out + i, n_lanes, sum);
-    }
-    for (int half = kStepVectors / 2; half > 0; half /= 2) {
-        for (int s = 0; s < half; ++s) {
-            gate[s] = add(gate[s], gate[s + half]);
-            up[s] = add(up[s], up[s + half]);
-        }
-    }
-    gate_sum = sum_of_lanes(gate[0]);
-    up_sum = sum_of_lanes(up[0]);
-}
-
-// One token. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so
+// One token of packed weights. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so
 // that memory delivers without a break while a sum over lanes and an exponential are
 // being waited for.
 template <typename Rows>
-void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
-                   float scale, float* out) {
+void stream_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
+                      float scale, float* out) {
     if (n_neurons <= 0) return;
     using Row = typename Rows::Row;
     const std::int64_t neuron_bytes = 3 * weights.row_bytes(n);
@@ -183,12 +135,36 @@ void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int6
     add_columns<1, 1>(last_column, last_activation, n, neuron_bytes, out);
 }
 
+// One token, row after row as they lie: each fetches the next one.
+template <typename Rows>
+void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
+                   float scale, float* out) {
+    using Row = typename Rows::Row;
+    for (std::int64_t j = 0; j < n_neurons; ++j, weights = weights.from(3)) {
+        float sums[2];  // of w1 and w3
+        for (int r = 0; r < 2; ++r) {
+            const Row row[1] = {weights[r]};
+            const Row next[1] = {weights[r + 1]};
+            float sum[1][1];
+            dot_products<1, 1>(row, next, x, n, n, sum);
+            sums[r] = sum[0][0];
+        }
+        const Row column[1] = {weights[2]};
+        const float factor[1] = {activation_of(gating, j, sums[0], sums[1], scale)};
+        add_columns<1, 1>(column, factor, n, weights.row_bytes(n), out);
+    }
+}
+
 template <int kTokens, typename Rows>
 void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float* x, const float* scale,
                 std::int64_t n_neurons, float* out) {
     constexpr int kNeurons = neurons_at_once<Rows>(kTokens);
     if constexpr (kTokens == 1) {
-        run_one_token(weights, gating, n, n_neurons, x, scale[0], out);
+        if constexpr (Rows::kPacked) {
+            stream_one_token(weights, gating, n, n_neurons, x, scale[0], out);
+        } else {
+            run_one_token(weights, gating, n, n_neurons, x, scale[0], out);
+        }
         return;
     }
     std::int64_t j = 0;

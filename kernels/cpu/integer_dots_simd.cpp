@@ -15,6 +15,9 @@
 namespace offstage::kernels {
 namespace {
 
+// Of codes of a codebook: they lie in a core's first cache, and in byte_product_scratch().
+constexpr std::int64_t kUnpackedRows = 8;
+
 // How inputs are laid for weights of a type.
 struct InputForm {
     std::array<std::int8_t, kParts> places;  // of the parts of a group
@@ -110,17 +113,37 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
             multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
             return;
         }
-        int first = 0;
-        const auto take = [&](auto count) {
-            for (; n_tokens - first >= count; first += count) {
-                multiply_rows<kType, decltype(count)::value>(weight, inputs + first, row_begin, row_end,
-                                                             y + first * y_stride, y_stride);
-            }
+        const auto multiply = [&](const UnpackedRows& unpacked, std::int64_t begin, std::int64_t end) {
+            int first = 0;
+            const auto take = [&](auto count) {
+                for (; n_tokens - first >= count; first += count) {
+                    multiply_rows<kType, decltype(count)::value>(weight, unpacked, inputs + first, begin, end,
+                                                                 y + first * y_stride, y_stride);
+                }
+            };
+            take(std::integral_constant<int, 4>());
+            take(std::integral_constant<int, 3>());
+            take(std::integral_constant<int, 2>());
+            take(std::integral_constant<int, 1>());
         };
-        take(std::integral_constant<int, 4>());
-        take(std::integral_constant<int, 3>());
-        take(std::integral_constant<int, 2>());
-        take(std::integral_constant<int, 1>());
+        if constexpr (has_codebook(kType)) {
+            const CodebookCodes unpack = fastest_codebook_codes();
+            auto* const codes = reinterpret_cast<std::int8_t*>(scratch);
+            for (std::int64_t begin = row_begin; begin < row_end; begin += kUnpackedRows) {
+                const std::int64_t end = std::min(begin + kUnpackedRows, row_end);
+                for (std::int64_t row = begin; row < end; ++row) {
+                    const auto* const blocks = reinterpret_cast<const std::uint8_t*>(weight.row(row));
+                    const auto row_bytes = static_cast<std::int64_t>(weight.stride_bytes());
+                    for (std::int64_t line = 0; line < row_bytes; line += 64) {
+                        prefetch(blocks + kUnpackedRows * row_bytes + line);
+                    }
+                    unpack(kType, blocks, weight.n_cols / kGroup, codes + (row - begin) * weight.n_cols);
+                }
+                multiply({codes, begin}, begin, end);
+            }
+        } else {
+            multiply({}, row_begin, row_end);
+        }
     });
 }
 

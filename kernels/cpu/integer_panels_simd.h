@@ -41,6 +41,7 @@ constexpr int numbers_of_scale() {
 struct UnpackedGroups {
     alignas(64) std::uint8_t codes[kLanes][kGroup];
     alignas(64) float numbers[kLanes][4 * kScales];
+    CodebookCodes unpack_codes = nullptr;  // of types with a codebook
 };
 
 template <WeightType kType>
@@ -48,6 +49,11 @@ void unpack_groups(const CodeRow (&rows)[kLanes], std::int64_t g, UnpackedGroups
     for (int lane = 0; lane < kLanes; ++lane) {
         CodeGroup<kType> group;
         group.open(rows[lane], g);
+        if constexpr (has_codebook(kType)) {
+            auto* const codes = reinterpret_cast<std::int8_t*>(unpacked.codes[lane]);
+            unpacked.unpack_codes(kType, group.block, 1, codes);
+            group.codes = codes;
+        }
         float* to = unpacked.numbers[lane];
         for (const __m256 scales : group.scales) {
             _mm256_store_ps(to, scales);
@@ -102,6 +108,7 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
         rows[lane] = {reinterpret_cast<const std::uint8_t*>(weight.row(row + std::min(lane, n_rows - 1))), layout};
     }
     UnpackedGroups unpacked;
+    if constexpr (has_codebook(kType)) unpacked.unpack_codes = fastest_codebook_codes();
     constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
     for (; (g + 1) * kGroup <= weight.n_cols; ++g) {

@@ -206,13 +206,22 @@ __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows]
     }
 }
 
+// Codes of a type with a codebook, unpacked: those of rows from `first` on.
+struct UnpackedRows {
+    const std::int8_t* codes = nullptr;
+    std::int64_t first = 0;
+};
+
 // y[r] of rows first, first + apart, ...
 template <WeightType kType, int kTokens, int kRows>
-void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const ByteGroup* const (&x)[kTokens],
-                        std::int64_t first, std::int64_t apart, float* y, std::int64_t y_stride) {
+void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const UnpackedRows& unpacked,
+                        const ByteGroup* const (&x)[kTokens], std::int64_t first, std::int64_t apart, float* y,
+                        std::int64_t y_stride) {
     CodeRow rows[kRows];
     for (int r = 0; r < kRows; ++r) {
-        rows[r] = {reinterpret_cast<const std::uint8_t*>(weight.row(first + r * apart)), layout};
+        const std::int64_t row = first + r * apart;
+        rows[r] = {reinterpret_cast<const std::uint8_t*>(weight.row(row)), layout};
+        if constexpr (has_codebook(kType)) rows[r].codes = unpacked.codes + (row - unpacked.first) * weight.n_cols;
     }
     float sums[kRows][kTokens];
     dot_rows<kType, kTokens>(rows, x, weight.n_cols, static_cast<std::int64_t>(weight.stride_bytes()), sums);
@@ -232,19 +241,19 @@ PackedRow layout_of_rows(std::int64_t n_cols) {
 }
 
 template <WeightType kType, int kTokens>
-void multiply_rows(const WeightView& weight, const std::byte* const* inputs, std::int64_t row_begin,
-                   std::int64_t row_end, float* y, std::int64_t y_stride) {
+void multiply_rows(const WeightView& weight, const UnpackedRows& unpacked, const std::byte* const* inputs,
+                   std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride) {
     constexpr int kRows = streams_at_once(kTokens);
     const ByteGroup* x[kTokens];
     for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
     const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
     const std::int64_t apart = (row_end - row_begin) / kRows;
     for (std::int64_t r = row_begin; r < row_begin + apart; ++r) {
-        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, x, r, apart, y, y_stride);
+        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, unpacked, x, r, apart, y, y_stride);
     }
     // What is left is taken as if it were several.
     for (std::int64_t r = row_begin + kRows * apart; r < row_end; ++r) {
-        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, x, r, 0, y, y_stride);
+        multiply_some_rows<kType, kTokens, kRows>(weight, &layout, unpacked, x, r, 0, y, y_stride);
     }
 }
 

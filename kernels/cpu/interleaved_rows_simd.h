@@ -57,6 +57,14 @@ __attribute__((always_inline)) inline Bytes masked(Bytes words, std::int32_t mas
 #endif
 }
 
+__attribute__((always_inline)) inline Bytes less_32(Bytes words) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_sub_epi32(words, all_words(32));
+#else
+    return _mm256_sub_epi32(words, all_words(32));
+#endif
+}
+
 // Lower 16 bits of each word, as float32.
 __attribute__((always_inline)) inline Vector lower_halves_as_numbers(Bytes words) {
 #if OFFSTAGE_VECTOR_BITS == 512
@@ -120,8 +128,19 @@ struct StripGroup {
             scale = lower_halves_as_numbers(factors);
             bias = subtract(zero(), lower_halves_as_numbers(shifted_down<16>(factors)));
             for (int i = 0; i < 3; ++i) numbers[i] = word(1 + i);
+        } else if constexpr (kType == WeightType::kQ2K) {
+            const Bytes factors = word(20);
+            scale = lower_halves_as_numbers(factors);
+            bias = subtract(zero(), lower_halves_as_numbers(shifted_down<16>(factors)));
+        } else if constexpr (kType == WeightType::kQ3K) {
+            scale = halves_as_numbers(group + 27 * kWord + 2 * kLanes * half);
+            for (int i = 0; i < 3; ++i) numbers[i] = word(24 + i);
         } else if constexpr (kType == WeightType::kQ6K) {
             scale = halves_as_numbers(group + 52 * kWord + 2 * kLanes * half);
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            numbers[0] = word(0);
+            numbers[1] = word(1);
+            scale = lower_halves_as_numbers(numbers[0]);
         }
     }
 
@@ -155,6 +174,25 @@ struct StripGroup {
 #endif
                 to[part] = multiply(as_numbers(number), scale);
             }
+        } else if constexpr (kType == WeightType::kQ2K) {
+            const Bytes pairs = word(k / 2);
+            unrolled<2>([&](auto index) __attribute__((always_inline)) {
+                constexpr int kPart = decltype(index)::value;
+                constexpr int kByte = 8 * (k % 2 * 2 + kPart);
+                to[kPart] = multiply(as_numbers(masked(shifted_down<kByte>(pairs), 15)), scale);
+                to[2 + kPart] = multiply(as_numbers(masked(shifted_down<kByte + 4>(pairs), 15)), bias);
+            });
+        } else if constexpr (kType == WeightType::kQ3K) {
+            unrolled<2>([&](auto index) __attribute__((always_inline)) {
+                constexpr int kPart = 2 * k + decltype(index)::value;
+                const Bytes low = masked(shifted_down<8 * (kPart % 4) + kPart / 8 * 4>(numbers[kPart % 8 / 4]), 15);
+                const Bytes high = masked(shifted_down<8 * (kPart % 4) + kPart / 4 * 2>(numbers[2]), 3);
+                to[decltype(index)::value] = multiply(as_numbers(less_32(either(low, shifted_up<4>(high)))), scale);
+            });
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            const Bytes low = masked(shifted_down<4 * k>(numbers[1]), 15);
+            const Bytes high = masked(shifted_down<16 + 2 * k>(numbers[0]), 3);
+            to[0] = multiply(as_numbers(less_32(either(low, shifted_up<4>(high)))), scale);
         } else if constexpr (kType == WeightType::kMxfp4) {
 #if OFFSTAGE_VECTOR_BITS == 512
             const Bytes exponents = _mm512_cvtepu8_epi32(load_16(group + k * kRows * kBlockBytes));
@@ -185,11 +223,22 @@ struct StripGroup {
             const Bytes high = shifted_down(word(4 + 4 * part + four), 2 * step + kOdd);
             return either(bits_of_bytes(word(12 + 8 * step + 4 * part + four), 4 * kOdd, 15),
                           shifted_up<4>(masked(high, 0x01010101)));
+        } else if constexpr (kType == WeightType::kQ2K || kType == WeightType::kQ3K) {
+            constexpr int kBegin = kType == WeightType::kQ2K ? 4 : 8;
+            const int k = 2 * step + kOdd;
+            const Bytes low =
+                masked(shifted_down(word(kBegin + 8 * (k / 4) + 4 * part + four), 2 * (k % 4)), 0x03030303);
+            if constexpr (kType == WeightType::kQ2K) return low;
+            return either(low, shifted_up<2>(masked(shifted_down(word(4 * part + four), k), 0x01010101)));
         } else if constexpr (kType == WeightType::kQ6K) {
             const int n = step / 2;
             const Bytes low = bits_of_bytes(word(16 * n + 8 * (step % 2) + 4 * part + four), 4 * kOdd, 15);
             const Bytes high = shifted_down(word(32 + 8 * n + 4 * part + four), 2 * (step % 2) + 4 * kOdd);
             return either(low, shifted_up<4>(masked(high, 0x03030303)));
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            const Bytes both = word(2 + 4 * (2 * step + kOdd) + four);
+            return places_in(kIq4Values, offset_of(kType),
+                             part == 0 ? bits_of_bytes(both, 0, 15) : bits_of_bytes(both, 4, 15));
         } else {
             constexpr int kScale = kType == WeightType::kMxfp4 ? kRows : 2 * kRows;  // bytes of a block's scales
             const std::uint8_t* const block = words + (2 * step + kOdd) * kRows * kBlockBytes + kScale;
@@ -260,14 +309,19 @@ void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, s
     }
 }
 
-// The same of one token, in the order in which the strip lies.
-template <WeightType kType>
-void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* input, float* y) {
+// The same of one token or two, in the order in which the strip lies: their sums fit the
+// registers.
+template <WeightType kType, int kTokens>
+void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* const* inputs,
+                         float* y, std::int64_t y_stride) {
     using Group = StripGroup<kType>;
     const std::int64_t n_scales = n_cols / kInputsPerScale;
-    const ByteGroup* const x[1] = {reinterpret_cast<const ByteGroup*>(input)};
-    Vector eighths[kScales][1];
-    for (auto& sum : eighths) sum[0] = zero();
+    const ByteGroup* x[kTokens];
+    for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    Vector eighths[kScales][kTokens];
+    for (auto& of_scale : eighths) {
+        for (Vector& sum : of_scale) sum = zero();
+    }
     for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
         Group group(strip, g, half);
         group.fetch(kFetchAhead);
@@ -287,7 +341,9 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
                 eighths[k]);
         });
     }
-    store(y, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][0]; }));
+    for (int t = 0; t < kTokens; ++t) {
+        store(y + t * y_stride, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; }));
+    }
 }
 
 template <WeightType kType>
@@ -339,10 +395,10 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
     }
 }
 
-// For 1, 2, 3, ... tokens: compiled for even numbers of them.
+// For 3, 4, 5, ... tokens: compiled for 3 and for even numbers of them.
 template <WeightType kType, int... kPairs>
 constexpr auto strip_products(std::integer_sequence<int, kPairs...> /*pairs*/) {
-    return std::array{multiply_strip<kType, 2 * kPairs + 2>...};
+    return std::array{multiply_strip<kType, 3>, multiply_strip<kType, 2 * kPairs + 4>...};
 }
 
 // Up to so many tokens are multiplied by strips, kPanelTokens at a time; each time the
@@ -356,22 +412,23 @@ template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
                           std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
                           std::byte* scratch) {
-    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens / 2>{});
+    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens / 2 - 1>{});
     float* const numbers = CodePanel(scratch, weight.n_cols).numbers;
     const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
     for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
         const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
         for (int half = 0; half < kStripHalves; ++half) {
             float* const to = y + row + half * kLanes;
-            if (n_tokens == 1) {
-                multiply_strip_once<kType>(strip, half, weight.n_cols, inputs[0], to);
+            if (n_tokens <= 2) {
+                (n_tokens == 1 ? multiply_strip_once<kType, 1>
+                               : multiply_strip_once<kType, 2>)(strip, half, weight.n_cols, inputs, to, y_stride);
                 continue;
             }
             read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
             for (int tile = 0; tile < n_tiles; ++tile) {
                 const int first = n_tokens * tile / n_tiles;
                 const int count = n_tokens * (tile + 1) / n_tiles - first;
-                kByTokens[static_cast<std::size_t>((count - 1) / 2)](
+                kByTokens[static_cast<std::size_t>(count == 3 ? 0 : (count - 1) / 2)](
                     strip, half, numbers, weight.n_cols, inputs + first, count, to + first * y_stride, y_stride);
             }
         }

@@ -6,11 +6,16 @@
 namespace offstage::kernels {
 namespace {
 
-// Rows at once for a number of tokens: as many sums as registers allow, leaving room for
-// the weights and an input.
+// Up to so many tokens memory is what takes time, and one row after the other is read faster than several side by side:
+// these lie a power of two apart in many models, and so in the same sets of a cache.
+constexpr int kTokensOfOneRow = 4;
+
+// Rows at once for a number of tokens: of more tokens as many sums as registers allow,
+// leaving room for the weights and an input.
 template <typename Rows>
 constexpr int matvec_rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
+    if (n_tokens <= kTokensOfOneRow) return 1;
     const int fitting = (kRegisters - 4) / (n_tokens + 1);
     return fitting >= 4 ? 4 : fitting >= 1 ? fitting : 1;
 }
@@ -20,13 +25,14 @@ void multiply_rows(Rows weights, std::int64_t n_cols, const float* x, std::int64
                    std::int64_t row_end, float* y, std::int64_t y_stride) {
     using Row = typename Rows::Row;
     constexpr int kRows = matvec_rows_at_once<Rows>(kTokens);
+    constexpr int kRowsAhead = kRows == 1 && kTokens == kTokensOfOneRow ? 2 : kRows;
     std::int64_t row = row_begin;
     for (; row + kRows <= row_end; row += kRows) {
         Row rows[kRows];
         Row ahead[kRows];
         for (int r = 0; r < kRows; ++r) {
             rows[r] = weights[row + r];
-            ahead[r] = weights[row + r + kRows];
+            ahead[r] = weights[row + r + kRowsAhead];
         }
         float sums[kRows][kTokens];
         dot_products<kRows, kTokens>(rows, ahead, x, x_stride, n_cols, sums);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -67,7 +68,8 @@ bool isNear(double value, double expected, double share = 1e-6) {
 }
 
 struct Fixture {
-    explicit Fixture(std::uint64_t budget = std::uint64_t{64} << 20, const HardwareProfile& p = profile())
+    explicit Fixture(std::uint64_t budget = std::uint64_t{64} << 20, const HardwareProfile& p = profile(),
+                     int n_slots = 1)
         : device(p, operations, budget) {
         for (int e = 0; e < kExperts; ++e) {
             auto& block = weights.emplace_back(kExpertBytes / 2);
@@ -77,9 +79,12 @@ struct Fixture {
             }
             experts.push_back({block.data(), grid().layout(kernels::WeightType::kBf16)});
         }
-        slot = device.memory().allocate(kExpertBytes, MemoryUse::kStaging, "a test");
+        for (int i = 0; i < n_slots; ++i) {
+            blocks.push_back(device.memory().allocate(kExpertBytes, MemoryUse::kStaging, "a test"));
+            device_slots.push_back(blocks.back().data());
+        }
         request.experts = experts;
-        request.device_slot = slot.data();
+        request.device_slots = device_slots;
         request.largest = 64;
         request.budget_s = 60;  // never spent
     }
@@ -90,7 +95,8 @@ struct Fixture {
     EmulatedAccelerator device;
     std::vector<std::vector<kernels::Bf16>> weights;
     std::vector<kernels::ExpertView> experts;
-    DeviceBlock slot;
+    std::vector<DeviceBlock> blocks;
+    std::vector<std::byte*> device_slots;
     CalibrationRequest request;
 };
 
@@ -279,6 +285,19 @@ class TestCalibration : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // Else one expert's weights would stay in the device's cache, and be measured at its speed.
+    void calibration_usesTheDevicesSlotsInTurn() {
+        Fixture f(std::uint64_t{64} << 20, profile(), 3);
+        for (std::byte* slot : f.device_slots) std::fill_n(slot, kExpertBytes, std::byte{0});
+        f.run();
+        for (const std::byte* slot : f.device_slots) {
+            const bool holds_one = std::any_of(f.experts.begin(), f.experts.end(), [&](const kernels::ExpertView& e) {
+                return std::memcmp(slot, e.data, kExpertBytes) == 0;
+            });
+            QVERIFY(holds_one);
+        }
+    }
+
     // What the emulated device accounts is what comes out: the profile's own figures.
     void calibration_ofAnEmulatedDevice_findsTheProfile_data() {
         QTest::addColumn<QString>("id");

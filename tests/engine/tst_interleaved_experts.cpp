@@ -81,7 +81,9 @@ class TestInterleavedExperts : public QObject {
         row("Q4_0, IQ4_NL", kQ4_0, kQ4_0, kIq4Nl, 64, 32, true, true);
         row("MXFP4", kMxfp4, kMxfp4, kMxfp4, 96, 32, true, true);
         row("w3 apart", kQ4_0, kQ8_0, kQ8_0, 64, 32, false, true);
-        row("w2 of another type", kQ5K, kQ5K, kIq4Xs, 256, 256, true, false);
+        row("Q3_K, Q2_K", kQ3K, kQ3K, kQ2K, 512, 256, true, true);
+        row("IQ4_XS", kIq4Xs, kIq4Xs, kIq4Xs, 256, 512, true, true);
+        row("w2 of another type", kQ5K, kQ5K, kIq3Xxs, 256, 256, true, false);
     }
     void experts_giveTheSameBits() {
         QFETCH(int, gate);

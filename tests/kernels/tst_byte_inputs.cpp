@@ -11,7 +11,9 @@
 #include <QTest>
 
 #include "byte_inputs_reference.h"
+#include "kernels/block_parts.h"
 #include "kernels/byte_experts.h"
+#include "kernels/cpu/codebook_codes.h"
 #include "kernels/interleaved.h"
 #include "packed_data.h"
 #include "test_buffer.h"
@@ -273,6 +275,36 @@ class TestByteInputs : public QObject {
                 std::memcmp(alone.data(), together.data(), sizeof(float) * static_cast<std::size_t>(n_tokens) * kRows),
                 0);
         }
+    }
+
+    void codebook_codes_are_alike_data() {
+        QTest::addColumn<int>("type");
+        for (const WeightType type : kDecodedTypes) {
+            if (has_codebook(type)) QTest::addRow("%s", name_of(type)) << static_cast<int>(type);
+        }
+    }
+
+    // On every processor those of read_part(), which other products are built on.
+    void codebook_codes_are_alike() {
+        QFETCH(int, type);
+        const auto weight_type = static_cast<WeightType>(type);
+        constexpr std::int64_t kBlocks = 60;
+        const RandomPackedRows rows(weight_type, 1, kBlocks * 256, 14);
+        const auto* const blocks = reinterpret_cast<const std::uint8_t*>(rows.view().data);
+        TestBuffer<std::int8_t> expected(kBlocks * 256, 1);
+        TestBuffer<std::int8_t> fastest(kBlocks * 256, 1);
+        scalar::codebook_codes(weight_type, blocks, kBlocks, expected.data());
+        fastest_codebook_codes()(weight_type, blocks, kBlocks, fastest.data());
+        QVERIFY(expected.guards_intact() && fastest.guards_intact());
+        QCOMPARE(std::memcmp(expected.data(), fastest.data(), kBlocks * 256), 0);
+        with_block_type(weight_type, [&](auto constant) {
+            constexpr WeightType kType = decltype(constant)::value;
+            for (int i = 0; i < kBlocks * 16; ++i) {
+                BlockPart part;
+                read_part<kType>(blocks + i / 16 * traits_of(kType).block_bytes, i % 16, kBlockCodebooks, part);
+                QCOMPARE(std::memcmp(part.codes, expected.data() + 16 * i, 16), 0);
+            }
+        });
     }
 
     void rows_side_by_side_are_multiplied_alike_data() {
