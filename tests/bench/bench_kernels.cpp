@@ -30,10 +30,10 @@ constexpr std::int64_t kHiddenDim = 2048;
 constexpr std::int64_t kFfnDim = 7168;
 constexpr WeightType kBenchTypes[] = {WeightType::kBf16, WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
                                       WeightType::kHqq2};
-constexpr WeightType kBlockTypes[] = {WeightType::kQ8_0,  WeightType::kQ4_0,  WeightType::kQ5_0, WeightType::kQ6K,
-                                      WeightType::kQ5K,   WeightType::kQ4K,   WeightType::kQ3K,  WeightType::kQ2K,
-                                      WeightType::kIq4Nl, WeightType::kIq4Xs, WeightType::kIq3S, WeightType::kIq2Xs,
-                                      WeightType::kMxfp4};
+constexpr WeightType kBlockTypes[] = {WeightType::kQ8_0,  WeightType::kQ4_0,  WeightType::kQ5_0,   WeightType::kQ6K,
+                                      WeightType::kQ5K,   WeightType::kQ4K,   WeightType::kQ3K,    WeightType::kQ2K,
+                                      WeightType::kIq4Nl, WeightType::kIq4Xs, WeightType::kIq3S,   WeightType::kIq3Xxs,
+                                      WeightType::kIq2S,  WeightType::kIq2Xs, WeightType::kIq2Xxs, WeightType::kMxfp4};
 
 // One allocation for all benchmarks: filling a gibibyte takes longer than reading it. Its bytes make small numbers of
 // every type, packed or not.
