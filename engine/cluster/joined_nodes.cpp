@@ -255,7 +255,8 @@ void JoinedNodes::follow_losses(std::uint32_t now) {
         return;
     }
     if (lost_.empty()) return;
-    if (const double after_us = mean_us(); before_us_ > 0 && after_us > 0) {
+    // An emulated device's steps take what is worked out: nothing that could be compared.
+    if (const double after_us = mean_us(); before_us_ > 0 && after_us > 0 && !model_.summary().emulated) {
         notes_.push_back(messages::node_loss_costs(lost_, Decimal{after_us / 1e3, 1}, Decimal{before_us_ / 1e3, 1}));
     }
     lost_.clear();

@@ -360,7 +360,7 @@ class TestMachines : public QObject {
         panel.choose(QStringLiteral("cupboard"));
         const QString text = panel.details();
         for (const char* part : {"192.168.1.7:7420", "Holds 40 of 64 experts", "0.21 ms there and back, 938 MB/s",
-                                 "16 threads", "3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited",
+                                 "16 threads", "A token: 3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited",
                                  "96.0 KiB"}) {
             QVERIFY2(text.contains(QString::fromUtf8(part)), qPrintable(text));
         }

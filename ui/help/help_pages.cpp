@@ -229,8 +229,8 @@ QList<HelpPage> programPages() {
                   "kept in another folder, and models can be looked for in folders of your own."),
               Help::tr("Every change holds at once and is kept.")})},
         {QStringLiteral("privacy"), Help::tr("Privacy"),
-         joined({Help::tr("Offstage makes no outbound connections: no telemetry, no update check, no download of "
-                          "models. It listens to nothing, but for the local server while that is on; the status bar "
+         joined({Help::tr("Offstage makes no outbound connections but to machines that you have added: no telemetry, no "
+                          "update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar "
                           "says so then."),
                  Help::tr("Conversations are kept in one file on this computer and nowhere else. Answers never load "
                           "pictures or anything else from the network."),

@@ -30,7 +30,9 @@ constexpr int kMachinesNoticeLines = 3;
 constexpr int kDetailLines = 5;
 constexpr int kNarrowestPicture = 400;
 constexpr int kNarrowestButton = 78;
-constexpr int kWideEnoughForLinks = 460;
+constexpr int kNarrowestSetting = 330;
+constexpr int kWideEnoughForLinks = 370;
+constexpr int kRowPadding = 6;
 constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
 enum MachineListColumn { MachineName, MachineStateColumn, MachineExperts, MachineLink, MachineListColumns };
 
@@ -204,10 +206,8 @@ QWidget* MachinesPanel::buildMachines() {
     };
     QLabel* placesTitle = textLabel();
     placesTitle->setText(tr("Experts that each machine holds"));
-    auto* machines = columnOf({m_list, m_details, m_halves});
-    static_cast<QVBoxLayout*>(machines->layout())->insertLayout(2, choice);
     auto* tiles = new Tiles(kNarrowestPicture);
-    tiles->add(machines);
+    tiles->add(columnOf({m_list, m_details}));
     tiles->add(columnOf({m_timesTitle, m_times, placesTitle, m_places}));
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
         m_details->setText(detailsOf(this->chosen()));
@@ -223,7 +223,19 @@ QWidget* MachinesPanel::buildMachines() {
         use.halves_activations = on;
         m_machines.setUse(use);
     });
-    return tiles;
+    auto* settings = new Tiles(kNarrowestSetting);
+    auto* choicePart = new QWidget;
+    choicePart->setLayout(choice);
+    choice->setContentsMargins(0, 0, 0, 0);
+    settings->add(choicePart);
+    settings->add(m_halves);
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(tiles);
+    column->addWidget(settings);
+    column->addStretch(1);
+    return page;
 }
 
 void MachinesPanel::buildActions() {
@@ -347,7 +359,8 @@ QString MachinesPanel::hereText() const {
         lines << tr("Attention and the choice of experts are computed here, and all experts that no other machine "
                     "takes.");
     }
-    if (snapshot().machine_tokens > 0 && !snapshot().machines.empty()) {
+    const bool emulated = engine().model() && engine().model()->emulated;
+    if (snapshot().machine_tokens > 0 && !snapshot().machines.empty() && !emulated) {
         double waiting_us = 0;
         for (const engine::MachineFigures& figures : snapshot().machines) {
             waiting_us += figures.waiting_us;
@@ -387,9 +400,8 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
                      .arg(msText(figures->latency_us), QLocale().toString(figures->mbps, 'f', 0),
                           QLocale().toString(figures->n_threads), QString::fromStdString(figures->instruction_set));
         if (snapshot().machine_tokens > 0) {
-            lines << tr("Of a token's %1 ms: %2 ms computing there, %3 ms on the network, %4 ms waited for here; %5.")
-                         .arg(msText(snapshot().machine_token_us), msText(figures->compute_us),
-                              msText(figures->network_us), msText(figures->waiting_us),
+            lines << tr("A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.")
+                         .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
                               bytesText(static_cast<quint64>(figures->bytes)));
         }
     }
@@ -441,6 +453,7 @@ void MachinesPanel::refreshList() {
             item->setText(column, texts.value(column));
         }
         item->setToolTip(MachineName, texts.value(MachineName));
+        item->setSizeHint(MachineName, {0, fontMetrics().height() + kRowPadding});
     };
     const qint64 all = snapshot().n_layers * snapshot().n_experts;
     set(0, {},
@@ -458,7 +471,7 @@ void MachinesPanel::refreshList() {
     if (m_list->currentItem() == nullptr && rows > 1) {
         m_list->setCurrentItem(m_list->topLevelItem(1));
     }
-    const int line = std::max(m_list->sizeHintForRow(0), fontMetrics().height() + 4);
+    const int line = fontMetrics().height() + kRowPadding;
     m_list->setFixedHeight(m_list->header()->sizeHint().height() + std::min(rows, 8) * line + 2 * m_list->frameWidth() +
                            2);
 }
@@ -471,7 +484,9 @@ void MachinesPanel::refreshPictures() {
     for (const engine::MachineFigures& figures : now.machines) {
         waiting_us += figures.waiting_us;
     }
-    if (timed) {
+    // An emulated device's time is worked out; the other machines' are measured.
+    const bool emulated = engine().model() && engine().model()->emulated;
+    if (timed && !emulated) {
         times.push_back({tr("This machine"),
                          {{tr("computing"), std::max(0.0, now.machine_token_us - waiting_us), kComputing},
                           {tr("waiting"), std::min(waiting_us, now.machine_token_us), kWaiting}}});
