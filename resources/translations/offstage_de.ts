@@ -8023,7 +8023,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>%1, %2, key %3…</source>
-        <translation>%1, %2, Schlüssel %3…</translation>
+        <translation>%1, %2, Schlüssel %3 …</translation>
     </message>
     <message>
         <source>It is not used, and nothing connects to it.</source>

@@ -100,7 +100,7 @@
     <message numerus="yes">
         <source>Lost since it was joined: %n time(s).</source>
         <translation>
-            <numerusform>Lost since it was joined: once.</numerusform>
+            <numerusform>Lost since it was joined: %n time.</numerusform>
             <numerusform>Lost since it was joined: %n times.</numerusform>
         </translation>
     </message>

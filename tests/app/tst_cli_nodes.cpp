@@ -123,7 +123,7 @@ class TestCliNodes : public QObject {
 
     void scenarioBench_runsWithItsHelp() {
         const CliOutcome outcome =
-            runCli(words(QStringLiteral("bench --model %1 --scenario decode --in 8 --out 4 --repeats 1 --compute f32 "
+            runCli(words(QStringLiteral("bench --model %1 --scenario decode --in 8 --out 4 --repeat 1 --compute f32 "
                                         "--threads 1 --json --node cupboard --node-use always"),
                          {m_demo}));
         QVERIFY2(outcome.status == 0, outcome.err.constData());

@@ -32,7 +32,7 @@ constexpr int kNarrowestPicture = 400;
 constexpr int kNarrowestButton = 78;
 constexpr int kNarrowestSetting = 330;
 constexpr int kWideEnoughForLinks = 370;
-constexpr int kRowPadding = 6;
+constexpr int kMachineRowPadding = 6;
 constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
 enum MachineListColumn { MachineName, MachineStateColumn, MachineExperts, MachineLink, MachineListColumns };
 
@@ -453,7 +453,7 @@ void MachinesPanel::refreshList() {
             item->setText(column, texts.value(column));
         }
         item->setToolTip(MachineName, texts.value(MachineName));
-        item->setSizeHint(MachineName, {0, fontMetrics().height() + kRowPadding});
+        item->setSizeHint(MachineName, {0, fontMetrics().height() + kMachineRowPadding});
     };
     const qint64 all = snapshot().n_layers * snapshot().n_experts;
     set(0, {},
@@ -471,7 +471,7 @@ void MachinesPanel::refreshList() {
     if (m_list->currentItem() == nullptr && rows > 1) {
         m_list->setCurrentItem(m_list->topLevelItem(1));
     }
-    const int line = fontMetrics().height() + kRowPadding;
+    const int line = fontMetrics().height() + kMachineRowPadding;
     m_list->setFixedHeight(m_list->header()->sizeHint().height() + std::min(rows, 8) * line + 2 * m_list->frameWidth() +
                            2);
 }
