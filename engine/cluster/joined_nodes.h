@@ -85,8 +85,8 @@ class JoinedNodes final : public JoinedMachines {
     LoadedModel& model_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's
-    std::vector<RemoteTotals> seen_;  // of the executors, at the last step's end; one thread
-    std::uint32_t last_up_ = 0;       // at the last step's end; one thread
+    std::vector<RemoteTotals> seen_;          // of the executors, at the last step's end; one thread
+    std::uint32_t last_up_ = 0;               // at the last step's end; one thread
     // Of a loss whose price is not known yet: who is gone, and what a token took before.
     std::string lost_;
     double before_us_ = 0;

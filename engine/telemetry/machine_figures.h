@@ -28,11 +28,11 @@ struct MachineFigures {
     double latency_us = 0;  // of a small message there and its answer back
     double mbps = 0;        // 1e6 bytes per second, one direction
     // Of a decoded token, means over Snapshot::machine_tokens:
-    double compute_us = 0;  // of its own
-    double network_us = 0;  // there and back, until the answer has come in
-    double waiting_us = 0;  // of this machine, which had nothing else to do
-    double bytes = 0;       // of activations, both ways
-    double rows = 0;        // (token, expert) pairs
+    double compute_us = 0;       // of its own
+    double network_us = 0;       // there and back, until the answer has come in
+    double waiting_us = 0;       // of this machine, which had nothing else to do
+    double bytes = 0;            // of activations, both ways
+    double rows = 0;             // (token, expert) pairs
     std::uint64_t n_losses = 0;  // connections that ended while they were used
 };
 

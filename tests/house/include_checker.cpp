@@ -302,7 +302,8 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
             return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
         }
         if (matches(target, kNodes) && !matches(file, kMayConnect)) {
-            return "only offstage-node, the command line's --node and nodes and the window program connect to other machines";
+            return "only offstage-node, the command line's --node and nodes and the window program connect to other "
+                   "machines";
         }
         if (kFloors[from] == "engine" && kFloors[*to] == "engine") {
             return broken_folder_rule("engine", kEngineFolders, file, target);

@@ -34,7 +34,8 @@ using namespace offstage::ui;
 namespace {
 
 constexpr quint64 kMiB = quint64{1} << 20;
-const char* const kTabs[] = {"experts", "cache", "dispatch", "budget", "whatIf", "machines", "benchmark", "log", "sampling"};
+const char* const kTabs[] = {"experts",  "cache",     "dispatch", "budget",  "whatIf",
+                             "machines", "benchmark", "log",      "sampling"};
 
 // A window on an engine whose budgets can be moved.
 struct Fixture {
@@ -275,8 +276,8 @@ class TestInspector : public QObject {
             applyTheme(*qApp, theme);
             for (const QSize size : sizes) {
                 window.resize(size);
-                for (const char* name :
-                     {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "machines", "benchmark", "log", "sampling"}) {
+                for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "machines",
+                                         "benchmark", "log", "sampling"}) {
                     window.columns().showMiddle();
                     if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
                         window.showPanel(QString::fromLatin1(name));

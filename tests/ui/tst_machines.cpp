@@ -85,7 +85,8 @@ class ScriptedNetwork final : public engine::MachineNetwork {
         }
         return {240, 940, 64, 1, 12 << 20, std::uint64_t{48} << 30};
     }
-    engine::JoinMachinesFn joining(const std::vector<std::string>& names, const engine::MachineUse& use) const override {
+    engine::JoinMachinesFn joining(const std::vector<std::string>& names,
+                                   const engine::MachineUse& use) const override {
         const std::lock_guard lock(m_network->mutex);
         m_network->asked.push_back(names);
         m_network->uses.push_back(use);
@@ -241,8 +242,7 @@ class TestMachines : public QObject {
         QVERIFY2(f.panel().introduction().contains(QStringLiteral("offstage-node pair")),
                  qPrintable(f.panel().introduction()));
         QVERIFY(f.panel().addButton().isEnabled() && isShown(f.panel().addButton()));
-        for (const QPushButton* button :
-             {&f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
+        for (const QPushButton* button : {&f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
             QVERIFY(!button->isEnabled());
         }
         picture(f.panel(), QStringLiteral("machines-empty"));
@@ -359,9 +359,9 @@ class TestMachines : public QObject {
         QCOMPARE(panel.places().rows()[2].parts[0].size, 24.0);
         panel.choose(QStringLiteral("cupboard"));
         const QString text = panel.details();
-        for (const char* part : {"192.168.1.7:7420", "Holds 40 of 64 experts", "0.21 ms there and back, 938 MB/s",
-                                 "16 threads", "A token: 3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited",
-                                 "96.0 KiB"}) {
+        for (const char* part :
+             {"192.168.1.7:7420", "Holds 40 of 64 experts", "0.21 ms there and back, 938 MB/s", "16 threads",
+              "A token: 3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited", "96.0 KiB"}) {
             QVERIFY2(text.contains(QString::fromUtf8(part)), qPrintable(text));
         }
         QVERIFY(panel.list().topLevelItem(1)->text(1).contains(QStringLiteral("up")));
@@ -382,9 +382,9 @@ class TestMachines : public QObject {
         f.open();
         QTRY_COMPARE(f.window->log().connections(), 1);
         f.locked([](Network& n) {
-            n.notes = {engine::messages::node_lost("cupboard", engine::messages::node_link_ended),
-                       engine::messages::node_loss_costs("cupboard", engine::Decimal{31.5, 1},
-                                                         engine::Decimal{21.4, 1})};
+            n.notes = {
+                engine::messages::node_lost("cupboard", engine::messages::node_link_ended),
+                engine::messages::node_loss_costs("cupboard", engine::Decimal{31.5, 1}, engine::Decimal{21.4, 1})};
             return 0;
         });
         const QString cost = QStringLiteral("Without cupboard a token takes 31.5 ms; with it, it took 21.4 ms.");

@@ -41,7 +41,7 @@ class TestMachinesJoined : public QObject {
     }
     static QByteArray read(QProcess& process, const char* end) {
         QByteArray out;
-        while (!out.contains(end) && process.waitForReadyRead(60'000)) {
+        while (!out.contains(end) && process.waitForReadyRead(20'000)) {
             out += process.readAllStandardOutput();
         }
         return out;
@@ -62,7 +62,7 @@ class TestMachinesJoined : public QObject {
         request.compute = engine::ComputeMode::kF32;
         request.context = 512;
         m_engine->openModel(request);
-        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), State::Ready, 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), State::Ready, 20'000);
     }
     // The tokens of a greedy answer; `begun` is called when its first text has come.
     std::vector<engine::TokenId> answer(int n, const std::function<void()>& begun = {}) {
@@ -73,14 +73,15 @@ class TestMachinesJoined : public QObject {
         request.ignore_end = true;
         QSignalSpy answered(m_engine.get(), &EngineController::answered);
         bool first = true;
-        const auto connection = connect(m_engine.get(), &EngineController::streamed, this, [&](quint64, const auto& piece) {
-            if (first && piece.tokens > 12 && begun) {
-                first = false;
-                begun();
-            }
-        });
+        const auto connection =
+            connect(m_engine.get(), &EngineController::streamed, this, [&](quint64, const auto& piece) {
+                if (first && piece.tokens > 12 && begun) {
+                    first = false;
+                    begun();
+                }
+            });
         m_engine->generate(request);
-        static_cast<void>(QTest::qWaitFor([&] { return !answered.isEmpty(); }, 60'000));
+        static_cast<void>(QTest::qWaitFor([&] { return !answered.isEmpty(); }, 20'000));
         disconnect(connection);
         return answered.isEmpty() ? std::vector<engine::TokenId>()
                                   : answered.first().at(1).value<engine::GenerationResult>().tokens;
@@ -89,9 +90,7 @@ class TestMachinesJoined : public QObject {
         const auto snapshot = m_engine->snapshot();
         return snapshot && !snapshot->machines.empty() ? snapshot->machines.front() : engine::MachineFigures();
     }
-    bool hasSaid(const char* text) const {
-        return m_said.join(u'\n').contains(QString::fromUtf8(text));
-    }
+    bool hasSaid(const char* text) const { return m_said.join(u'\n').contains(QString::fromUtf8(text)); }
 
   private Q_SLOTS:
     void initTestCase() {
@@ -119,7 +118,8 @@ class TestMachinesJoined : public QObject {
 
     void dialog_pairsWithTheWordsThatAreShown() {
         QProcess pair;
-        pair.start(m_program, onNode({QStringLiteral("pair"), QStringLiteral("--listen"), QStringLiteral("127.0.0.1:0")}));
+        pair.start(m_program,
+                   onNode({QStringLiteral("pair"), QStringLiteral("--listen"), QStringLiteral("127.0.0.1:0")}));
         const QByteArray shown = read(pair, "good for one pair:\n\n    ");
         m_panel->add();
         auto& dialog = *m_panel->findChild<PairDialog*>();
@@ -144,7 +144,7 @@ class TestMachinesJoined : public QObject {
         QCOMPARE(alone.size(), std::size_t{40});
         m_machines->setUse({true, false});
         m_machines->setUsed(QStringLiteral("cupboard"), true);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
         QVERIFY(answer(40) == alone);
         const engine::MachineFigures held = figures();
         QVERIFY(held.rows > 0 && held.bytes > 0 && held.compute_us > 0 && held.network_us > 0 && held.latency_us > 0);
@@ -163,7 +163,7 @@ class TestMachinesJoined : public QObject {
         m_machines->setUsed(QStringLiteral("cupboard"), false);
         const auto alone = answer(240);
         m_machines->setUsed(QStringLiteral("cupboard"), true);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
         const auto helped = answer(240, [this] { ::kill(static_cast<pid_t>(m_node.processId()), SIGKILL); });
         QVERIFY(helped == alone);
         QCOMPARE(helped.size(), std::size_t{240});
@@ -175,7 +175,7 @@ class TestMachinesJoined : public QObject {
         // It is back, and used again.
         m_node.waitForFinished();
         startNode(m_port);
-        QTRY_VERIFY_WITH_TIMEOUT(hasSaid("cupboard is back and is used again") && figures().n_held == 64, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(hasSaid("cupboard is back and is used again") && figures().n_held == 64, 20'000);
         QVERIFY(answer(20).size() == 20);
         QVERIFY(figures().rows > 0);
     }

@@ -104,8 +104,8 @@ void Machines::read() {
     try {
         for (const engine::PairedMachine& paired : m_network->machines()) {
             const QString name = QString::fromStdString(paired.name);
-            m_machines.append({name, QString::fromStdString(paired.address),
-                               QString::fromStdString(paired.fingerprint), used.contains(name)});
+            m_machines.append({name, QString::fromStdString(paired.address), QString::fromStdString(paired.fingerprint),
+                               used.contains(name)});
         }
     } catch (const engine::Error& error) {
         m_problem = engineText(error.message());

@@ -18,8 +18,8 @@ class EngineController;
 
 // Other machines of the person's that compute experts: which are paired with this one, and which of them are switched
 // on, as kept in the settings. A loaded model is joined by those; what is switched while an answer is written counts
-// from its end on. Pairing and testing work on a thread of their own. Nothing connects without a machine that the person
-// has added and switched on, or tests. GUI thread only.
+// from its end on. Pairing and testing work on a thread of their own. Nothing connects without a machine that the
+// person has added and switched on, or tests. GUI thread only.
 class Machines : public QObject {
     Q_OBJECT
 

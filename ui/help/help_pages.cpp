@@ -185,8 +185,9 @@ QHash<QString, QString> panelTexts() {
     texts[QStringLiteral("log")] = joined(
         {Help::tr("What happened: models that were loaded, changed budgets, decisions and problems, with the time of "
                   "each. It can be filtered, searched and saved."),
-         Help::tr("Outbound connections are counted here, too. There are none but to machines that you have added in the "
-                  "Machines panel.")});
+         Help::tr(
+             "Outbound connections are counted here, too. There are none but to machines that you have added in the "
+             "Machines panel.")});
     texts[QStringLiteral("sampling")] = joined(
         {Help::tr("How the next word is chosen, and the system prompt, for the conversation that is shown and for new "
                   "ones. The next answer uses it."),
@@ -229,12 +230,14 @@ QList<HelpPage> programPages() {
                   "kept in another folder, and models can be looked for in folders of your own."),
               Help::tr("Every change holds at once and is kept.")})},
         {QStringLiteral("privacy"), Help::tr("Privacy"),
-         joined({Help::tr("Offstage makes no outbound connections but to machines that you have added: no telemetry, no "
-                          "update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar "
-                          "says so then."),
-                 Help::tr("Conversations are kept in one file on this computer and nowhere else. Answers never load "
-                          "pictures or anything else from the network."),
-                 Help::tr("The local server keeps nothing of what is asked and answered.")})},
+         joined(
+             {Help::tr("Offstage makes no outbound connections but to machines that you have added: no telemetry, no "
+                       "update check, no download of models. It listens to nothing, but for the local server while "
+                       "that is on; the status bar "
+                       "says so then."),
+              Help::tr("Conversations are kept in one file on this computer and nowhere else. Answers never load "
+                       "pictures or anything else from the network."),
+              Help::tr("The local server keeps nothing of what is asked and answered.")})},
     };
 }
 

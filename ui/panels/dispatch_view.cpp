@@ -158,8 +158,8 @@ std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, 
     }
     std::erase_if(means, [](const LayerMeans& mean) { return mean.steps == 0; });
     for (LayerMeans& mean : means) {
-        for (const std::span<double> sums : {std::span<double>(mean.tokens), std::span<double>(mean.us),
-                                             std::span<double>(mean.predicted_us)}) {
+        for (const std::span<double> sums :
+             {std::span<double>(mean.tokens), std::span<double>(mean.us), std::span<double>(mean.predicted_us)}) {
             for (double& sum : sums) {
                 sum /= mean.steps;
             }
@@ -301,7 +301,8 @@ QString leftOutText(const LoggedStep& step) {
     const double share = 1 - static_cast<double>(active) / static_cast<double>(neurons);
     QString text = DispatchText::tr("Left out: %1 of the neurons.").arg(valueText(Unit::Share, share));
     if (saved > 0) {
-        text += u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));
+        text +=
+            u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));
     }
     return text;
 }

@@ -182,14 +182,12 @@ void fillMachines(ExpertCells& cells, const Snapshot& snapshot) {
     cells.categories.push_back(Category{ChannelText::tr("this machine alone"), QString(), Category::kQuiet});
     for (std::size_t i = 0; i < snapshot.machines.size(); ++i) {
         const int colour = 1 + static_cast<int>(i);
-        cells.categories.push_back(Category{QString::fromStdString(snapshot.machines[i].name),
-                                            QString::number(i + 1), colour,
-                                            static_cast<Pattern>(colour / kSeriesColours)});
+        cells.categories.push_back(Category{QString::fromStdString(snapshot.machines[i].name), QString::number(i + 1),
+                                            colour, static_cast<Pattern>(colour / kSeriesColours)});
     }
     if (snapshot.machines.size() > 1) {
-        cells.categories.push_back(
-            Category{ChannelText::tr("several machines"), ChannelText::tr("+", "glyph: on several machines"), 0,
-                     Pattern::Diagonal});
+        cells.categories.push_back(Category{ChannelText::tr("several machines"),
+                                            ChannelText::tr("+", "glyph: on several machines"), 0, Pattern::Diagonal});
     }
     cells.counts.assign(cells.categories.size(), 0);
     for (const std::uint16_t held : snapshot.elsewhere) {

@@ -169,8 +169,9 @@ void ExpertsPanel::refresh() {
     const ExpertCells cells = expertCells(channel(), snapshot(), m_planned, hasOwnMemory());
     setEmpty(snapshot().n_layers * snapshot().n_experts == 0 && !engine().model());
     m_fading->setEnabled(!cells.kinds.empty());
-    m_fading->setToolTip(m_fading->isEnabled() ? tr("Shows experts that were not called lately in a faint colour")
-                                               : tr("Of residency, precision and machines alone: other colours are amounts"));
+    m_fading->setToolTip(m_fading->isEnabled()
+                             ? tr("Shows experts that were not called lately in a faint colour")
+                             : tr("Of residency, precision and machines alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.

@@ -41,7 +41,8 @@ QString msText(double us, int decimals = 2) {
 }
 
 QString linkText(const engine::MachineFigures& figures) {
-    return MachinesPanel::tr("%1 ms, %2 MB/s").arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
+    return MachinesPanel::tr("%1 ms, %2 MB/s")
+        .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
 }
 
 // A command to type elsewhere: to be selected and copied.
@@ -116,8 +117,9 @@ MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidg
     });
     connect(&m_machines, &Machines::paired, this, [this](const QString& name, bool answers) {
         choose(name);
-        say(answers ? tr("%1 is paired with this machine.").arg(name)
-                    : tr("%1 is paired with this machine. It does not answer yet: start offstage-node there.").arg(name));
+        say(answers
+                ? tr("%1 is paired with this machine.").arg(name)
+                : tr("%1 is paired with this machine. It does not answer yet: start offstage-node there.").arg(name));
     });
     connect(&engine, &EngineController::stateChanged, this, &MachinesPanel::refresh);
     if (!m_machines.problem().isEmpty()) {
@@ -182,12 +184,13 @@ QWidget* MachinesPanel::buildMachines() {
     m_when->addItem(tr("where that is faster"));
     m_when->addItem(tr("whatever they hold"));
     m_when->setAccessibleName(tr("What other machines compute"));
-    m_when->setToolTip(tr("Which experts other machines compute: those that are forecast to be done sooner there, by "
-                          "measured costs, or all that they hold"));
+    m_when->setToolTip(
+        tr("Which experts other machines compute: those that are forecast to be done sooner there, by "
+           "measured costs, or all that they hold"));
     m_when->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_when->setMinimumContentsLength(10);
-    m_halves->setToolTip(
-        tr("Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
+    m_halves->setToolTip(tr(
+        "Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
 
     auto* when = new QLabel(tr("They compute"));
     when->setBuddy(m_when);
@@ -262,7 +265,7 @@ void MachinesPanel::buildActions() {
         const QString name = machine->name;
         const bool answering = engine().isAnswering();
         m_machines.setUsed(name, use);
-        say(use ? (answering       ? tr("%1 is used from the end of this answer on.").arg(name)
+        say(use ? (answering          ? tr("%1 is used from the end of this answer on.").arg(name)
                    : engine().model() ? tr("%1 is being connected to.").arg(name)
                                       : tr("%1 is used as soon as a model is open.").arg(name))
                 : (answering ? tr("%1 is drained: its experts run here again from the end of this answer on. It stays "
@@ -286,7 +289,8 @@ void MachinesPanel::askToRemove() {
     question->setWindowTitle(tr("Remove a machine"));
     question->setTextFormat(Qt::PlainText);
     question->setText(tr("Remove %1?").arg(name));
-    question->setInformativeText(tr("Its key is forgotten. To use it again it has to be paired again, with new words."));
+    question->setInformativeText(
+        tr("Its key is forgotten. To use it again it has to be paired again, with new words."));
     QPushButton* remove = question->addButton(tr("Remove"), QMessageBox::AcceptRole);
     question->addButton(QMessageBox::Cancel);
     connect(remove, &QPushButton::clicked, this, [this, name] {
@@ -356,8 +360,9 @@ QString MachinesPanel::hereText() const {
     QStringList lines;
     if (const auto& model = engine().model()) {
         lines << hardwareText(*model);
-        lines << tr("Attention and the choice of experts are computed here, and all experts that no other machine "
-                    "takes.");
+        lines << tr(
+            "Attention and the choice of experts are computed here, and all experts that no other machine "
+            "takes.");
     }
     const bool emulated = engine().model() && engine().model()->emulated;
     if (snapshot().machine_tokens > 0 && !snapshot().machines.empty() && !emulated) {
@@ -499,9 +504,9 @@ void MachinesPanel::refreshPictures() {
         const engine::MachineFigures& figures = now.machines[i];
         const QString name = QString::fromStdString(figures.name);
         if (timed) {
-            times.push_back({name,
-                             {{tr("computing"), figures.compute_us, kComputing},
-                              {tr("network"), figures.network_us, kNetwork}}});
+            times.push_back(
+                {name,
+                 {{tr("computing"), figures.compute_us, kComputing}, {tr("network"), figures.network_us, kNetwork}}});
         }
         if (all > 0) {
             places.push_back({name, {{name, static_cast<double>(figures.n_held), 1 + static_cast<int>(i)}}});

@@ -35,8 +35,9 @@ PairDialog::PairDialog(Machines& machines, QWidget* parent)
       m_pair(nullptr) {
     setWindowTitle(tr("Add a machine"));
     auto* about = textLabel();
-    about->setText(tr("On the other machine, offstage-node pair shows an address and eight words. Type them here: the "
-                      "two machines then know each other's keys."));
+    about->setText(
+        tr("On the other machine, offstage-node pair shows an address and eight words. Type them here: the "
+           "two machines then know each other's keys."));
     m_address->setAccessibleName(tr("Address of the other machine"));
     m_address->setPlaceholderText(tr("cupboard or 192.168.1.7:7421"));
     m_address->setToolTip(tr("Its name or number in your network, as offstage-node pair shows it"));
@@ -128,9 +129,8 @@ void PairDialog::refresh() {
     const bool complete = !m_address->text().trimmed().isEmpty() && words == kCodeWords;
     m_pair->setEnabled(complete && !busy);
     m_pair->setToolTip(complete ? tr("Connects to the other machine once, and exchanges keys")
-                       : m_address->text().trimmed().isEmpty()
-                           ? tr("The address is missing")
-                           : tr("A code has eight words; these are %1").arg(words));
+                       : m_address->text().trimmed().isEmpty() ? tr("The address is missing")
+                                                               : tr("A code has eight words; these are %1").arg(words));
     m_progress->setVisible(busy);
 }
 
