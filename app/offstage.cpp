@@ -11,6 +11,7 @@
 #include <QTextStream>
 #include <QTimer>
 
+#include "app/machine_network.h"
 #include "app/process_setup.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
@@ -96,6 +97,7 @@ CommandLine parse(const QApplication& app) {
     line.window.modelPlaces = offstage::engine::model_places();
     line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     line.window.device = parser.value(device);
+    line.window.machines = offstage::machine_network();
     if (parser.isSet(vram)) {
         try {
             line.window.vramBytes = offstage::engine::parse_bytes(parser.value(vram).toStdString(), "--vram");

@@ -2,6 +2,7 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/nodes_joined.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/scenario_report.h"
@@ -47,7 +48,9 @@ bool places_layers(const engine::ScenarioPolicy& policy) {
     return policy.settings.decode == engine::PolicyKind::kLayers;
 }
 
-engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request) {
+// What other machines did for it is added to `nodes`.
+engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request,
+                                            nlohmann::ordered_json& nodes) {
     engine::LoadRequest load = load_request(options.model);
     load.dispatch = request.policies.front().settings;
     load.context = engine::context_of(request);
@@ -57,6 +60,7 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
         if (options.model.prefetch.empty()) load.prefetch = engine::PrefetchMode::kOff;
     }
     engine::LoadedModel model(load, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    const auto joined = join_nodes(model, options.model, false);
     engine::LoadedStepModel steps(model);
     engine::ScenarioReport report;
     report.model = model.summary();
@@ -68,6 +72,10 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
     }
     const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
     report.rows = engine::run_scenarios(steps, request, log, {});
+    if (joined != nullptr) {
+        joined->print_notes();
+        nodes.push_back(joined->to_json());
+    }
     return report;
 }
 
@@ -79,12 +87,13 @@ int run_scenario_bench(const BenchOptions& options) {
     const std::string left_out = engine::fit_to_context(request, shape.spec.max_context);
 
     std::vector<engine::ScenarioReport> reports;
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();  // of each placement
     for (const bool layers : {false, true}) {
         engine::ScenarioRequest part = request;
         std::erase_if(part.policies,
                       [&](const engine::ScenarioPolicy& policy) { return places_layers(policy) != layers; });
         if (part.policies.empty()) continue;
-        reports.push_back(run_on_one_placement(options, part));
+        reports.push_back(run_on_one_placement(options, part, nodes));
         reports.back().left_out = left_out;
     }
     // One report: the second placement's rows follow the first's, its own resident experts are in its rows' hit rates.
@@ -96,6 +105,8 @@ int run_scenario_bench(const BenchOptions& options) {
     if (options.model.json) {
         nlohmann::ordered_json json = engine::to_json(report);
         json["theta"] = options.model.theta;
+        if (!nodes.empty()) json["nodes"] = nodes.front();
+        if (nodes.size() > 1) json["nodes_beside_whole_layers"] = nodes.back();
         if (options.markdown) json["markdown"] = engine::to_markdown(report);
         print_json(json);
         return 0;

@@ -4,6 +4,7 @@
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/nodes_joined.h"
 #include "engine/error.h"
 #include "engine/serve/local_server.h"
 
@@ -55,13 +56,17 @@ int run_serve(const ServeOptions& options) {
                             engine::messages::model_cannot_answer_requests(model.name));
     }
     print_notes(model);
+    const auto nodes = join_nodes(*session, options.model);  // goes before the session does
     server.set_model(model);
     std::cout << model.name << " answers at " << server.base_url() << "\n"
               << (options.token_file.empty() ? "Token, of this start alone: " + settings.token
                                              : "Token: the one in " + options.token_file)
               << "\nCtrl+C ends." << std::endl;
 
-    while (server.queue().wait(stop.get_token())) server.queue().run_next(*session, stop.get_token());
+    while (server.queue().wait(stop.get_token())) {
+        server.queue().run_next(*session, stop.get_token());
+        if (nodes != nullptr) nodes->print_notes();
+    }
     server.stop();
     return 0;
 }

@@ -479,6 +479,7 @@ int run(int argc, char** argv) {
     add_kept_context_option(*command, serve.model);
     add_paced_option(*command, serve.model);
     add_compute_options(*command, serve.model);
+    add_node_options(*command, serve.model);
     command->callback([&] { status = offstage::cli::run_serve(serve); });
 
     LogitsOptions logits;

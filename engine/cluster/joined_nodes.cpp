@@ -18,6 +18,8 @@ namespace {
 constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr int kForecastTokens = 32;
+constexpr std::size_t kRecentTokens = 32;
+constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
 // What is farthest from being computed here first.
 int rank_of(Place place) {
@@ -95,9 +97,11 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
                                                       settings.patience));
         nodes_.back()->start(lists[i]);
     }
+    announced_.resize(nodes_.size());
     measure_here(settings.forecasts, stop);
     const auto all = static_cast<std::uint64_t>(grid.size());
-    for (const std::shared_ptr<NodeClient>& node : nodes_) {
+    for (std::size_t i = 0; i < nodes_.size() && settings.waits; ++i) {
+        const std::shared_ptr<NodeClient>& node = nodes_[i];
         node->wait_until_settled(
             [&](std::int64_t held) {
                 if (!progress) return;
@@ -106,16 +110,7 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
             stop);
         if (progress) progress({messages::loading_experts_elsewhere, all, all, false});
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
-        const NodeWelcome welcome = node->welcome();
-        if (!node->is_up()) continue;
-        const LinkCosts::Measured measured = node->costs().measured();
-        notes_.push_back(messages::node_is_used(node->name(), node->n_held(), grid.size(),
-                                                Decimal{measured.latency_us / 1e3, 2},
-                                                Decimal{measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, 0}));
-        const std::string here(kernels::name_of(kernels::cpu_kernels().instruction_set));
-        if (welcome.instruction_set != here) {
-            notes_.push_back(messages::node_rounds_otherwise(node->name(), welcome.instruction_set, here));
-        }
+        announce(i);
     }
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
@@ -123,10 +118,35 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
         executors_.push_back(executor.get());
         model.forward().moe().add_executor(std::move(executor));
     }
+    seen_.resize(executors_.size());
+    last_up_ = up();
 }
 
 JoinedNodes::~JoinedNodes() {
     for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
+    if (!executors_.empty()) model_.forward().moe().remove_executors();
+}
+
+JoinMachinesFn joining(std::vector<NodeAddress> addresses, const JoinSettings& settings) {
+    return [addresses = std::move(addresses), settings](LoadedModel& model, const std::stop_token& stop) {
+        return std::make_unique<JoinedNodes>(model, addresses, settings, LoadProgressFn{}, stop);
+    };
+}
+
+// Once, when all that it will hold is there.
+void JoinedNodes::announce(std::size_t i) {
+    const NodeClient& node = *nodes_[i];
+    if (announced_[i] != 0 || !node.is_up() || !node.has_all()) return;
+    announced_[i] = 1;
+    const LinkCosts::Measured measured = node.costs().measured();
+    notes_.push_back(messages::node_is_used(node.name(), node.n_held(), model_.spec().experts.size(),
+                                            Decimal{measured.latency_us / 1e3, 2},
+                                            Decimal{measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, 0}));
+    const std::string here(kernels::name_of(kernels::cpu_kernels().instruction_set));
+    const NodeWelcome welcome = node.welcome();
+    if (welcome.instruction_set != here) {
+        notes_.push_back(messages::node_rounds_otherwise(node.name(), welcome.instruction_set, here));
+    }
 }
 
 // A load on the CPU alone measures nothing: without a choice there is nothing to choose
@@ -187,7 +207,116 @@ std::vector<JoinedNodes::Figures> JoinedNodes::figures() const {
     return figures;
 }
 
+std::uint32_t JoinedNodes::up() const {
+    std::uint32_t up = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) up |= nodes_[i]->is_up() ? 1u << i : 0;
+    return up;
+}
+
+void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
+    Token token{us, {}};
+    for (std::size_t i = 0; i < executors_.size(); ++i) {
+        const RemoteTotals& now = executors_[i]->totals();
+        const RemoteTotals& then = seen_[i];
+        token.of_nodes.push_back({now.requests - then.requests, now.rows - then.rows, now.bytes - then.bytes,
+                                  now.failed_rows - then.failed_rows, now.compute_us - then.compute_us,
+                                  now.network_us - then.network_us, now.waiting_us - then.waiting_us});
+        seen_[i] = now;
+    }
+    const std::uint32_t now = up();
+    const std::scoped_lock lock(mutex_);
+    if (now != last_up_) {
+        // The step itself had machines that came or went in its middle: it is of neither kind.
+        follow_losses(now);
+        tokens_.clear();
+    } else if (n_tokens == 1) {
+        tokens_.push_back(std::move(token));
+        if (tokens_.size() > kRecentTokens) tokens_.pop_front();
+        if (tokens_.size() == kTokensAfterLoss) follow_losses(now);
+    }
+    last_up_ = now;
+}
+
+// Says what a token takes without a machine that is gone, as soon as that is known.
+void JoinedNodes::follow_losses(std::uint32_t now) {
+    const auto mean_us = [&] {
+        double sum = 0;
+        for (const Token& token : tokens_) sum += token.us;
+        return tokens_.empty() ? 0 : sum / static_cast<double>(tokens_.size());
+    };
+    if (now != last_up_) {
+        if ((now & ~last_up_) != 0) lost_.clear();  // one is back: nothing to compare with
+        const std::uint32_t gone = last_up_ & ~now;
+        if (gone == 0) return;
+        if (lost_.empty()) before_us_ = mean_us();
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if ((gone >> i & 1u) != 0) lost_ += (lost_.empty() ? "" : ", ") + nodes_[i]->name();
+        }
+        return;
+    }
+    if (lost_.empty()) return;
+    // An emulated device's steps take what is worked out: nothing that could be compared.
+    if (const double after_us = mean_us(); before_us_ > 0 && after_us > 0 && !model_.summary().emulated) {
+        notes_.push_back(messages::node_loss_costs(lost_, Decimal{after_us / 1e3, 1}, Decimal{before_us_ / 1e3, 1}));
+    }
+    lost_.clear();
+}
+
+std::uint64_t JoinedNodes::revision() const {
+    std::uint64_t revision = 0;
+    for (const std::shared_ptr<NodeClient>& node : nodes_) revision += node->n_changes();
+    return revision;
+}
+
+void JoinedNodes::fill(Snapshot& snapshot) const {
+    const ExpertGrid& grid = model_.spec().experts;
+    snapshot.elsewhere.assign(nodes_.empty() ? 0 : static_cast<std::size_t>(grid.size()), 0);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const NodeClient& node = *nodes_[i];
+        MachineFigures figures;
+        figures.name = node.name();
+        NodeClient::Status status = node.status();
+        figures.state = status.state;
+        figures.why = std::move(status.why);
+        figures.n_losses = node.n_losses();
+        if (figures.state == MachineState::kUp) {
+            const LinkCosts::Measured measured = node.costs().measured();
+            figures.latency_us = measured.latency_us;
+            figures.mbps = measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0;
+            NodeWelcome welcome = node.welcome();
+            figures.ram_bytes = welcome.ram_bytes;
+            figures.n_threads = welcome.n_threads;
+            figures.instruction_set = std::move(welcome.instruction_set);
+            for (std::size_t e = 0; e < snapshot.elsewhere.size(); ++e) {
+                const auto format = node.held_format(e);
+                if (!format) continue;
+                snapshot.elsewhere[e] = static_cast<std::uint16_t>(snapshot.elsewhere[e] | 1u << i);
+                figures.n_held += 1;
+                figures.held_bytes += grid.expert_bytes(*format);
+            }
+        }
+        snapshot.machines.push_back(std::move(figures));
+    }
+    const std::scoped_lock lock(mutex_);
+    snapshot.machine_tokens = static_cast<std::int64_t>(tokens_.size());
+    for (const Token& token : tokens_) {
+        const double share = 1 / static_cast<double>(tokens_.size());
+        snapshot.machine_token_us += share * token.us;
+        for (std::size_t i = 0; i < token.of_nodes.size(); ++i) {
+            const RemoteTotals& of = token.of_nodes[i];
+            MachineFigures& figures = snapshot.machines[i];
+            figures.compute_us += share * of.compute_us;
+            figures.network_us += share * of.network_us;
+            figures.waiting_us += share * of.waiting_us;
+            figures.bytes += share * static_cast<double>(of.bytes);
+            figures.rows += share * static_cast<double>(of.rows);
+        }
+    }
+}
+
 std::vector<Message> JoinedNodes::take_notes() {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) announce(i);
     std::vector<Message> notes = std::exchange(notes_, {});
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         for (Message& note : node->take_notes()) notes.push_back(std::move(note));

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/cluster/node_client.h"
 #include "engine/cluster/remote_executor.h"
+#include "engine/run/joined_machines.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
@@ -28,11 +31,12 @@ struct JoinSettings {
     NodePatience patience;
     std::string desktop;     // this machine's name, for the nodes' logs
     bool forecasts = false;  // what forecast_tokens_per_s() needs is measured too: some seconds, once
+    bool waits = true;       // until the machines hold what they should; else they are used as they become ready
 };
 
 // A loaded model's helpers: experts of it on other machines. Must not outlive the model,
 // which goes on alone when this object has gone.
-class JoinedNodes {
+class JoinedNodes final : public JoinedMachines {
   public:
     struct Figures {
         std::string name;
@@ -44,18 +48,21 @@ class JoinedNodes {
     };
 
     // Connects to all of them at once, says which experts each should hold, waits until
-    // they do, and measures; what this machine's own experts cost is measured as well
-    // where nobody has. Before the model's first step. Machines that cannot be used for
+    // they do (JoinSettings::waits), and measures; what this machine's own experts cost is
+    // measured as well where nobody has. Between two of the model's steps. Machines that cannot be used for
     // now are tried again in the background; notes say so. Throws Error: kInvalidInput
     // (too many), kCancelled.
     JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                 const LoadProgressFn& progress, const std::stop_token& stop);
-    ~JoinedNodes();  // disconnects
+    ~JoinedNodes() override;  // disconnects
     JoinedNodes(const JoinedNodes&) = delete;
     JoinedNodes& operator=(const JoinedNodes&) = delete;
 
     std::vector<Figures> figures() const;
-    std::vector<Message> take_notes();
+    std::vector<Message> take_notes() override;
+    void after_step(double us, std::int64_t n_tokens) override;
+    void fill(Snapshot& snapshot) const override;
+    std::uint64_t revision() const override;
     NodeClient& node(std::size_t i) { return *nodes_[i]; }
     std::size_t size() const { return nodes_.size(); }
 
@@ -64,13 +71,33 @@ class JoinedNodes {
     double forecast_tokens_per_s(std::int64_t n_past) const;
 
   private:
+    // A decoded token: what it took, and what each machine did for it.
+    struct Token {
+        double us = 0;
+        std::vector<RemoteTotals> of_nodes;
+    };
+
     void measure_here(bool forecasts, const std::stop_token& stop);
+    void announce(std::size_t i);
+    std::uint32_t up() const;  // bit i: node i
+    void follow_losses(std::uint32_t now);
 
     LoadedModel& model_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's
+    std::vector<RemoteTotals> seen_;          // of the executors, at the last step's end; one thread
+    std::uint32_t last_up_ = 0;               // at the last step's end; one thread
+    // Of a loss whose price is not known yet: who is gone, and what a token took before.
+    std::string lost_;
+    double before_us_ = 0;
+    mutable std::mutex mutex_;  // of what follows
     std::vector<Message> notes_;
+    std::vector<char> announced_;  // which have said what they hold
+    std::deque<Token> tokens_;     // the last ones, all with the same machines
 };
+
+// For Session::join(): the same, once a model is loaded.
+JoinMachinesFn joining(std::vector<NodeAddress> addresses, const JoinSettings& settings);
 
 // Of the hello to nodes that work for this model.
 NodeHello hello_of(ExpertHost& host, const std::string& desktop);

@@ -65,6 +65,20 @@ NodeWelcome NodeClient::welcome() const {
     return welcome_.value_or(NodeWelcome{});
 }
 
+bool NodeClient::has_all() const {
+    const std::scoped_lock lock(mutex_);
+    return complete_;
+}
+
+NodeClient::Status NodeClient::status() const {
+    const std::scoped_lock lock(mutex_);
+    if (is_up()) return {MachineState::kUp, {}};
+    if (draining_) return {MachineState::kEnding, {}};
+    if (trouble_.empty()) return {MachineState::kConnecting, {}};
+    const bool answers = trouble_.is(messages::node_refuses) || trouble_.is(messages::node_holds_nothing);
+    return {answers ? MachineState::kRefused : MachineState::kUnreachable, trouble_};
+}
+
 NodeState NodeClient::state() const {
     const std::scoped_lock lock(mutex_);
     return state_;
@@ -132,7 +146,11 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
                    open_ && !stop.stop_requested()) {
             }
             ready = open_ && !refused_ && first_held_.has_value() && !stop.stop_requested();
-            if (open_ && !ready && complete_) note_locked(messages::node_holds_nothing(name()));
+            if (open_ && !ready && complete_) {
+                trouble_ = messages::node_holds_nothing(name());
+                ++n_changes_;
+                note_locked(trouble_);
+            }
             lock.unlock();
             ready = ready && measure(stop);
             lock.lock();
@@ -140,7 +158,8 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         if (ready && open_) {
             used = true;
             if (n_connections_++ > 0) note_locked(messages::node_is_back(name()));
-            unreachable_ = {};
+            unreachable_ = trouble_ = {};
+            ++n_changes_;
             up_.store(true, std::memory_order_release);
             if (complete_) settled_ = true;
             changed_.notify_all();
@@ -252,6 +271,7 @@ std::optional<NodeReply> NodeClient::probe(const NodeExpert& expert, std::uint32
 
 // ---------------------------------------------------------------- what the channel reports
 void NodeClient::received(std::uint64_t connection, FromNode message) {
+    const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     if (connection != connection_ || !open_) return;
     std::visit(
@@ -273,10 +293,12 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
                 };
                 for (const NodeExpert& expert : what.gone) set(expert, 0);
                 for (const NodeExpert& expert : what.held) set(expert, held_as(expert.format));
+                ++n_changes_;
                 if (!first_held_ && !what.held.empty()) first_held_ = what.held.front();
                 complete_ = complete_ || what.complete;
                 if (complete_ && is_up()) settled_ = true;
             } else if constexpr (std::is_same_v<T, NodeReply>) {
+                what.arrived = now;
                 const auto found = waiting_.find(what.number);
                 if (found != waiting_.end()) found->second.reply = std::move(what);
             } else if constexpr (std::is_same_v<T, NodePong>) {
@@ -290,7 +312,7 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
                 // It is asked again now and then; the person hears what has not been said.
                 Message note = messages::node_refuses(name(), printable(what.sentence, kMostSentenceBytes));
                 if (note != unreachable_) note_locked(note);
-                unreachable_ = std::move(note);
+                unreachable_ = trouble_ = std::move(note);
                 end_locked(messages::node_link_ended);
             }
         },
@@ -307,6 +329,8 @@ void NodeClient::end_locked(const Message& why) {
     if (!open_) return;
     open_ = false;
     end_reason_ = why;
+    if (!refused_) trouble_ = why;
+    ++n_changes_;
     if (up_.exchange(false)) {
         ++n_losses_;
         note_locked(messages::node_lost(name(), why));

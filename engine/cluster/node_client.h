@@ -15,6 +15,7 @@
 
 #include "engine/cluster/link_costs.h"
 #include "engine/cluster/node_protocol.h"
+#include "engine/telemetry/machine_figures.h"
 
 namespace offstage::engine {
 
@@ -83,9 +84,21 @@ class NodeClient {
     bool holds(std::size_t index, kernels::WeightType format) const {
         return is_up() && held_[index].load(std::memory_order_relaxed) == held_as(format);
     }
+    // The format that it has the expert in; nothing: it has none. Waits for nothing.
+    std::optional<kernels::WeightType> held_format(std::size_t index) const {
+        const std::uint8_t as = held_[index].load(std::memory_order_relaxed);
+        return as == 0 ? std::nullopt : std::optional(static_cast<kernels::WeightType>(as - 1));
+    }
     std::int64_t n_held() const { return n_held_.load(std::memory_order_relaxed); }
+    // Nothing more of what is wanted will come over the present connection.
+    bool has_all() const;
     NodeWelcome welcome() const;
     NodeState state() const;  // as it was last told
+    struct Status {
+        MachineState state = MachineState::kConnecting;
+        Message why;  // as MachineFigures::why
+    };
+    Status status() const;
 
     // Sends a request under a number of its own, which is returned; 0: the node is not up.
     std::uint64_t send(NodeCompute request);
@@ -98,6 +111,8 @@ class NodeClient {
     std::vector<Message> take_notes();
     std::uint64_t n_losses() const { return n_losses_.load(); }
     std::uint64_t n_connections() const { return n_connections_.load(); }  // that were used
+    // Grows with every change of status() and of what is held.
+    std::uint64_t n_changes() const { return n_changes_.load(); }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -133,7 +148,7 @@ class NodeClient {
     std::vector<std::atomic<std::uint8_t>> held_;  // (n_layers, n_experts)
     std::atomic<std::int64_t> n_held_ = 0;
     std::atomic<bool> up_ = false;
-    std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0;
+    std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
@@ -146,6 +161,7 @@ class NodeClient {
     bool complete_ = false;  // holdings
     bool settled_ = false;   // see wait_until_settled()
     Message end_reason_;
+    Message trouble_;      // why it is not up, since it last was
     Message unreachable_;  // the last reason that was told
     std::optional<NodeWelcome> welcome_;
     std::optional<NodeExpert> first_held_;

@@ -5,6 +5,7 @@
 // comes from outside is checked here against the model: no pointer, stride or operation
 // is ever sent, only indices and numbers.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -92,7 +93,8 @@ struct NodeReply {
     ActivationType activations = ActivationType::kF32;
     std::string outputs;  // (n_rows, hidden_dim)
     double compute_us = 0;
-    std::string refusal;  // a sentence; then there are no rows
+    std::string refusal;                              // a sentence; then there are no rows
+    std::chrono::steady_clock::time_point arrived{};  // here; never sent
 };
 // How a node is at the moment.
 struct NodeState {

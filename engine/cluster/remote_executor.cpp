@@ -135,9 +135,11 @@ void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> grou
             const auto until =
                 begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
             const std::optional<NodeReply> reply = node_->wait(request.number, until);
-            const double took_us = elapsed_us(request.begin, Clock::now());
+            // Not until now: this machine may have been busy with experts of its own.
+            const double took_us = reply ? elapsed_us(request.begin, reply->arrived) : 0;
             const Message why = reply ? take(work, request, *reply) : messages::node_is_silent(Decimal{wait_s, 1});
             if (why.empty()) {
+                totals_.network_us += std::max(0.0, took_us - reply->compute_us);
                 node_->costs().correct(request.predicted_us, reply->compute_us,
                                        static_cast<std::int64_t>(request.n_rows), took_us);
                 continue;

@@ -40,6 +40,7 @@ struct RemoteTotals {
     std::uint64_t bytes = 0;        // of activations, both ways
     std::uint64_t failed_rows = 0;  // computed here instead
     double compute_us = 0;          // of the other machine
+    double network_us = 0;          // there and back, until the replies had come in, beside compute_us
     double waiting_us = 0;          // of this one, in complete()
 };
 

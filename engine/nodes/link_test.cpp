@@ -25,8 +25,9 @@ constexpr std::size_t kLarge = kMostPingBytes;
 // One ping after the other over one channel.
 class Pinger {
   public:
-    explicit Pinger(const NodeAddress& address)
-        : channel_(address.connect({[this](FromNode message) { received(std::move(message)); },
+    Pinger(const NodeAddress& address, std::stop_token stop)
+        : stop_(std::move(stop)),
+          channel_(address.connect({[this](FromNode message) { received(std::move(message)); },
                                     [this](const Message& why) { ended(why); }})) {}
 
     // Microseconds until it was back.
@@ -35,10 +36,12 @@ class Pinger {
         const auto begin = Clock::now();
         channel_->send(NodePing{number, std::string(bytes, 'p')});
         std::unique_lock lock(mutex_);
-        const bool answered = changed_.wait_for(lock, kPatience, [&] { return end_.has_value() || ponged_ == number; });
+        const bool answered =
+            changed_.wait_for(lock, stop_, kPatience, [&] { return end_.has_value() || ponged_ == number; });
         if (answered && ponged_ == number) {
             return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
         }
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::node_test_cancelled);
         throw Error(ErrorKind::kNotFound,
                     end_.value_or(messages::node_is_silent(static_cast<std::int64_t>(kPatience.count()))));
     }
@@ -64,8 +67,9 @@ class Pinger {
         changed_.notify_all();
     }
 
+    const std::stop_token stop_;
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     std::uint64_t number_ = 0, ponged_ = 0;
     NodeState state_;
     std::optional<Message> end_;
@@ -74,9 +78,9 @@ class Pinger {
 
 }  // namespace
 
-LinkTest test_link(const NodeAddress& address) {
+LinkTest test_link(const NodeAddress& address, const std::stop_token& stop) {
     try {
-        Pinger pinger(address);
+        Pinger pinger(address, stop);
         std::vector<double> small, large;
         pinger.ping(16);  // connects
         for (int i = 0; i < kPings; ++i) small.push_back(pinger.ping(16));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stop_token>
+
 #include "engine/cluster/node_client.h"
 
 namespace offstage::engine {
@@ -12,7 +14,7 @@ struct LinkTest {
 };
 
 // Connects, measures for a second or so, and disconnects. Throws Error (kNotFound) where
-// the node cannot be reached or does not answer within 10 seconds.
-LinkTest test_link(const NodeAddress& address);
+// the node cannot be reached or does not answer within 10 seconds, or a stop is requested.
+LinkTest test_link(const NodeAddress& address, const std::stop_token& stop = {});
 
 }  // namespace offstage::engine

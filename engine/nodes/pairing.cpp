@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kNonceBytes = 32;
 constexpr int kMostPairingBytes = 4096;
 constexpr std::chrono::seconds kConnecting{5};
+constexpr std::chrono::milliseconds kLookForStop{100};
 
 std::string nonce() {
     std::array<unsigned char, kNonceBytes> bytes{};
@@ -196,7 +197,7 @@ PairedPeer PairingOffer::wait(std::chrono::seconds lifetime, const std::stop_tok
 
 // ---------------------------------------------------------------- the desktop's side
 PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string& address, const std::string& code,
-                          const std::string& name) {
+                          const std::string& name, const std::stop_token& stop) {
     const std::string words = normal_pairing_code(code);
     const NodeIdentity own = read_or_make_identity(folder);
     PairedPeers peers(folder);
@@ -217,7 +218,10 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     arguments.SetSslTargetNameOverride(kNodeCertificateName);
     const auto channel = grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
     const std::string shown_address = printable(address, 256);
-    if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnecting)) {
+    const auto until = std::chrono::system_clock::now() + kConnecting;
+    const auto look_again = [&] { return std::min(until, std::chrono::system_clock::now() + kLookForStop); };
+    while (!stop.stop_requested() && !channel->WaitForConnected(look_again())) {
+        if (std::chrono::system_clock::now() < until) continue;
         throw Error(ErrorKind::kNotFound, messages::pairing_not_reached(shown_address, "no answer"));
     }
     std::string node_certificate;
@@ -234,7 +238,9 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     node::PairReply reply;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kConnecting);
+    const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
     const grpc::Status status = node::Pairing::NewStub(channel)->Pair(&context, request, &reply);
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::pairing_cancelled);
     if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
         throw Error(ErrorKind::kInvalidInput, messages::pairing_refused(shown_address));
     }

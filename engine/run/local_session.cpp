@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
@@ -55,6 +56,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
 }
 
 void LocalSession::unload() {
+    part();
     kept_.clear();
     running_ = CachedPrefix();
     record_ = AnswerRecord();
@@ -64,6 +66,42 @@ void LocalSession::unload() {
     model_.reset();
     recorder_.reshape(0, 0, 0);
     publish(When::kNow);
+}
+
+void LocalSession::join(const JoinMachinesFn& join, std::stop_token stop) {
+    LoadedModel& model = require_model();
+    part();
+    std::unique_ptr<JoinedMachines> joined = join ? join(model, stop) : nullptr;
+    const std::lock_guard lock(machines_mutex_);
+    machines_ = std::move(joined);
+}
+
+void LocalSession::part() {
+    std::unique_ptr<JoinedMachines> gone;  // ends its connections when the lock is free
+    const std::lock_guard lock(machines_mutex_);
+    if (machines_ == nullptr) return;
+    machines_revision_ += machines_->revision() + 1;
+    for (Message& note : machines_->take_notes()) machine_notes_.push_back(std::move(note));
+    gone = std::move(machines_);
+}
+
+std::vector<Message> LocalSession::take_machine_notes() {
+    const std::lock_guard lock(machines_mutex_);
+    std::vector<Message> notes = std::exchange(machine_notes_, {});
+    if (machines_ == nullptr) return notes;
+    for (Message& note : machines_->take_notes()) notes.push_back(std::move(note));
+    return notes;
+}
+
+// Machines come and go between two steps, too.
+Snapshot LocalSession::snapshot() const {
+    Snapshot snapshot = publisher_.latest();
+    const std::lock_guard lock(machines_mutex_);
+    snapshot.revision += machines_revision_;
+    if (machines_ == nullptr) return snapshot;
+    snapshot.revision += machines_->revision();
+    machines_->fill(snapshot);
+    return snapshot;
 }
 
 void LocalSession::set_theta(double theta) {
@@ -122,6 +160,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         } else {
             watch_.pass(totals);
         }
+        if (machines_ != nullptr) machines_->after_step(us, n_tokens);
         record_.add_step(segments, us);
         for (const Segment& segment : segments) {
             if (segment.sequence != &running_.sequence) continue;

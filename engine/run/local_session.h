@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/run/answer_record.h"
@@ -28,10 +29,12 @@ class LocalSession final : public Session {
                               std::stop_token stop) override;
     void reset_conversation() override;
     void begin_conversation() override;
-    Snapshot snapshot() const override { return publisher_.latest(); }
+    Snapshot snapshot() const override;
     LayerEvents layer_events(std::uint64_t i) const override { return publisher_.layer_events(i); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
     void set_theta(double theta) override;
+    void join(const JoinMachinesFn& join, std::stop_token stop) override;
+    std::vector<Message> take_machine_notes() override;
     ReplanPreview preview(const ReplanRequest& request) override;
     void request_preview(const ReplanRequest& request, PreviewFn done) override;
     std::uint64_t replan(const ReplanRequest& request) override { return replans_.replan(request); }
@@ -64,9 +67,16 @@ class LocalSession final : public Session {
     // call.
     std::span<const float> possible(std::span<const float> logits, const GenerationRequest& request);
     void follow_context();  // of the plan in force
+    void part();            // from the machines that were joined
     void publish(SnapshotPublisher::When when);
 
     std::unique_ptr<LoadedModel> model_;
+    // Written by the engine's thread alone, which holds the lock then; the lock is held as
+    // long as it takes to read what machines hold, never while they are joined.
+    std::unique_ptr<JoinedMachines> machines_;
+    std::uint64_t machines_revision_ = 0;  // of all that were joined before
+    std::vector<Message> machine_notes_;   // of those
+    mutable std::mutex machines_mutex_;    // of these three
     DecodeWatch watch_;
     ReplanQueue replans_;
     SnapshotPublisher publisher_;

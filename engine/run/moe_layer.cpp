@@ -57,6 +57,13 @@ void MoeLayer::add_executor(std::unique_ptr<ElsewhereExecutor> executor) {
     work_.groups_of.resize(executors_.size());
 }
 
+void MoeLayer::remove_executors() {
+    executors_.resize(executors_.size() - elsewhere_.size());
+    elsewhere_costs_.clear();
+    elsewhere_.clear();
+    work_.groups_of.resize(executors_.size());
+}
+
 void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
                    const NetworkModule& shared, const StepContext& step, float* sum, std::int32_t* routing,
                    std::int64_t routing_stride) {

@@ -45,8 +45,10 @@ class MoeLayer {
         active_share_ = active_share;
     }
     float theta() const { return theta_; }
-    // At most kMostElsewhere; before the first step.
+    // At most kMostElsewhere; between two steps, as remove_executors(), which removes all
+    // that were added.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
+    void remove_executors();
 
     // sum (n_tokens, hidden_dim) += experts(normalised), both on the device; `layer` counts the layers with experts.
     // `shared`: what every token passes besides, computed by the device while the router's answer comes to the host.

@@ -15,6 +15,12 @@ namespace {
 std::string Session::text_of(std::span<const TokenId>) const {
     throw Error(ErrorKind::kUnsupported, messages::session_without_tokenizer);
 }
+void Session::join(const JoinMachinesFn& join, std::stop_token) {
+    if (join) throw Error(ErrorKind::kUnsupported, messages::session_without_machines);
+}
+std::vector<Message> Session::take_machine_notes() {
+    return {};
+}
 void Session::set_theta(double theta) {
     if (theta != 0) throw Error(ErrorKind::kUnsupported, messages::session_without_theta);
 }

@@ -12,6 +12,7 @@
 
 #include "engine/plan/load_request.h"
 #include "engine/run/generation.h"
+#include "engine/run/joined_machines.h"
 #include "engine/run/model_summary.h"
 #include "engine/run/replan.h"
 #include "engine/telemetry/snapshot.h"
@@ -65,6 +66,14 @@ class Session {
     // computed. Throws Error (kInvalidInput) unless it is 0 or a positive number;
     // kUnsupported where the session cannot.
     virtual void set_theta(double theta);
+
+    // The thread that calls generate(), between two answers: from now on these machines
+    // compute experts of the loaded model besides, instead of those that did before; an
+    // empty function: none does. unload() and load() part from them. Throws Error:
+    // kUnsupported where the session cannot.
+    virtual void join(const JoinMachinesFn& join, std::stop_token stop);
+    // Any thread: what has happened to them since the last call.
+    virtual std::vector<Message> take_machine_notes();
 
     // ---- budgets that move. Any thread, also while an answer is being made, unless said otherwise.
     // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no

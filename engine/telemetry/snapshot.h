@@ -9,6 +9,7 @@
 #include "engine/formats.h"
 #include "engine/message.h"
 #include "engine/telemetry/layer_event.h"
+#include "engine/telemetry/machine_figures.h"
 
 namespace offstage::engine {
 
@@ -84,6 +85,13 @@ struct Snapshot {
     // What a decoded token took, in the last answers under the plan in force, beyond what forecasts know of; 0: not
     // known, or the device is the CPU. As of the last answer's end.
     double decode_overhead_us = 0;
+
+    // Other machines that compute experts (Session::join), as of the call; empty: none was joined.
+    std::vector<MachineFigures> machines;
+    // (n_layers, n_experts): bit i where machines[i] is up and holds the expert. Empty without machines.
+    std::vector<std::uint16_t> elsewhere;
+    std::int64_t machine_tokens = 0;  // decoded lately with the machines that are up now
+    double machine_token_us = 0;      // and what each took, mean
 };
 
 inline constexpr std::int64_t kRoutingWindow = 64;

@@ -3455,6 +3455,171 @@
         <comment>a_list_of_counts</comment>
         <translation>eine Liste von Anzahlen</translation>
     </message>
+    <message>
+        <source>%1 is connected: it holds %2 of %3 experts; %4 ms there and back, %5 MB/s.</source>
+        <comment>node_is_used</comment>
+        <translation>%1 ist verbunden: Er hält %2 von %3 Experten; %4 ms hin und zurück, %5 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be reached (%2), so its experts run here; is offstage-node running there, and paired with this computer?</source>
+        <comment>node_not_reached</comment>
+        <translation>%1 ist nicht zu erreichen (%2), seine Experten laufen daher hier; läuft dort offstage-node, und ist er mit diesem Computer gekoppelt?</translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <comment>node_test_cancelled</comment>
+        <translation>abgebrochen</translation>
+    </message>
+    <message>
+        <source>%1 does not answer (%2); is offstage-node running there, and paired with this computer?</source>
+        <comment>node_test_failed</comment>
+        <translation>%1 antwortet nicht (%2); läuft dort offstage-node, und ist er mit diesem Computer gekoppelt?</translation>
+    </message>
+    <message>
+        <source>%1 refuses to work for this computer: %2</source>
+        <comment>node_refuses</comment>
+        <translation>%1 arbeitet nicht für diesen Computer: %2</translation>
+    </message>
+    <message>
+        <source>%1 is gone (%2): its experts run here from now on, and the answer is the same.</source>
+        <comment>node_lost</comment>
+        <translation>%1 ist ausgefallen (%2): Seine Experten laufen ab jetzt hier, und die Antwort bleibt dieselbe.</translation>
+    </message>
+    <message>
+        <source>%1 is back and is used again.</source>
+        <comment>node_is_back</comment>
+        <translation>%1 ist wieder da und wird wieder benutzt.</translation>
+    </message>
+    <message>
+        <source>Without %1 a token takes %2 ms; with it, it took %3 ms.</source>
+        <comment>node_loss_costs</comment>
+        <translation>Ohne %1 dauert ein Token %2 ms; damit waren es %3 ms.</translation>
+    </message>
+    <message>
+        <source>no answer for %1 s</source>
+        <comment>node_is_silent</comment>
+        <translation>keine Antwort seit %1 s</translation>
+    </message>
+    <message>
+        <source>it sent what is no answer: %1</source>
+        <comment>node_sent_nonsense</comment>
+        <translation>was er sandte, ist keine Antwort: %1</translation>
+    </message>
+    <message>
+        <source>it could not compute: %1</source>
+        <comment>node_could_not_compute</comment>
+        <translation>er konnte nicht rechnen: %1</translation>
+    </message>
+    <message>
+        <source>it is being shut down</source>
+        <comment>node_says_farewell</comment>
+        <translation>er wird beendet</translation>
+    </message>
+    <message>
+        <source>the connection ended</source>
+        <comment>node_link_ended</comment>
+        <translation>die Verbindung endete</translation>
+    </message>
+    <message>
+        <source>%1 has no room for an expert of this model; raise its --ram.</source>
+        <comment>node_holds_nothing</comment>
+        <translation>%1 hat keinen Platz für einen Experten dieses Modells; dort --ram erhöhen.</translation>
+    </message>
+    <message>
+        <source>%1 computes with %2, this computer with %3: last bits differ between the two.</source>
+        <comment>node_rounds_otherwise</comment>
+        <translation>%1 rechnet mit %2, dieser Computer mit %3: Die letzten Bits unterscheiden sich zwischen beiden.</translation>
+    </message>
+    <message>
+        <source>activations go to other machines in bf16: answers differ in rounding from those of one machine</source>
+        <comment>node_activations_rounded</comment>
+        <translation>Aktivierungen gehen in bf16 zu anderen Computern: Antworten weichen in der Rundung von denen eines Computers ab</translation>
+    </message>
+    <message>
+        <source>%1 machines are more than can be used at once; expected at most %2.</source>
+        <comment>too_many_nodes</comment>
+        <translation>%1 Computer sind mehr, als zugleich benutzt werden können; erwartet: höchstens %2.</translation>
+    </message>
+    <message>
+        <source>Experts on other machines</source>
+        <comment>loading_experts_elsewhere</comment>
+        <translation>Experten auf anderen Computern</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no word of a pairing code; expected the eight words that offstage-node pair shows.</source>
+        <comment>pairing_word_unknown</comment>
+        <translation>&quot;%1&quot; ist kein Wort eines Kopplungscodes; erwartet: die acht Wörter, die offstage-node pair zeigt.</translation>
+    </message>
+    <message>
+        <source>A pairing code has %1 words, this one %2.</source>
+        <comment>pairing_words_missing</comment>
+        <translation>Ein Kopplungscode hat %1 Wörter, dieser %2.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no address of a machine; expected HOST, HOST:PORT or [ADDRESS]:PORT.</source>
+        <comment>node_address_invalid</comment>
+        <translation>&quot;%1&quot; ist keine Adresse eines Computers; erwartet: HOST, HOST:PORT oder [ADRESSE]:PORT.</translation>
+    </message>
+    <message>
+        <source>This machine&apos;s key cannot be made in %1: %2.</source>
+        <comment>identity_not_made</comment>
+        <translation>Der Schlüssel dieses Computers lässt sich in %1 nicht anlegen: %2.</translation>
+    </message>
+    <message>
+        <source>%1 holds no key and certificate that belong together; remove the two files, and pair anew.</source>
+        <comment>identity_unreadable</comment>
+        <translation>In %1 liegen kein Schlüssel und Zertifikat, die zusammengehören; die beiden Dateien löschen und neu koppeln.</translation>
+    </message>
+    <message>
+        <source>Others than its owner may read this machine&apos;s key %1; make it private: chmod 600 %2</source>
+        <comment>identity_not_private</comment>
+        <translation>Nicht nur der Eigentümer darf den Schlüssel dieses Computers %1 lesen; ihn privat machen: chmod 600 %2</translation>
+    </message>
+    <message>
+        <source>What is known of other machines cannot be written to %1: %2.</source>
+        <comment>peers_not_written</comment>
+        <translation>Was über andere Computer bekannt ist, lässt sich nicht in %1 schreiben: %2.</translation>
+    </message>
+    <message>
+        <source>%1 does not say which machines are known: %2; remove the file, and pair anew.</source>
+        <comment>peers_invalid</comment>
+        <translation>%1 sagt nicht, welche Computer bekannt sind: %2; die Datei löschen und neu koppeln.</translation>
+    </message>
+    <message>
+        <source>No machine &quot;%1&quot; is paired with this one; %2.</source>
+        <comment>no_such_peer</comment>
+        <translation>Kein Computer &quot;%1&quot; ist mit diesem gekoppelt; %2.</translation>
+    </message>
+    <message>
+        <source>there are %1</source>
+        <comment>peers_are</comment>
+        <translation>es gibt %1</translation>
+    </message>
+    <message>
+        <source>none is: offstage-node pair there and offstage-cli nodes pair here make a pair</source>
+        <comment>no_peers_yet</comment>
+        <translation>noch ist es keiner: offstage-node pair dort und offstage-cli nodes pair hier koppeln zwei</translation>
+    </message>
+    <message>
+        <source>Nothing shows a pairing code at %1 (%2); start offstage-node pair there, and use the address that it shows.</source>
+        <comment>pairing_not_reached</comment>
+        <translation>Bei %1 zeigt nichts einen Kopplungscode (%2); dort offstage-node pair starten und die Adresse nehmen, die es zeigt.</translation>
+    </message>
+    <message>
+        <source>Pairing was cancelled; nothing was stored.</source>
+        <comment>pairing_cancelled</comment>
+        <translation>Die Kopplung wurde abgebrochen; nichts wurde gespeichert.</translation>
+    </message>
+    <message>
+        <source>%1 does not accept this code; expected the one that offstage-node pair shows there now. A code is good for one pair.</source>
+        <comment>pairing_refused</comment>
+        <translation>%1 nimmt diesen Code nicht an; erwartet: der, den offstage-node pair dort jetzt zeigt. Ein Code gilt für eine Kopplung.</translation>
+    </message>
+    <message>
+        <source>What answers at %1 does not know the code, so it may be another machine than the one that shows it: nothing was stored.</source>
+        <comment>pairing_not_proven</comment>
+        <translation>Was bei %1 antwortet, kennt den Code nicht; es kann ein anderer Computer sein als der, der ihn zeigt: Nichts wurde gespeichert.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3789,10 +3954,6 @@
         <translation>Was geschah: geladene Modelle, geänderte Budgets, Entscheidungen und Probleme, jeweils mit der Zeit. Es lässt sich filtern, durchsuchen und speichern.</translation>
     </message>
     <message>
-        <source>Outbound connections are counted here, too. There are none.</source>
-        <translation>Auch ausgehende Verbindungen werden hier gezählt. Es gibt keine.</translation>
-    </message>
-    <message>
         <source>How the next word is chosen, and the system prompt, for the conversation that is shown and for new ones. The next answer uses it.</source>
         <translation>Wie das nächste Wort gewählt wird, und der Systemprompt, für die gezeigte Unterhaltung und für neue. Es gilt ab der nächsten Antwort.</translation>
     </message>
@@ -3861,10 +4022,6 @@
         <translation>Datenschutz</translation>
     </message>
     <message>
-        <source>Offstage makes no outbound connections: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
-        <translation>Offstage baut keine Verbindungen nach außen auf: keine Telemetrie, keine Suche nach Updates, kein Herunterladen von Modellen. Es lauscht an nichts, außer am lokalen Server, solange der an ist; die Statusleiste sagt es dann.</translation>
-    </message>
-    <message>
         <source>Conversations are kept in one file on this computer and nowhere else. Answers never load pictures or anything else from the network.</source>
         <translation>Unterhaltungen liegen in einer Datei auf diesem Computer und nirgends sonst. Antworten laden nie Bilder oder anderes aus dem Netz.</translation>
     </message>
@@ -3887,6 +4044,38 @@
     <message>
         <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and it and your message can be edited: each makes a branch beside the old one, and nothing is erased. An answer that you have edited says so, and the model goes on from your text. The arrows at a message go from branch to branch.</source>
         <translation>Solange eine Antwort geschrieben wird, lässt sie sich anhalten. Danach kann sie fortgesetzt, neu geschrieben oder bearbeitet werden, ebenso Ihre Nachricht: Jedes Mal entsteht ein Zweig neben dem alten, gelöscht wird nichts. An einer Antwort, die Sie bearbeitet haben, steht das, und das Modell geht von Ihrem Text aus. Die Pfeile an einer Nachricht führen von Zweig zu Zweig.</translation>
+    </message>
+    <message>
+        <source>Other computers of yours can hold experts of the model in their memory and compute them, while this one computes the rest. A model that does not fit here may fit into all of them.</source>
+        <translation>Andere Computer von Ihnen können Experten des Modells im Speicher halten und berechnen, während dieser den Rest berechnet. Ein Modell, das hier nicht passt, passt vielleicht in alle zusammen.</translation>
+    </message>
+    <message>
+        <source>There, **offstage-node --model MODEL --ram SIZE** serves the same model, and **offstage-node pair** shows eight words.</source>
+        <translation>Dort stellt **offstage-node --model MODELL --ram GRÖSSE** dasselbe Modell bereit, und **offstage-node pair** zeigt acht Wörter.</translation>
+    </message>
+    <message>
+        <source>Here, **Add** takes its address and the words, once. Both then know each other&apos;s keys; what goes over the network is encrypted.</source>
+        <translation>Hier fragt **Hinzufügen** einmal nach seiner Adresse und den Wörtern. Dann kennen beide den Schlüssel des anderen; was über das Netz geht, ist verschlüsselt.</translation>
+    </message>
+    <message>
+        <source>**Use** lets it help, **Drain** stops that and keeps the pair, **Remove** forgets its key.</source>
+        <translation>**Benutzen** lässt ihn helfen, **Abziehen** beendet das und behält die Kopplung, **Entfernen** vergisst seinen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>The bars show what a token takes: computing there, the network, and waiting here. With 32-bit products on both sides answers are the same as without help. A machine that is lost is replaced by this one in the middle of an answer; a sentence says so, and how much slower it is.</source>
+        <translation>Die Balken zeigen, was ein Token braucht: Rechnen dort, das Netz und Warten hier. Mit 32-Bit-Produkten auf beiden Seiten sind die Antworten dieselben wie ohne Hilfe. Für einen Computer, der ausfällt, springt dieser mitten in der Antwort ein; ein Satz sagt es, und wie viel langsamer es ist.</translation>
+    </message>
+    <message>
+        <source>Nothing connects unless you have added a machine and switched it on, and every connection is in the Log panel.</source>
+        <translation>Nichts verbindet sich, solange Sie keinen Computer hinzugefügt und eingeschaltet haben, und jede Verbindung steht im Bereich Protokoll.</translation>
+    </message>
+    <message>
+        <source>Outbound connections are counted here, too. There are none but to machines that you have added in the Machines panel.</source>
+        <translation>Auch ausgehende Verbindungen werden hier gezählt. Es gibt keine außer zu Computern, die Sie im Bereich Computer hinzugefügt haben.</translation>
+    </message>
+    <message>
+        <source>Offstage makes no outbound connections but to machines that you have added: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
+        <translation>Offstage baut keine Verbindungen nach außen auf, außer zu Computern, die Sie hinzugefügt haben: keine Telemetrie, keine Suche nach Updates, kein Herunterladen von Modellen. Es lauscht an nichts, außer am lokalen Server, solange der an ist; die Statusleiste sagt es dann.</translation>
     </message>
 </context>
 <context>
@@ -6036,6 +6225,14 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>Not copied for it: %1.</source>
         <translation>Dafür nicht kopiert: %1.</translation>
     </message>
+    <message>
+        <source>other machines</source>
+        <translation>andere Computer</translation>
+    </message>
+    <message>
+        <source>%1 was computed by another machine, which holds it.</source>
+        <translation>%1 wurde von einem anderen Computer berechnet, der ihn hält.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>
@@ -6552,10 +6749,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>%1 %2</translation>
     </message>
     <message>
-        <source>Of residency and precision alone: other colours are amounts</source>
-        <translation>Nur zu Lage und Genauigkeit: Andere Farben sind Mengen</translation>
-    </message>
-    <message>
         <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
         <translation>Ecken: ◥ angeheftet, ◹ von Ihnen vom Gerät genommen, ● von Ihnen in anderer Genauigkeit gehalten.</translation>
     </message>
@@ -6578,6 +6771,39 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
         <translation>Alle Neuronen werden berechnet. Das Panel Budget kann die nahe null weglassen.</translation>
+    </message>
+    <message>
+        <source>this machine alone</source>
+        <translation>nur dieser Computer</translation>
+    </message>
+    <message>
+        <source>several machines</source>
+        <translation>mehrere Computer</translation>
+    </message>
+    <message>
+        <source>+</source>
+        <comment>glyph: on several machines</comment>
+        <translation>+</translation>
+    </message>
+    <message>
+        <source>Machine</source>
+        <translation>Computer</translation>
+    </message>
+    <message>
+        <source>Which other machines hold each expert beside this one, and can compute it.</source>
+        <translation>Welche anderen Computer neben diesem jeden Experten halten und berechnen können.</translation>
+    </message>
+    <message>
+        <source>Held by %1, too</source>
+        <translation>Auch auf %1</translation>
+    </message>
+    <message>
+        <source>Of residency, precision and machines alone: other colours are amounts</source>
+        <translation>Nur bei Aufenthalt, Genauigkeit und Computer: Andere Farben sind Mengen</translation>
+    </message>
+    <message>
+        <source>No other machine helps. The Machines panel adds one.</source>
+        <translation>Kein anderer Computer hilft. Der Bereich Computer fügt einen hinzu.</translation>
     </message>
 </context>
 <context>
@@ -7523,6 +7749,363 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
 </context>
 <context>
+    <name>offstage::ui::Machines</name>
+    <message>
+        <source>%1: %2 ms there and back, %3 MB/s; it holds %4 experts in %5 of %6.</source>
+        <translation>%1: %2 ms hin und zurück, %3 MB/s; er hält %4 Experten in %5 von %6.</translation>
+    </message>
+    <message>
+        <source>experts of the model on %1; again while it cannot be reached</source>
+        <translation>Experten des Modells auf %1; erneut, solange er nicht zu erreichen ist</translation>
+    </message>
+    <message>
+        <source>pairing</source>
+        <translation>Kopplung</translation>
+    </message>
+    <message>
+        <source>test of the connection to %1</source>
+        <translation>Test der Verbindung zu %1</translation>
+    </message>
+    <message>
+        <source>experts of the model on %1, again</source>
+        <translation>Experten des Modells auf %1, wieder</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MachinesPanel</name>
+    <message>
+        <source>%1 ms, %2 MB/s</source>
+        <translation>%1 ms, %2 MB/s</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>◌ connecting…</source>
+        <translation>◌ verbindet sich …</translation>
+    </message>
+    <message>
+        <source>● up</source>
+        <translation>● da</translation>
+    </message>
+    <message>
+        <source>▲ not reached</source>
+        <translation>▲ nicht erreicht</translation>
+    </message>
+    <message>
+        <source>▲ refuses</source>
+        <translation>▲ lehnt ab</translation>
+    </message>
+    <message>
+        <source>▲ shutting down</source>
+        <translation>▲ wird beendet</translation>
+    </message>
+    <message>
+        <source>The chosen machine</source>
+        <translation>Der gewählte Computer</translation>
+    </message>
+    <message>
+        <source>What the times are of</source>
+        <translation>Was die Zeiten zeigen</translation>
+    </message>
+    <message>
+        <source>Send activations in 16 bit</source>
+        <translation>Aktivierungen in 16 Bit senden</translation>
+    </message>
+    <message>
+        <source>Add…</source>
+        <translation>Hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Test link</source>
+        <translation>Prüfen</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Benutzen</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>This Offstage was built without the libraries that connections need (gRPC and OpenSSL), so other machines cannot help.</source>
+        <translation>Dieses Offstage wurde ohne die Bibliotheken gebaut, die Verbindungen brauchen (gRPC und OpenSSL); andere Computer können daher nicht helfen.</translation>
+    </message>
+    <message>
+        <source>%1 is paired with this machine.</source>
+        <translation>%1 ist mit diesem Computer gekoppelt.</translation>
+    </message>
+    <message>
+        <source>%1 is paired with this machine. It does not answer yet: start offstage-node there.</source>
+        <translation>%1 ist mit diesem Computer gekoppelt. Er antwortet noch nicht: dort offstage-node starten.</translation>
+    </message>
+    <message>
+        <source>Another computer of yours can hold experts of the model in its memory, and compute them.</source>
+        <translation>Ein anderer Computer von Ihnen kann Experten des Modells im Speicher halten und berechnen.</translation>
+    </message>
+    <message>
+        <source>1. There, let it serve the same model:</source>
+        <translation>1. Dort dasselbe Modell bereitstellen:</translation>
+    </message>
+    <message>
+        <source>2. Beside it, let it show eight words:</source>
+        <translation>2. Daneben acht Wörter anzeigen lassen:</translation>
+    </message>
+    <message>
+        <source>3. Here, press Add… and type its address and the words.</source>
+        <translation>3. Hier auf Hinzufügen … drücken und seine Adresse und die Wörter eingeben.</translation>
+    </message>
+    <message>
+        <source>Nothing connects to another machine before that. What goes over the network is encrypted.</source>
+        <translation>Vorher verbindet sich nichts mit einem anderen Computer. Was über das Netz geht, ist verschlüsselt.</translation>
+    </message>
+    <message>
+        <source>Machine</source>
+        <translation>Computer</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Experten</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Verbindung</translation>
+    </message>
+    <message>
+        <source>Experts of the model that it holds</source>
+        <translation>Experten des Modells, die er hält</translation>
+    </message>
+    <message>
+        <source>A small message there and back, and the rate of large ones</source>
+        <translation>Eine kleine Nachricht hin und zurück, und die Rate großer</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>Computer</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time by machine</source>
+        <translation>Die Zeit eines Tokens je Computer</translation>
+    </message>
+    <message>
+        <source>time by machine</source>
+        <translation>Zeit je Computer</translation>
+    </message>
+    <message>
+        <source>Known once a part of an answer was written with their help.</source>
+        <translation>Bekannt, sobald ein Teil einer Antwort mit ihrer Hilfe geschrieben wurde.</translation>
+    </message>
+    <message>
+        <source>Experts by machine</source>
+        <translation>Experten je Computer</translation>
+    </message>
+    <message>
+        <source>experts by machine</source>
+        <translation>Experten je Computer</translation>
+    </message>
+    <message>
+        <source>Open a model to see where its experts are.</source>
+        <translation>Ein Modell öffnen, um zu sehen, wo seine Experten sind.</translation>
+    </message>
+    <message>
+        <source>where that is faster</source>
+        <translation>wo das schneller ist</translation>
+    </message>
+    <message>
+        <source>whatever they hold</source>
+        <translation>alles, was sie halten</translation>
+    </message>
+    <message>
+        <source>What other machines compute</source>
+        <translation>Was andere Computer berechnen</translation>
+    </message>
+    <message>
+        <source>Which experts other machines compute: those that are forecast to be done sooner there, by measured costs, or all that they hold</source>
+        <translation>Welche Experten andere Computer berechnen: die, die dort nach gemessenen Kosten voraussichtlich früher fertig sind, oder alle, die sie halten</translation>
+    </message>
+    <message>
+        <source>Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine</source>
+        <translation>Halb so viele Bytes über das Netz. Antworten sind dann gerundet: Sie weichen ein wenig von denen eines Computers ab</translation>
+    </message>
+    <message>
+        <source>They compute</source>
+        <translation>Sie berechnen</translation>
+    </message>
+    <message>
+        <source>Experts that each machine holds</source>
+        <translation>Experten, die jeder Computer hält</translation>
+    </message>
+    <message>
+        <source>Pair with a machine that shows eight words</source>
+        <translation>Mit einem Computer koppeln, der acht Wörter zeigt</translation>
+    </message>
+    <message>
+        <source>Test the link to the chosen machine</source>
+        <translation>Verbindung zum gewählten Computer prüfen</translation>
+    </message>
+    <message>
+        <source>Use or drain the chosen machine</source>
+        <translation>Gewählten Computer benutzen oder abziehen</translation>
+    </message>
+    <message>
+        <source>Remove the chosen machine</source>
+        <translation>Gewählten Computer entfernen</translation>
+    </message>
+    <message>
+        <source>Testing the link to %1…</source>
+        <translation>Die Verbindung zu %1 wird geprüft …</translation>
+    </message>
+    <message>
+        <source>%1 is used from the end of this answer on.</source>
+        <translation>%1 wird ab dem Ende dieser Antwort benutzt.</translation>
+    </message>
+    <message>
+        <source>%1 is being connected to.</source>
+        <translation>Die Verbindung zu %1 wird aufgebaut.</translation>
+    </message>
+    <message>
+        <source>%1 is used as soon as a model is open.</source>
+        <translation>%1 wird benutzt, sobald ein Modell geöffnet ist.</translation>
+    </message>
+    <message>
+        <source>%1 is drained: its experts run here again from the end of this answer on. It stays paired.</source>
+        <translation>%1 wird abgezogen: Seine Experten laufen ab dem Ende dieser Antwort wieder hier. Er bleibt gekoppelt.</translation>
+    </message>
+    <message>
+        <source>%1 is drained: its experts run here again. It stays paired.</source>
+        <translation>%1 ist abgezogen: Seine Experten laufen wieder hier. Er bleibt gekoppelt.</translation>
+    </message>
+    <message>
+        <source>Remove a machine</source>
+        <translation>Computer entfernen</translation>
+    </message>
+    <message>
+        <source>Remove %1?</source>
+        <translation>%1 entfernen?</translation>
+    </message>
+    <message>
+        <source>Its key is forgotten. To use it again it has to be paired again, with new words.</source>
+        <translation>Sein Schlüssel wird vergessen. Um ihn wieder zu benutzen, muss er neu gekoppelt werden, mit neuen Wörtern.</translation>
+    </message>
+    <message>
+        <source>%1 was removed.</source>
+        <translation>%1 wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>◌ draining</source>
+        <translation>◌ wird abgezogen</translation>
+    </message>
+    <message>
+        <source>○ off</source>
+        <translation>○ aus</translation>
+    </message>
+    <message>
+        <source>○ no model open</source>
+        <translation>○ kein Modell offen</translation>
+    </message>
+    <message>
+        <source>◌ after this answer</source>
+        <translation>◌ nach dieser Antwort</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
+        <translation>Attention und die Wahl der Experten werden hier berechnet, und alle Experten, die kein anderer Computer nimmt.</translation>
+    </message>
+    <message>
+        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
+        <translation>Von den %1 ms eines Tokens wartete er %2 ms auf andere Computer.</translation>
+    </message>
+    <message>
+        <source>%1, %2, key %3…</source>
+        <translation>%1, %2, Schlüssel %3 …</translation>
+    </message>
+    <message>
+        <source>It is not used, and nothing connects to it.</source>
+        <translation>Er wird nicht benutzt, und nichts verbindet sich mit ihm.</translation>
+    </message>
+    <message>
+        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
+        <translation>Er ist nicht zu erreichen: %1. Seine Experten laufen hier; es wird von selbst wieder versucht.</translation>
+    </message>
+    <message>
+        <source>Holds %1 of %2 experts in %3 of %4.</source>
+        <translation>Hält %1 von %2 Experten in %3 von %4.</translation>
+    </message>
+    <message>
+        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
+        <translation>%1 ms hin und zurück, %2 MB/s; %3 Threads, %4.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Ein Token: dort %1 ms Rechnen, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Lost since it was joined: %n time(s).</source>
+        <translation>
+            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
+            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>This machine</source>
+        <translation>Dieser Computer</translation>
+    </message>
+    <message>
+        <source>computing</source>
+        <translation>Rechnen</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>Warten</translation>
+    </message>
+    <message>
+        <source>this machine</source>
+        <translation>dieser Computer</translation>
+    </message>
+    <message>
+        <source>network</source>
+        <translation>Netz</translation>
+    </message>
+    <message>
+        <source>What a token takes, measured: mean of the last %1. Machines work side by side.</source>
+        <translation>Was ein Token braucht, gemessen: Mittel der letzten %1. Die Computer arbeiten nebeneinander.</translation>
+    </message>
+    <message>
+        <source>What a token takes on each machine</source>
+        <translation>Was ein Token auf jedem Computer braucht</translation>
+    </message>
+    <message>
+        <source>Choose a machine first</source>
+        <translation>Zuerst einen Computer wählen</translation>
+    </message>
+    <message>
+        <source>Drain</source>
+        <translation>Abziehen</translation>
+    </message>
+    <message>
+        <source>Its experts run here again; it stays paired</source>
+        <translation>Seine Experten laufen wieder hier; er bleibt gekoppelt</translation>
+    </message>
+    <message>
+        <source>Its memory and its processor are used for experts of the model</source>
+        <translation>Sein Speicher und sein Prozessor werden für Experten des Modells benutzt</translation>
+    </message>
+    <message>
+        <source>Measures latency and rate, for about a second</source>
+        <translation>Misst etwa eine Sekunde lang Latenz und Rate</translation>
+    </message>
+    <message>
+        <source>Forgets it and its key</source>
+        <translation>Vergisst ihn und seinen Schlüssel</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::MainWindow</name>
     <message>
         <source>Offstage</source>
@@ -7675,14 +8258,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Offstage %1</source>
         <translation>Offstage %1</translation>
-    </message>
-    <message>
-        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere.
-
-Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
-        <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen, mit Blick darauf, welche Experten aufgerufen werden. Alles läuft auf diesem Computer; nichts wird irgendwohin gesendet.
-
-Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Conversations</source>
@@ -7987,6 +8562,22 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>An answer is on its way. Your text stays here: save it after that.</source>
         <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gespeichert werden.</translation>
     </message>
+    <message>
+        <source>Machines</source>
+        <translation>Computer</translation>
+    </message>
+    <message>
+        <source>Show or hide other machines that compute experts</source>
+        <translation>Andere Computer, die Experten berechnen, ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
+
+Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
+        <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen, mit Blick darauf, welche Experten aufgerufen werden. Alles läuft auf diesem Computer; nichts wird irgendwohin gesendet außer zu Computern, die Sie hinzufügen.
+
+Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>
@@ -8257,6 +8848,109 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>All files (%1)</source>
         <translation>Alle Dateien (%1)</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PairDialog</name>
+    <message>
+        <source>&amp;Use it from now on</source>
+        <translation>Ab jetzt &amp;benutzen</translation>
+    </message>
+    <message>
+        <source>What came of it</source>
+        <translation>Was daraus wurde</translation>
+    </message>
+    <message>
+        <source>Add a machine</source>
+        <translation>Computer hinzufügen</translation>
+    </message>
+    <message>
+        <source>On the other machine, offstage-node pair shows an address and eight words. Type them here: the two machines then know each other&apos;s keys.</source>
+        <translation>Auf dem anderen Computer zeigt offstage-node pair eine Adresse und acht Wörter. Hier eingeben: Dann kennen beide Computer den Schlüssel des anderen.</translation>
+    </message>
+    <message>
+        <source>Address of the other machine</source>
+        <translation>Adresse des anderen Computers</translation>
+    </message>
+    <message>
+        <source>cupboard or 192.168.1.7:7421</source>
+        <translation>schrank oder 192.168.1.7:7421</translation>
+    </message>
+    <message>
+        <source>Its name or number in your network, as offstage-node pair shows it</source>
+        <translation>Sein Name oder seine Nummer in Ihrem Netz, wie offstage-node pair sie zeigt</translation>
+    </message>
+    <message>
+        <source>The eight words</source>
+        <translation>Die acht Wörter</translation>
+    </message>
+    <message>
+        <source>eight words with spaces between them</source>
+        <translation>acht Wörter mit Leerzeichen dazwischen</translation>
+    </message>
+    <message>
+        <source>The words that offstage-node pair shows at this moment. They are good for one pair</source>
+        <translation>Die Wörter, die offstage-node pair in diesem Augenblick zeigt. Sie gelten für eine Kopplung</translation>
+    </message>
+    <message>
+        <source>What to call it here</source>
+        <translation>Wie er hier heißen soll</translation>
+    </message>
+    <message>
+        <source>its own name</source>
+        <translation>sein eigener Name</translation>
+    </message>
+    <message>
+        <source>What to call it here; without a name it keeps its own</source>
+        <translation>Wie er hier heißen soll; ohne Namen behält er seinen eigenen</translation>
+    </message>
+    <message>
+        <source>Experts of the model that is open, and of later ones, are computed there, too</source>
+        <translation>Experten des geöffneten Modells und späterer werden auch dort berechnet</translation>
+    </message>
+    <message>
+        <source>Pairing is under way</source>
+        <translation>Die Kopplung läuft</translation>
+    </message>
+    <message>
+        <source>&amp;Address</source>
+        <translation>&amp;Adresse</translation>
+    </message>
+    <message>
+        <source>&amp;Words</source>
+        <translation>&amp;Wörter</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Pair</source>
+        <translation>&amp;Koppeln</translation>
+    </message>
+    <message>
+        <source>Pairing was cancelled. Nothing was stored.</source>
+        <translation>Die Kopplung wurde abgebrochen. Nichts wurde gespeichert.</translation>
+    </message>
+    <message>
+        <source>Connecting to %1…</source>
+        <translation>Verbindung zu %1 wird aufgebaut …</translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Wird abgebrochen …</translation>
+    </message>
+    <message>
+        <source>Connects to the other machine once, and exchanges keys</source>
+        <translation>Verbindet sich einmal mit dem anderen Computer und tauscht Schlüssel aus</translation>
+    </message>
+    <message>
+        <source>The address is missing</source>
+        <translation>Die Adresse fehlt</translation>
+    </message>
+    <message>
+        <source>A code has eight words; these are %1</source>
+        <translation>Ein Code hat acht Wörter; dies sind %1</translation>
     </message>
 </context>
 <context>

@@ -96,6 +96,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::MachinesPanel</name>
+    <message numerus="yes">
+        <source>Lost since it was joined: %n time(s).</source>
+        <translation>
+            <numerusform>Lost since it was joined: %n time.</numerusform>
+            <numerusform>Lost since it was joined: %n times.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::MainWindow</name>
     <message numerus="yes">
         <source>Drop to attach %n files</source>

@@ -3455,6 +3455,171 @@
         <comment>a_list_of_counts</comment>
         <translation>một danh sách các số đếm</translation>
     </message>
+    <message>
+        <source>%1 is connected: it holds %2 of %3 experts; %4 ms there and back, %5 MB/s.</source>
+        <comment>node_is_used</comment>
+        <translation>%1 đã kết nối: máy giữ %2 trong %3 chuyên gia; %4 ms đi và về, %5 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be reached (%2), so its experts run here; is offstage-node running there, and paired with this computer?</source>
+        <comment>node_not_reached</comment>
+        <translation>Không kết nối được với %1 (%2), nên các chuyên gia của máy đó chạy ở đây; offstage-node có đang chạy ở đó và đã ghép đôi với máy tính này chưa?</translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <comment>node_test_cancelled</comment>
+        <translation>đã hủy</translation>
+    </message>
+    <message>
+        <source>%1 does not answer (%2); is offstage-node running there, and paired with this computer?</source>
+        <comment>node_test_failed</comment>
+        <translation>%1 không trả lời (%2); offstage-node có đang chạy ở đó và đã ghép đôi với máy tính này chưa?</translation>
+    </message>
+    <message>
+        <source>%1 refuses to work for this computer: %2</source>
+        <comment>node_refuses</comment>
+        <translation>%1 từ chối làm việc cho máy tính này: %2</translation>
+    </message>
+    <message>
+        <source>%1 is gone (%2): its experts run here from now on, and the answer is the same.</source>
+        <comment>node_lost</comment>
+        <translation>%1 đã mất kết nối (%2): từ giờ các chuyên gia của máy đó chạy ở đây, và câu trả lời vẫn như cũ.</translation>
+    </message>
+    <message>
+        <source>%1 is back and is used again.</source>
+        <comment>node_is_back</comment>
+        <translation>%1 đã trở lại và lại được dùng.</translation>
+    </message>
+    <message>
+        <source>Without %1 a token takes %2 ms; with it, it took %3 ms.</source>
+        <comment>node_loss_costs</comment>
+        <translation>Không có %1, một token mất %2 ms; khi có máy đó là %3 ms.</translation>
+    </message>
+    <message>
+        <source>no answer for %1 s</source>
+        <comment>node_is_silent</comment>
+        <translation>không trả lời trong %1 giây</translation>
+    </message>
+    <message>
+        <source>it sent what is no answer: %1</source>
+        <comment>node_sent_nonsense</comment>
+        <translation>máy đó gửi thứ không phải là câu trả lời: %1</translation>
+    </message>
+    <message>
+        <source>it could not compute: %1</source>
+        <comment>node_could_not_compute</comment>
+        <translation>máy đó không tính được: %1</translation>
+    </message>
+    <message>
+        <source>it is being shut down</source>
+        <comment>node_says_farewell</comment>
+        <translation>máy đó đang tắt</translation>
+    </message>
+    <message>
+        <source>the connection ended</source>
+        <comment>node_link_ended</comment>
+        <translation>kết nối đã ngắt</translation>
+    </message>
+    <message>
+        <source>%1 has no room for an expert of this model; raise its --ram.</source>
+        <comment>node_holds_nothing</comment>
+        <translation>%1 không có chỗ cho một chuyên gia nào của mô hình này; hãy tăng --ram ở đó.</translation>
+    </message>
+    <message>
+        <source>%1 computes with %2, this computer with %3: last bits differ between the two.</source>
+        <comment>node_rounds_otherwise</comment>
+        <translation>%1 tính bằng %2, máy tính này bằng %3: các bit cuối khác nhau giữa hai máy.</translation>
+    </message>
+    <message>
+        <source>activations go to other machines in bf16: answers differ in rounding from those of one machine</source>
+        <comment>node_activations_rounded</comment>
+        <translation>các giá trị kích hoạt được gửi sang máy khác ở bf16: câu trả lời khác ở phần làm tròn so với khi chạy trên một máy</translation>
+    </message>
+    <message>
+        <source>%1 machines are more than can be used at once; expected at most %2.</source>
+        <comment>too_many_nodes</comment>
+        <translation>%1 máy là nhiều hơn số máy có thể dùng cùng lúc; cần tối đa %2.</translation>
+    </message>
+    <message>
+        <source>Experts on other machines</source>
+        <comment>loading_experts_elsewhere</comment>
+        <translation>Chuyên gia trên các máy khác</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no word of a pairing code; expected the eight words that offstage-node pair shows.</source>
+        <comment>pairing_word_unknown</comment>
+        <translation>&quot;%1&quot; không phải là từ của mã ghép đôi; cần tám từ mà offstage-node pair hiển thị.</translation>
+    </message>
+    <message>
+        <source>A pairing code has %1 words, this one %2.</source>
+        <comment>pairing_words_missing</comment>
+        <translation>Mã ghép đôi có %1 từ, mã này có %2.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is no address of a machine; expected HOST, HOST:PORT or [ADDRESS]:PORT.</source>
+        <comment>node_address_invalid</comment>
+        <translation>&quot;%1&quot; không phải là địa chỉ của một máy; cần HOST, HOST:PORT hoặc [ĐỊA CHỈ]:PORT.</translation>
+    </message>
+    <message>
+        <source>This machine&apos;s key cannot be made in %1: %2.</source>
+        <comment>identity_not_made</comment>
+        <translation>Không tạo được khóa của máy này trong %1: %2.</translation>
+    </message>
+    <message>
+        <source>%1 holds no key and certificate that belong together; remove the two files, and pair anew.</source>
+        <comment>identity_unreadable</comment>
+        <translation>%1 không có khóa và chứng chỉ khớp nhau; hãy xóa hai tệp đó và ghép đôi lại.</translation>
+    </message>
+    <message>
+        <source>Others than its owner may read this machine&apos;s key %1; make it private: chmod 600 %2</source>
+        <comment>identity_not_private</comment>
+        <translation>Không chỉ chủ sở hữu đọc được khóa của máy này %1; hãy đặt riêng tư: chmod 600 %2</translation>
+    </message>
+    <message>
+        <source>What is known of other machines cannot be written to %1: %2.</source>
+        <comment>peers_not_written</comment>
+        <translation>Không ghi được thông tin về các máy khác vào %1: %2.</translation>
+    </message>
+    <message>
+        <source>%1 does not say which machines are known: %2; remove the file, and pair anew.</source>
+        <comment>peers_invalid</comment>
+        <translation>%1 không cho biết những máy nào đã biết: %2; hãy xóa tệp đó và ghép đôi lại.</translation>
+    </message>
+    <message>
+        <source>No machine &quot;%1&quot; is paired with this one; %2.</source>
+        <comment>no_such_peer</comment>
+        <translation>Không có máy &quot;%1&quot; nào được ghép đôi với máy này; %2.</translation>
+    </message>
+    <message>
+        <source>there are %1</source>
+        <comment>peers_are</comment>
+        <translation>hiện có %1</translation>
+    </message>
+    <message>
+        <source>none is: offstage-node pair there and offstage-cli nodes pair here make a pair</source>
+        <comment>no_peers_yet</comment>
+        <translation>chưa có máy nào: offstage-node pair ở đó và offstage-cli nodes pair ở đây sẽ ghép đôi hai máy</translation>
+    </message>
+    <message>
+        <source>Nothing shows a pairing code at %1 (%2); start offstage-node pair there, and use the address that it shows.</source>
+        <comment>pairing_not_reached</comment>
+        <translation>Ở %1 không có gì đang hiển thị mã ghép đôi (%2); hãy chạy offstage-node pair ở đó và dùng địa chỉ mà nó hiển thị.</translation>
+    </message>
+    <message>
+        <source>Pairing was cancelled; nothing was stored.</source>
+        <comment>pairing_cancelled</comment>
+        <translation>Đã hủy ghép đôi; không lưu gì cả.</translation>
+    </message>
+    <message>
+        <source>%1 does not accept this code; expected the one that offstage-node pair shows there now. A code is good for one pair.</source>
+        <comment>pairing_refused</comment>
+        <translation>%1 không chấp nhận mã này; cần mã mà offstage-node pair đang hiển thị ở đó. Mỗi mã chỉ dùng cho một lần ghép đôi.</translation>
+    </message>
+    <message>
+        <source>What answers at %1 does not know the code, so it may be another machine than the one that shows it: nothing was stored.</source>
+        <comment>pairing_not_proven</comment>
+        <translation>Thứ trả lời ở %1 không biết mã, nên có thể là máy khác với máy đang hiển thị mã: không lưu gì cả.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3789,10 +3954,6 @@
         <translation>Những gì đã xảy ra: mô hình đã nạp, hạn mức đã đổi, quyết định và sự cố, kèm thời điểm. Có thể lọc, tìm và lưu.</translation>
     </message>
     <message>
-        <source>Outbound connections are counted here, too. There are none.</source>
-        <translation>Các kết nối ra ngoài cũng được đếm ở đây. Không có kết nối nào.</translation>
-    </message>
-    <message>
         <source>How the next word is chosen, and the system prompt, for the conversation that is shown and for new ones. The next answer uses it.</source>
         <translation>Từ tiếp theo được chọn ra sao, và lời nhắc hệ thống, cho cuộc trò chuyện đang hiện và các cuộc mới. Có hiệu lực từ câu trả lời tiếp theo.</translation>
     </message>
@@ -3861,10 +4022,6 @@
         <translation>Quyền riêng tư</translation>
     </message>
     <message>
-        <source>Offstage makes no outbound connections: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
-        <translation>Offstage không tạo kết nối ra ngoài: không đo lường từ xa, không kiểm tra cập nhật, không tải mô hình. Nó không lắng nghe gì, ngoài máy chủ cục bộ khi đang bật; thanh trạng thái cho biết điều đó.</translation>
-    </message>
-    <message>
         <source>Conversations are kept in one file on this computer and nowhere else. Answers never load pictures or anything else from the network.</source>
         <translation>Các cuộc trò chuyện được lưu trong một tệp trên máy này và không ở đâu khác. Câu trả lời không bao giờ tải ảnh hay thứ gì khác từ mạng.</translation>
     </message>
@@ -3887,6 +4044,38 @@
     <message>
         <source>While an answer is written it can be stopped. Afterwards it can be continued or written again, and it and your message can be edited: each makes a branch beside the old one, and nothing is erased. An answer that you have edited says so, and the model goes on from your text. The arrows at a message go from branch to branch.</source>
         <translation>Khi câu trả lời đang được viết, bạn có thể dừng nó. Sau đó có thể viết tiếp, viết lại hoặc sửa nó, và có thể sửa cả tin nhắn của bạn: mỗi lần tạo một nhánh bên cạnh nhánh cũ, không có gì bị xóa. Câu trả lời bạn đã sửa có ghi rõ điều đó, và mô hình tiếp tục từ văn bản của bạn. Các mũi tên ở tin nhắn chuyển từ nhánh này sang nhánh khác.</translation>
+    </message>
+    <message>
+        <source>Other computers of yours can hold experts of the model in their memory and compute them, while this one computes the rest. A model that does not fit here may fit into all of them.</source>
+        <translation>Các máy tính khác của bạn có thể giữ chuyên gia của mô hình trong bộ nhớ và tính chúng, còn máy này tính phần còn lại. Mô hình không vừa ở đây có thể vừa với tất cả các máy gộp lại.</translation>
+    </message>
+    <message>
+        <source>There, **offstage-node --model MODEL --ram SIZE** serves the same model, and **offstage-node pair** shows eight words.</source>
+        <translation>Ở máy đó, **offstage-node --model MÔ_HÌNH --ram KÍCH_THƯỚC** phục vụ cùng mô hình, và **offstage-node pair** hiển thị tám từ.</translation>
+    </message>
+    <message>
+        <source>Here, **Add** takes its address and the words, once. Both then know each other&apos;s keys; what goes over the network is encrypted.</source>
+        <translation>Ở đây, **Thêm** hỏi địa chỉ của máy và các từ, một lần. Sau đó hai máy biết khóa của nhau; những gì đi qua mạng đều được mã hóa.</translation>
+    </message>
+    <message>
+        <source>**Use** lets it help, **Drain** stops that and keeps the pair, **Remove** forgets its key.</source>
+        <translation>**Dùng** cho máy đó giúp, **Rút** thôi dùng nhưng giữ ghép đôi, **Gỡ bỏ** quên khóa của máy đó.</translation>
+    </message>
+    <message>
+        <source>The bars show what a token takes: computing there, the network, and waiting here. With 32-bit products on both sides answers are the same as without help. A machine that is lost is replaced by this one in the middle of an answer; a sentence says so, and how much slower it is.</source>
+        <translation>Các thanh cho thấy một token tốn gì: tính ở đó, mạng, và chờ ở đây. Với phép nhân 32 bit ở cả hai bên, câu trả lời giống như khi không có trợ giúp. Máy bị mất được máy này thay thế ngay giữa câu trả lời; một câu cho biết điều đó và chậm hơn bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>Nothing connects unless you have added a machine and switched it on, and every connection is in the Log panel.</source>
+        <translation>Không có kết nối nào nếu bạn chưa thêm và bật một máy, và mọi kết nối đều có trong bảng Nhật ký.</translation>
+    </message>
+    <message>
+        <source>Outbound connections are counted here, too. There are none but to machines that you have added in the Machines panel.</source>
+        <translation>Kết nối ra ngoài cũng được đếm ở đây. Không có kết nối nào ngoài kết nối đến các máy mà bạn đã thêm trong bảng Máy.</translation>
+    </message>
+    <message>
+        <source>Offstage makes no outbound connections but to machines that you have added: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
+        <translation>Offstage không tạo kết nối ra ngoài, trừ đến các máy mà bạn đã thêm: không đo lường từ xa, không kiểm tra cập nhật, không tải mô hình. Nó không lắng nghe gì, ngoài máy chủ cục bộ khi đang bật; thanh trạng thái cho biết điều đó.</translation>
     </message>
 </context>
 <context>
@@ -6030,6 +6219,14 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>Not copied for it: %1.</source>
         <translation>Nhờ đó không chép: %1.</translation>
     </message>
+    <message>
+        <source>other machines</source>
+        <translation>các máy khác</translation>
+    </message>
+    <message>
+        <source>%1 was computed by another machine, which holds it.</source>
+        <translation>%1 được một máy khác đang giữ nó tính.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>
@@ -6545,10 +6742,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>%1 %2</translation>
     </message>
     <message>
-        <source>Of residency and precision alone: other colours are amounts</source>
-        <translation>Chỉ của vị trí và độ chính xác: các màu khác là lượng</translation>
-    </message>
-    <message>
         <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
         <translation>Góc: ◥ đã ghim, ◹ do bạn đưa khỏi thiết bị, ● do bạn giữ ở độ chính xác khác.</translation>
     </message>
@@ -6571,6 +6764,39 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
         <translation>Mọi nơ-ron đều được tính. Bảng Ngân sách có thể bỏ các nơ-ron gần bằng không.</translation>
+    </message>
+    <message>
+        <source>this machine alone</source>
+        <translation>chỉ máy này</translation>
+    </message>
+    <message>
+        <source>several machines</source>
+        <translation>nhiều máy</translation>
+    </message>
+    <message>
+        <source>+</source>
+        <comment>glyph: on several machines</comment>
+        <translation>+</translation>
+    </message>
+    <message>
+        <source>Machine</source>
+        <translation>Máy</translation>
+    </message>
+    <message>
+        <source>Which other machines hold each expert beside this one, and can compute it.</source>
+        <translation>Ngoài máy này, những máy nào giữ mỗi chuyên gia và có thể tính nó.</translation>
+    </message>
+    <message>
+        <source>Held by %1, too</source>
+        <translation>Cũng có trên %1</translation>
+    </message>
+    <message>
+        <source>Of residency, precision and machines alone: other colours are amounts</source>
+        <translation>Chỉ với nơi lưu, độ chính xác và máy: các màu khác là số lượng</translation>
+    </message>
+    <message>
+        <source>No other machine helps. The Machines panel adds one.</source>
+        <translation>Không có máy nào khác giúp. Bảng Máy dùng để thêm máy.</translation>
     </message>
 </context>
 <context>
@@ -7513,6 +7739,362 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     </message>
 </context>
 <context>
+    <name>offstage::ui::Machines</name>
+    <message>
+        <source>%1: %2 ms there and back, %3 MB/s; it holds %4 experts in %5 of %6.</source>
+        <translation>%1: %2 ms đi và về, %3 MB/s; máy giữ %4 chuyên gia trong %5 trên %6.</translation>
+    </message>
+    <message>
+        <source>experts of the model on %1; again while it cannot be reached</source>
+        <translation>chuyên gia của mô hình trên %1; thử lại chừng nào chưa kết nối được</translation>
+    </message>
+    <message>
+        <source>pairing</source>
+        <translation>ghép đôi</translation>
+    </message>
+    <message>
+        <source>test of the connection to %1</source>
+        <translation>kiểm tra kết nối đến %1</translation>
+    </message>
+    <message>
+        <source>experts of the model on %1, again</source>
+        <translation>chuyên gia của mô hình trên %1, lần nữa</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MachinesPanel</name>
+    <message>
+        <source>%1 ms, %2 MB/s</source>
+        <translation>%1 ms, %2 MB/s</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Lệnh</translation>
+    </message>
+    <message>
+        <source>◌ connecting…</source>
+        <translation>◌ đang kết nối…</translation>
+    </message>
+    <message>
+        <source>● up</source>
+        <translation>● sẵn sàng</translation>
+    </message>
+    <message>
+        <source>▲ not reached</source>
+        <translation>▲ không kết nối được</translation>
+    </message>
+    <message>
+        <source>▲ refuses</source>
+        <translation>▲ từ chối</translation>
+    </message>
+    <message>
+        <source>▲ shutting down</source>
+        <translation>▲ đang tắt</translation>
+    </message>
+    <message>
+        <source>The chosen machine</source>
+        <translation>Máy đã chọn</translation>
+    </message>
+    <message>
+        <source>What the times are of</source>
+        <translation>Thời gian của những gì</translation>
+    </message>
+    <message>
+        <source>Send activations in 16 bit</source>
+        <translation>Gửi giá trị kích hoạt ở 16 bit</translation>
+    </message>
+    <message>
+        <source>Add…</source>
+        <translation>Thêm…</translation>
+    </message>
+    <message>
+        <source>Test link</source>
+        <translation>Kiểm tra</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Dùng</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Gỡ bỏ</translation>
+    </message>
+    <message>
+        <source>This Offstage was built without the libraries that connections need (gRPC and OpenSSL), so other machines cannot help.</source>
+        <translation>Bản Offstage này được dựng mà không có các thư viện cần cho kết nối (gRPC và OpenSSL), nên các máy khác không giúp được.</translation>
+    </message>
+    <message>
+        <source>%1 is paired with this machine.</source>
+        <translation>%1 đã được ghép đôi với máy này.</translation>
+    </message>
+    <message>
+        <source>%1 is paired with this machine. It does not answer yet: start offstage-node there.</source>
+        <translation>%1 đã được ghép đôi với máy này. Máy đó chưa trả lời: hãy chạy offstage-node ở đó.</translation>
+    </message>
+    <message>
+        <source>Another computer of yours can hold experts of the model in its memory, and compute them.</source>
+        <translation>Một máy tính khác của bạn có thể giữ chuyên gia của mô hình trong bộ nhớ và tính chúng.</translation>
+    </message>
+    <message>
+        <source>1. There, let it serve the same model:</source>
+        <translation>1. Ở máy đó, phục vụ cùng mô hình:</translation>
+    </message>
+    <message>
+        <source>2. Beside it, let it show eight words:</source>
+        <translation>2. Bên cạnh đó, cho hiển thị tám từ:</translation>
+    </message>
+    <message>
+        <source>3. Here, press Add… and type its address and the words.</source>
+        <translation>3. Ở đây, nhấn Thêm… rồi gõ địa chỉ của máy đó và các từ.</translation>
+    </message>
+    <message>
+        <source>Nothing connects to another machine before that. What goes over the network is encrypted.</source>
+        <translation>Trước đó không có kết nối nào đến máy khác. Những gì đi qua mạng đều được mã hóa.</translation>
+    </message>
+    <message>
+        <source>Machine</source>
+        <translation>Máy</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Trạng thái</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Chuyên gia</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Kết nối</translation>
+    </message>
+    <message>
+        <source>Experts of the model that it holds</source>
+        <translation>Các chuyên gia của mô hình mà máy giữ</translation>
+    </message>
+    <message>
+        <source>A small message there and back, and the rate of large ones</source>
+        <translation>Một thông điệp nhỏ đi và về, và tốc độ của thông điệp lớn</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>Máy</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time by machine</source>
+        <translation>Thời gian của một token theo máy</translation>
+    </message>
+    <message>
+        <source>time by machine</source>
+        <translation>thời gian theo máy</translation>
+    </message>
+    <message>
+        <source>Known once a part of an answer was written with their help.</source>
+        <translation>Sẽ biết khi một phần câu trả lời đã được viết với sự giúp đỡ của chúng.</translation>
+    </message>
+    <message>
+        <source>Experts by machine</source>
+        <translation>Chuyên gia theo máy</translation>
+    </message>
+    <message>
+        <source>experts by machine</source>
+        <translation>chuyên gia theo máy</translation>
+    </message>
+    <message>
+        <source>Open a model to see where its experts are.</source>
+        <translation>Mở một mô hình để xem các chuyên gia của nó ở đâu.</translation>
+    </message>
+    <message>
+        <source>where that is faster</source>
+        <translation>chỗ nào nhanh hơn</translation>
+    </message>
+    <message>
+        <source>whatever they hold</source>
+        <translation>mọi thứ chúng giữ</translation>
+    </message>
+    <message>
+        <source>What other machines compute</source>
+        <translation>Các máy khác tính những gì</translation>
+    </message>
+    <message>
+        <source>Which experts other machines compute: those that are forecast to be done sooner there, by measured costs, or all that they hold</source>
+        <translation>Các máy khác tính chuyên gia nào: những chuyên gia dự báo xong sớm hơn ở đó theo chi phí đã đo, hay tất cả những gì chúng giữ</translation>
+    </message>
+    <message>
+        <source>Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine</source>
+        <translation>Một nửa số byte qua mạng. Khi đó câu trả lời bị làm tròn: hơi khác so với khi chạy trên một máy</translation>
+    </message>
+    <message>
+        <source>They compute</source>
+        <translation>Chúng tính</translation>
+    </message>
+    <message>
+        <source>Experts that each machine holds</source>
+        <translation>Chuyên gia mà mỗi máy giữ</translation>
+    </message>
+    <message>
+        <source>Pair with a machine that shows eight words</source>
+        <translation>Ghép đôi với một máy đang hiển thị tám từ</translation>
+    </message>
+    <message>
+        <source>Test the link to the chosen machine</source>
+        <translation>Kiểm tra kết nối đến máy đã chọn</translation>
+    </message>
+    <message>
+        <source>Use or drain the chosen machine</source>
+        <translation>Dùng hoặc rút máy đã chọn</translation>
+    </message>
+    <message>
+        <source>Remove the chosen machine</source>
+        <translation>Gỡ bỏ máy đã chọn</translation>
+    </message>
+    <message>
+        <source>Testing the link to %1…</source>
+        <translation>Đang kiểm tra kết nối đến %1…</translation>
+    </message>
+    <message>
+        <source>%1 is used from the end of this answer on.</source>
+        <translation>%1 được dùng từ khi câu trả lời này kết thúc.</translation>
+    </message>
+    <message>
+        <source>%1 is being connected to.</source>
+        <translation>Đang kết nối đến %1.</translation>
+    </message>
+    <message>
+        <source>%1 is used as soon as a model is open.</source>
+        <translation>%1 được dùng ngay khi có mô hình được mở.</translation>
+    </message>
+    <message>
+        <source>%1 is drained: its experts run here again from the end of this answer on. It stays paired.</source>
+        <translation>%1 được rút ra: các chuyên gia của máy đó lại chạy ở đây từ khi câu trả lời này kết thúc. Máy vẫn được ghép đôi.</translation>
+    </message>
+    <message>
+        <source>%1 is drained: its experts run here again. It stays paired.</source>
+        <translation>%1 đã được rút ra: các chuyên gia của máy đó lại chạy ở đây. Máy vẫn được ghép đôi.</translation>
+    </message>
+    <message>
+        <source>Remove a machine</source>
+        <translation>Gỡ bỏ một máy</translation>
+    </message>
+    <message>
+        <source>Remove %1?</source>
+        <translation>Gỡ bỏ %1?</translation>
+    </message>
+    <message>
+        <source>Its key is forgotten. To use it again it has to be paired again, with new words.</source>
+        <translation>Khóa của máy đó bị quên. Muốn dùng lại phải ghép đôi lại, với các từ mới.</translation>
+    </message>
+    <message>
+        <source>%1 was removed.</source>
+        <translation>Đã gỡ bỏ %1.</translation>
+    </message>
+    <message>
+        <source>◌ draining</source>
+        <translation>◌ đang rút</translation>
+    </message>
+    <message>
+        <source>○ off</source>
+        <translation>○ tắt</translation>
+    </message>
+    <message>
+        <source>○ no model open</source>
+        <translation>○ chưa mở mô hình</translation>
+    </message>
+    <message>
+        <source>◌ after this answer</source>
+        <translation>◌ sau câu trả lời này</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
+        <translation>Attention và việc chọn chuyên gia được tính ở đây, cùng mọi chuyên gia mà không máy nào khác nhận.</translation>
+    </message>
+    <message>
+        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
+        <translation>Trong %1 ms của một token, máy này chờ các máy khác %2 ms.</translation>
+    </message>
+    <message>
+        <source>%1, %2, key %3…</source>
+        <translation>%1, %2, khóa %3…</translation>
+    </message>
+    <message>
+        <source>It is not used, and nothing connects to it.</source>
+        <translation>Máy này không được dùng, và không có kết nối nào đến nó.</translation>
+    </message>
+    <message>
+        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
+        <translation>Không kết nối được: %1. Các chuyên gia của máy đó chạy ở đây; chương trình tự thử lại.</translation>
+    </message>
+    <message>
+        <source>Holds %1 of %2 experts in %3 of %4.</source>
+        <translation>Giữ %1 trong %2 chuyên gia, trong %3 trên %4.</translation>
+    </message>
+    <message>
+        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
+        <translation>%1 ms đi và về, %2 MB/s; %3 luồng, %4.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Một token: %1 ms tính ở đó, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Lost since it was joined: %n time(s).</source>
+        <translation>
+            <numerusform>Đã mất kết nối %n lần từ khi được dùng.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>This machine</source>
+        <translation>Máy này</translation>
+    </message>
+    <message>
+        <source>computing</source>
+        <translation>tính</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>chờ</translation>
+    </message>
+    <message>
+        <source>this machine</source>
+        <translation>máy này</translation>
+    </message>
+    <message>
+        <source>network</source>
+        <translation>mạng</translation>
+    </message>
+    <message>
+        <source>What a token takes, measured: mean of the last %1. Machines work side by side.</source>
+        <translation>Một token mất bao lâu, đo được: trung bình của %1 token gần nhất. Các máy làm việc song song.</translation>
+    </message>
+    <message>
+        <source>What a token takes on each machine</source>
+        <translation>Một token mất bao lâu trên mỗi máy</translation>
+    </message>
+    <message>
+        <source>Choose a machine first</source>
+        <translation>Trước hết hãy chọn một máy</translation>
+    </message>
+    <message>
+        <source>Drain</source>
+        <translation>Rút</translation>
+    </message>
+    <message>
+        <source>Its experts run here again; it stays paired</source>
+        <translation>Các chuyên gia của máy đó lại chạy ở đây; máy vẫn được ghép đôi</translation>
+    </message>
+    <message>
+        <source>Its memory and its processor are used for experts of the model</source>
+        <translation>Bộ nhớ và bộ xử lý của máy đó được dùng cho chuyên gia của mô hình</translation>
+    </message>
+    <message>
+        <source>Measures latency and rate, for about a second</source>
+        <translation>Đo độ trễ và tốc độ trong khoảng một giây</translation>
+    </message>
+    <message>
+        <source>Forgets it and its key</source>
+        <translation>Quên máy đó và khóa của nó</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::MainWindow</name>
     <message>
         <source>Offstage</source>
@@ -7665,14 +8247,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Offstage %1</source>
         <translation>Offstage %1</translation>
-    </message>
-    <message>
-        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere.
-
-Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
-        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu cả.
-
-Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Conversations</source>
@@ -7976,6 +8550,22 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>An answer is on its way. Your text stays here: save it after that.</source>
         <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy lưu sau đó.</translation>
     </message>
+    <message>
+        <source>Machines</source>
+        <translation>Máy</translation>
+    </message>
+    <message>
+        <source>Show or hide other machines that compute experts</source>
+        <translation>Hiện hoặc ẩn các máy khác tính chuyên gia</translation>
+    </message>
+    <message>
+        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
+
+Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
+        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu, trừ đến các máy mà bạn thêm.
+
+Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>
@@ -8245,6 +8835,109 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>All files (%1)</source>
         <translation>Tất cả tệp (%1)</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PairDialog</name>
+    <message>
+        <source>&amp;Use it from now on</source>
+        <translation>&amp;Dùng từ bây giờ</translation>
+    </message>
+    <message>
+        <source>What came of it</source>
+        <translation>Kết quả</translation>
+    </message>
+    <message>
+        <source>Add a machine</source>
+        <translation>Thêm một máy</translation>
+    </message>
+    <message>
+        <source>On the other machine, offstage-node pair shows an address and eight words. Type them here: the two machines then know each other&apos;s keys.</source>
+        <translation>Trên máy kia, offstage-node pair hiển thị một địa chỉ và tám từ. Hãy gõ chúng vào đây: sau đó hai máy biết khóa của nhau.</translation>
+    </message>
+    <message>
+        <source>Address of the other machine</source>
+        <translation>Địa chỉ của máy kia</translation>
+    </message>
+    <message>
+        <source>cupboard or 192.168.1.7:7421</source>
+        <translation>tu-bep hoặc 192.168.1.7:7421</translation>
+    </message>
+    <message>
+        <source>Its name or number in your network, as offstage-node pair shows it</source>
+        <translation>Tên hoặc số của máy trong mạng của bạn, như offstage-node pair hiển thị</translation>
+    </message>
+    <message>
+        <source>The eight words</source>
+        <translation>Tám từ</translation>
+    </message>
+    <message>
+        <source>eight words with spaces between them</source>
+        <translation>tám từ cách nhau bằng dấu cách</translation>
+    </message>
+    <message>
+        <source>The words that offstage-node pair shows at this moment. They are good for one pair</source>
+        <translation>Các từ mà offstage-node pair đang hiển thị lúc này. Chúng dùng cho một lần ghép đôi</translation>
+    </message>
+    <message>
+        <source>What to call it here</source>
+        <translation>Tên gọi ở đây</translation>
+    </message>
+    <message>
+        <source>its own name</source>
+        <translation>tên của chính nó</translation>
+    </message>
+    <message>
+        <source>What to call it here; without a name it keeps its own</source>
+        <translation>Tên gọi ở đây; không có tên thì máy giữ tên của nó</translation>
+    </message>
+    <message>
+        <source>Experts of the model that is open, and of later ones, are computed there, too</source>
+        <translation>Chuyên gia của mô hình đang mở và của các mô hình sau cũng được tính ở đó</translation>
+    </message>
+    <message>
+        <source>Pairing is under way</source>
+        <translation>Đang ghép đôi</translation>
+    </message>
+    <message>
+        <source>&amp;Address</source>
+        <translation>Đị&amp;a chỉ</translation>
+    </message>
+    <message>
+        <source>&amp;Words</source>
+        <translation>&amp;Từ</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>Tê&amp;n</translation>
+    </message>
+    <message>
+        <source>&amp;Pair</source>
+        <translation>&amp;Ghép đôi</translation>
+    </message>
+    <message>
+        <source>Pairing was cancelled. Nothing was stored.</source>
+        <translation>Đã hủy ghép đôi. Không lưu gì cả.</translation>
+    </message>
+    <message>
+        <source>Connecting to %1…</source>
+        <translation>Đang kết nối đến %1…</translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Đang hủy…</translation>
+    </message>
+    <message>
+        <source>Connects to the other machine once, and exchanges keys</source>
+        <translation>Kết nối một lần đến máy kia và trao đổi khóa</translation>
+    </message>
+    <message>
+        <source>The address is missing</source>
+        <translation>Thiếu địa chỉ</translation>
+    </message>
+    <message>
+        <source>A code has eight words; these are %1</source>
+        <translation>Mã có tám từ; đây là %1</translation>
     </message>
 </context>
 <context>

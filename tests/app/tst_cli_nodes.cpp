@@ -121,6 +121,30 @@ class TestCliNodes : public QObject {
                  (outcome.out + outcome.err).constData());
     }
 
+    void scenarioBench_runsWithItsHelp() {
+        const CliOutcome outcome =
+            runCli(words(QStringLiteral("bench --model %1 --scenario decode --in 8 --out 4 --repeat 1 --compute f32 "
+                                        "--threads 1 --json --node cupboard --node-use always"),
+                         {m_demo}));
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
+        const QJsonObject node = outcome.json()[QStringLiteral("nodes")].toArray()[0].toObject();
+        QCOMPARE(node[QStringLiteral("name")].toString(), QStringLiteral("cupboard"));
+        QVERIFY(node[QStringLiteral("rows")].toInt() > 0);
+    }
+
+    void server_isHelpedToo() {
+        QProcess server;
+        server.start(cliProgram(), words(QStringLiteral("serve --model %1 --listen 127.0.0.1:0 --compute f32 "
+                                                        "--threads 1 --node cupboard --node-use always"),
+                                         {m_demo}));
+        const QByteArray out = read(server, "Ctrl+C ends.");
+        const QByteArray err = server.readAllStandardError();
+        QVERIFY2(err.contains("note: cupboard is connected: it holds 64 of 64 experts"), (out + err).constData());
+        ::kill(static_cast<pid_t>(server.processId()), SIGTERM);
+        QVERIFY(server.waitForFinished(20'000));
+        QCOMPARE(server.exitCode(), 0);
+    }
+
     void removedMachine_isUnknown() {
         QCOMPARE(runCli(words(QStringLiteral("nodes remove cupboard"))).status, 0);
         QCOMPARE(runCli(words(QStringLiteral("nodes test cupboard"))).status, 1);

@@ -164,7 +164,7 @@ constexpr FolderRule kEngineFolders[] = {
     {"experts", " files telemetry device model quant plan"},
     {"dispatch", " telemetry device model quant plan experts"},
     {"run", " files telemetry text device model quant plan experts dispatch"},
-    {"cluster", " files device model quant plan experts dispatch run"},
+    {"cluster", " files telemetry device model quant plan experts dispatch run"},
     {"nodes", " files model run cluster"},
     {"serve", " text run"},
     {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
@@ -245,15 +245,16 @@ constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/chat_template\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
-    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h"
+    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(local_server|answer_queue)\\.h)";
 
 // Who may connect to other machines, or listen to them: the program that a person starts
-// for it, and the command line's --node and nodes. Everything else is as if there were no
-// network.
+// for it, the command line's --node and nodes, and the window program, for machines that
+// a person adds. Everything else is as if there were no network.
 constexpr const char* kNodes = "engine/nodes/(?!nodes_messages).*";
 constexpr const char* kMayConnect =
-    "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|tests/engine/tst_node_[a-z_]+\\.cpp"
+    "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|app/machine_network\\.cpp"
+    "|tests/engine/tst_node_[a-z_]+\\.cpp|tests/ui/tst_machines_joined\\.cpp"
     "|tests/app/tst_cli_nodes\\.cpp|tests/fuzz/.*";
 
 struct LibraryRule {
@@ -301,7 +302,8 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
             return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
         }
         if (matches(target, kNodes) && !matches(file, kMayConnect)) {
-            return "only offstage-node and the command line's --node and nodes connect to other machines";
+            return "only offstage-node, the command line's --node and nodes and the window program connect to other "
+                   "machines";
         }
         if (kFloors[from] == "engine" && kFloors[*to] == "engine") {
             return broken_folder_rule("engine", kEngineFolders, file, target);

@@ -161,6 +161,8 @@ void TestIncludes::invented_breachIsFound_data() {
                                            << "#include <openssl/evp.h>";
     QTest::newRow("the window that connects") << "ui/a.cpp"
                                               << "#include \"engine/nodes/node_channel.h\"";
+    QTest::newRow("the window's model beside nodes") << "ui/a/a.cpp"
+                                                     << "#include \"engine/cluster/joined_nodes.h\"";
     QTest::newRow("another command that connects") << "app/cli/command_generate.cpp"
                                                    << "#include \"engine/nodes/node_channel.h\"";
     QTest::newRow("the engine that connects") << "engine/cluster/a.cpp"
@@ -230,6 +232,10 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                         << "#include \"engine/nodes/node_server.h\"";
     QTest::newRow("the command of machines") << "app/cli/command_nodes.cpp"
                                              << "#include \"engine/nodes/pairing.h\"";
+    QTest::newRow("the window program's machines") << "app/machine_network.cpp"
+                                                   << "#include \"engine/nodes/paired_network.h\"";
+    QTest::newRow("what the window knows of machines") << "ui/a/a.cpp"
+                                                       << "#include \"engine/cluster/machine_network.h\"";
     QTest::newRow("a test's sockets") << "tests/engine/loopback_client.h"
                                       << "#include <sys/socket.h>";
     QTest::newRow("in a comment") << "kernels/a.cpp"

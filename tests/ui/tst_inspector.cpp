@@ -34,7 +34,8 @@ using namespace offstage::ui;
 namespace {
 
 constexpr quint64 kMiB = quint64{1} << 20;
-const char* const kTabs[] = {"experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log", "sampling"};
+const char* const kTabs[] = {"experts",  "cache",     "dispatch", "budget",  "whatIf",
+                             "machines", "benchmark", "log",      "sampling"};
 
 // A window on an engine whose budgets can be moved.
 struct Fixture {
@@ -104,7 +105,7 @@ class TestInspector : public QObject {
         Fixture f({1280, 800});
         QTRY_VERIFY(f.dock("experts").isVisible());
         const int width = f.dock("experts").width();
-        for (const char* name : {"budget", "whatIf", "cache", "log", "sampling", "benchmark", "experts"}) {
+        for (const char* name : {"budget", "whatIf", "cache", "machines", "log", "sampling", "benchmark", "experts"}) {
             f.click(name);
             QTRY_VERIFY2(f.dock(name).isVisible(), name);
             QCoreApplication::processEvents();
@@ -275,8 +276,8 @@ class TestInspector : public QObject {
             applyTheme(*qApp, theme);
             for (const QSize size : sizes) {
                 window.resize(size);
-                for (const char* name :
-                     {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "benchmark", "log", "sampling"}) {
+                for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "machines",
+                                         "benchmark", "log", "sampling"}) {
                     window.columns().showMiddle();
                     if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
                         window.showPanel(QString::fromLatin1(name));

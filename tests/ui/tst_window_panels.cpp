@@ -31,7 +31,8 @@ using State = EngineController::State;
 namespace {
 
 constexpr quint64 kMiB = quint64{1} << 20;
-const char* const kPanels[] = {"experts", "budget", "dispatch", "cache", "whatIf", "benchmark", "log", "sampling"};
+const char* const kPanels[] = {"experts",  "budget",    "dispatch", "cache",   "whatIf",
+                               "machines", "benchmark", "log",      "sampling"};
 
 }  // namespace
 

@@ -38,6 +38,9 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
                     Q_EMIT previewed(id, preview, engineText(problem));
                 }
             });
+    connect(m_worker, &EngineWorker::joining, this, &EngineController::machinesJoining);
+    connect(m_worker, &EngineWorker::joinFailed, this,
+            [this](const EngineFailure& failure) { Q_EMIT machinesFailed(sentenceOf(failure)); });
     connect(m_worker, &EngineWorker::tokensCounted, this, &EngineController::tokensCounted);
     connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
     connect(m_worker, &EngineWorker::answerFailed, this, &EngineController::onAnswerFailed);
@@ -63,6 +66,7 @@ void EngineController::shutdown() {
     m_generateStop.request_stop();
     m_advanceStop.request_stop();
     m_serveStop.request_stop();
+    m_joinStop.request_stop();
     m_loadId = 0;
     m_generateId = 0;
     m_thread.quit();
@@ -79,6 +83,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     interruptAnswer();
     m_advanceStop.request_stop();
     m_serveStop.request_stop();
+    m_joinStop.request_stop();
     m_previewId = 0;
     m_loadStop.request_stop();
     m_loadStop = std::stop_source();
@@ -94,6 +99,34 @@ void EngineController::openModel(const engine::LoadRequest& request) {
         m_worker,
         [worker = m_worker, id = m_loadId, request, stop = m_loadStop.get_token()] { worker->load(id, request, stop); },
         Qt::QueuedConnection);
+    if (m_machines) {
+        joinMachines();
+    }
+}
+
+void EngineController::setMachines(const engine::JoinMachinesFn& join) {
+    const bool any = m_machines || join;
+    m_machines = join;
+    if (any && m_worker && (m_model || m_loadId != 0)) {
+        joinMachines();
+    }
+}
+
+// Queued behind what runs: a load, an answer.
+void EngineController::joinMachines() {
+    m_advanceStop.request_stop();
+    m_joinStop.request_stop();
+    m_joinStop = std::stop_source();
+    QMetaObject::invokeMethod(
+        m_worker,
+        [worker = m_worker, machines = m_machines, stop = m_joinStop.get_token()] { worker->join(machines, stop); },
+        Qt::QueuedConnection);
+    advance();
+}
+
+std::vector<engine::Message> EngineController::takeMachineNotes() {
+    engine::Session* session = this->session();
+    return session ? session->take_machine_notes() : std::vector<engine::Message>();
 }
 
 void EngineController::cancelLoad() {

@@ -66,6 +66,12 @@ class EngineController : public QObject {
     std::vector<float> plannedPopularity() const;
     std::vector<engine::ReplanReport> replans() const;
 
+    // ---- other machines that compute experts: of every model from now on, and of the one that is loaded from the end
+    // of a running answer on. Empty: none.
+    void setMachines(const engine::JoinMachinesFn& join);
+    // What has happened to them since the last call.
+    std::vector<engine::Message> takeMachineNotes();
+
     // ---- what neurons of experts are left out by (engine::LoadRequest::theta): as opened, and as set since. 0: none.
     double theta() const { return m_theta; }
     // From the next step on, also of an answer that is being written. Whether the engine can.
@@ -103,12 +109,16 @@ class EngineController : public QObject {
     // A re-plan was asked for, by whomever: panels begin to look at replans().
     void replanRequested(quint64 id);
     void thetaChanged(double theta);
+    // The engine begins to connect to other machines; or it cannot, and why.
+    void machinesJoining();
+    void machinesFailed(const QString& why);
 
   private:
     engine::Session* session() const;
     template <typename Ask>
     quint64 ask(Ask&& ask);
     void advance();
+    void joinMachines();
     void setState(State state);
     void interruptAnswer();
     void leaveConversation(void (EngineWorker::*leave)());
@@ -133,6 +143,8 @@ class EngineController : public QObject {
     std::stop_source m_generateStop{std::nostopstate};
     std::stop_source m_advanceStop{std::nostopstate};
     std::stop_source m_serveStop{std::nostopstate};
+    engine::JoinMachinesFn m_machines;
+    std::stop_source m_joinStop{std::nostopstate};
     bool m_serving = false;
     RequestId m_previewId = 0;  // 0: none
 };

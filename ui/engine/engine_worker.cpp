@@ -144,6 +144,24 @@ void EngineWorker::advance(const std::stop_token& stop) {
     }
 }
 
+void EngineWorker::join(const engine::JoinMachinesFn& machines, const std::stop_token& stop) {
+    if (!m_session || !m_session->is_loaded() || stop.stop_requested()) {
+        return;
+    }
+    try {
+        if (machines) {
+            Q_EMIT joining();
+        }
+        m_session->join(machines, stop);
+    } catch (const engine::Error& error) {
+        if (error.kind() != engine::ErrorKind::kCancelled) {
+            Q_EMIT joinFailed(currentFailure());
+        }
+    } catch (...) {
+        Q_EMIT joinFailed(currentFailure());
+    }
+}
+
 void EngineWorker::serve(engine::AnswerQueue& queue, const std::stop_token& stop) {
     if (m_session && m_session->is_loaded()) {
         queue.run_next(*m_session, stop);

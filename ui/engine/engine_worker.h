@@ -31,6 +31,9 @@ class EngineWorker : public QObject {
     // Goes on moving experts between two answers, until all is done or a stop is requested.
     void advance(const std::stop_token& stop);
 
+    // Other machines compute experts of the model that is loaded, if one is; instead of those that did.
+    void join(const engine::JoinMachinesFn& machines, const std::stop_token& stop);
+
     // Any thread. Null until the session exists; then valid for the worker's lifetime. Only what engine::Session allows
     // for any thread may be called on it from another one.
     engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
@@ -40,6 +43,8 @@ class EngineWorker : public QObject {
 
   Q_SIGNALS:
     void served();
+    void joining();
+    void joinFailed(const offstage::ui::EngineFailure& failure);
     void loadProgressed(quint64 id, const offstage::engine::LoadProgress& progress);
     void loaded(quint64 id, const offstage::engine::ModelSummary& model);
     void loadFailed(quint64 id, const offstage::ui::EngineFailure& failure);

@@ -162,6 +162,19 @@ QHash<QString, QString> panelTexts() {
              "share the experts. These are forecasts from measured costs of this computer and the data of the "
              "others, not measurements."),
          Help::tr("A profile of hardware can be copied and edited. The model does not run for this.")});
+    texts[QStringLiteral("machines")] = joined(
+        {Help::tr("Other computers of yours can hold experts of the model in their memory and compute them, while this "
+                  "one computes the rest. A model that does not fit here may fit into all of them."),
+         item(Help::tr("There, **offstage-node --model MODEL --ram SIZE** serves the same model, and "
+                       "**offstage-node pair** shows eight words.")),
+         item(Help::tr("Here, **Add** takes its address and the words, once. Both then know each other's keys; what "
+                       "goes over the network is encrypted.")),
+         item(Help::tr("**Use** lets it help, **Drain** stops that and keeps the pair, **Remove** forgets its key.")),
+         Help::tr("The bars show what a token takes: computing there, the network, and waiting here. With 32-bit "
+                  "products on both sides answers are the same as without help. A machine that is lost is replaced by "
+                  "this one in the middle of an answer; a sentence says so, and how much slower it is."),
+         Help::tr("Nothing connects unless you have added a machine and switched it on, and every connection is in the "
+                  "Log panel.")});
     texts[QStringLiteral("benchmark")] = joined(
         {Help::tr("What the answers of this session took: the time to the first token, tokens per second, and how "
                   "evenly they came."),
@@ -172,7 +185,9 @@ QHash<QString, QString> panelTexts() {
     texts[QStringLiteral("log")] = joined(
         {Help::tr("What happened: models that were loaded, changed budgets, decisions and problems, with the time of "
                   "each. It can be filtered, searched and saved."),
-         Help::tr("Outbound connections are counted here, too. There are none.")});
+         Help::tr(
+             "Outbound connections are counted here, too. There are none but to machines that you have added in the "
+             "Machines panel.")});
     texts[QStringLiteral("sampling")] = joined(
         {Help::tr("How the next word is chosen, and the system prompt, for the conversation that is shown and for new "
                   "ones. The next answer uses it."),
@@ -215,12 +230,14 @@ QList<HelpPage> programPages() {
                   "kept in another folder, and models can be looked for in folders of your own."),
               Help::tr("Every change holds at once and is kept.")})},
         {QStringLiteral("privacy"), Help::tr("Privacy"),
-         joined({Help::tr("Offstage makes no outbound connections: no telemetry, no update check, no download of "
-                          "models. It listens to nothing, but for the local server while that is on; the status bar "
-                          "says so then."),
-                 Help::tr("Conversations are kept in one file on this computer and nowhere else. Answers never load "
-                          "pictures or anything else from the network."),
-                 Help::tr("The local server keeps nothing of what is asked and answered.")})},
+         joined(
+             {Help::tr("Offstage makes no outbound connections but to machines that you have added: no telemetry, no "
+                       "update check, no download of models. It listens to nothing, but for the local server while "
+                       "that is on; the status bar "
+                       "says so then."),
+              Help::tr("Conversations are kept in one file on this computer and nowhere else. Answers never load "
+                       "pictures or anything else from the network."),
+              Help::tr("The local server keeps nothing of what is asked and answered.")})},
     };
 }
 

@@ -1,6 +1,7 @@
 #include "ui/panels/dispatch_view.h"
 
 #include <algorithm>
+#include <span>
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -24,9 +25,11 @@ struct DispatchText {
 constexpr int kCpuLane = 0, kCopyLane = 1, kGpuLane = 2;
 
 Side sideOf(const AssignmentEvent& assignment) {
-    return static_cast<Way>(assignment.way) == Way::kResident ? Side::Gpu
-           : static_cast<Way>(assignment.way) == Way::kCopy   ? Side::Copy
-                                                              : Side::Cpu;
+    const auto way = static_cast<Way>(assignment.way);
+    return way == Way::kResident ? Side::Gpu
+           : way == Way::kCopy   ? Side::Copy
+           : way == Way::kCpu    ? Side::Cpu
+                                 : Side::Machine;
 }
 
 // Colour and pattern of a side: the same in the bars and in the timeline, where attention has the first.
@@ -46,6 +49,8 @@ QString sideName(Side side) {
             return DispatchText::tr("copy");
         case Side::Cpu:
             return DispatchText::tr("CPU");
+        case Side::Machine:
+            return DispatchText::tr("other machines");
     }
     return {};
 }
@@ -76,6 +81,9 @@ QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy, std::spa
             .arg(a.n_tokens == 1
                      ? DispatchText::tr("one token, %1").arg(formatText(formats, a.format))
                      : DispatchText::tr("%1 tokens, %2").arg(a.n_tokens).arg(formatText(formats, a.format)));
+    if (sideOf(a) == Side::Machine) {
+        return DispatchText::tr("%1 was computed by another machine, which holds it.").arg(who);
+    }
     const bool chosen = a.cpu_us > 0 || a.gpu_us > 0;
     const QString cpu = us(double{a.cpu_us}), gpu = us(double{a.gpu_us}), copy = us(double{a.copy_us});
     if (!chosen) {
@@ -150,8 +158,9 @@ std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, 
     }
     std::erase_if(means, [](const LayerMeans& mean) { return mean.steps == 0; });
     for (LayerMeans& mean : means) {
-        for (auto* sums : {&mean.tokens, &mean.us, &mean.predicted_us}) {
-            for (double& sum : *sums) {
+        for (const std::span<double> sums :
+             {std::span<double>(mean.tokens), std::span<double>(mean.us), std::span<double>(mean.predicted_us)}) {
+            for (double& sum : sums) {
                 sum /= mean.steps;
             }
         }
@@ -168,6 +177,9 @@ std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
         row.name = DispatchText::tr("layer %1").arg(mean.number);
         for (std::size_t side = 0; side < kSides; ++side) {
             row.parts.push_back({names[side], mean.tokens[side], categoryOf(side)});
+        }
+        if (mean.tokens[kSides] > 0) {
+            row.parts.push_back({sideName(Side::Machine), mean.tokens[kSides], categoryOf(kSides)});
         }
         rows.push_back(std::move(row));
     }
@@ -227,7 +239,8 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
             DispatchText::tr("layer %1: attention and router").arg(step.layerNumber(event.layer)), false);
         begin_us += double{event.attention_us};
         const QString layer = DispatchText::tr("layer %1: ").arg(step.layerNumber(event.layer));
-        const QString onGpu = layer + expertsText(assignments, [](Side side) { return side != Side::Cpu; });
+        const QString onGpu =
+            layer + expertsText(assignments, [](Side side) { return side == Side::Gpu || side == Side::Copy; });
         const QString copied = layer + expertsText(assignments, [](Side side) { return side == Side::Copy; });
         const QString onCpu = layer + expertsText(assignments, [](Side side) { return side == Side::Cpu; });
         const bool waits = std::none_of(assignments.begin(), assignments.end(),
@@ -288,7 +301,8 @@ QString leftOutText(const LoggedStep& step) {
     const double share = 1 - static_cast<double>(active) / static_cast<double>(neurons);
     QString text = DispatchText::tr("Left out: %1 of the neurons.").arg(valueText(Unit::Share, share));
     if (saved > 0) {
-        text += u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));
+        text +=
+            u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));
     }
     return text;
 }
@@ -310,7 +324,7 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
         lines << DispatchText::tr("Layer %1: %2 %3.", "layer, time, how it is known")
                      .arg(step.layerNumber(layer))
                      .arg(us(double{event->layer_us}), how);
-    } else if (side) {
+    } else if (side && *side != Side::Machine) {
         const float measured[] = {event->gpu_us, event->copy_us, event->cpu_us};
         const float predicted[] = {event->predicted_gpu_us, event->predicted_copy_us, event->predicted_cpu_us};
         const auto at = static_cast<std::size_t>(*side);

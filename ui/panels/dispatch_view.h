@@ -14,16 +14,17 @@
 namespace offstage::ui {
 
 // The sides of a layer's work, as indices: of TimelinePlot's lanes turned round, and of the sums below.
-enum class Side { Gpu, Copy, Cpu };
-inline constexpr int kSides = 3;
+enum class Side { Gpu, Copy, Cpu, Machine };  // Machine: another one, whose time is not in a layer's event
+inline constexpr int kSides = 3;              // that have a time
 
 // Means over steps of one layer.
 struct LayerMeans {
     int layer = 0;
     int number = 0;  // the model's own of it
     int steps = 0;
-    std::array<double, kSides> tokens{};  // resident on the GPU, copied to it, on the CPU: (token, expert) pairs
-    std::array<double, kSides> us{};      // each side's work: GPU, copy, CPU
+    // Resident on the GPU, copied to it, on the CPU, on other machines: (token, expert) pairs.
+    std::array<double, kSides + 1> tokens{};
+    std::array<double, kSides> us{};  // each side's work: GPU, copy, CPU
     std::array<double, kSides> predicted_us{};
 };
 std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, int layers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <QCoreApplication>
 #include <QLocale>
@@ -172,6 +173,35 @@ void fillActive(ExpertCells& cells, const Snapshot& snapshot) {
     cells.markText = ChannelText::tr("all layers:");
 }
 
+// Which of the machines that are joined holds each: "1" is the first.
+void fillMachines(ExpertCells& cells, const Snapshot& snapshot) {
+    if (snapshot.machines.empty() || snapshot.elsewhere.size() != cellsOf(snapshot) || snapshot.elsewhere.empty()) {
+        return;
+    }
+    using Category = HeatMap::Category;
+    cells.categories.push_back(Category{ChannelText::tr("this machine alone"), QString(), Category::kQuiet});
+    for (std::size_t i = 0; i < snapshot.machines.size(); ++i) {
+        const int colour = 1 + static_cast<int>(i);
+        cells.categories.push_back(Category{QString::fromStdString(snapshot.machines[i].name), QString::number(i + 1),
+                                            colour, static_cast<Pattern>(colour / kSeriesColours)});
+    }
+    if (snapshot.machines.size() > 1) {
+        cells.categories.push_back(Category{ChannelText::tr("several machines"),
+                                            ChannelText::tr("+", "glyph: on several machines"), 0, Pattern::Diagonal});
+    }
+    cells.counts.assign(cells.categories.size(), 0);
+    for (const std::uint16_t held : snapshot.elsewhere) {
+        const int n = std::popcount(held);
+        const std::size_t kind = n == 0   ? 0
+                                 : n == 1 ? 1 + static_cast<std::size_t>(std::countr_zero(held))
+                                          : 1 + snapshot.machines.size();
+        cells.kinds.push_back(kind < cells.counts.size() ? static_cast<std::uint8_t>(kind) : std::uint8_t{255});
+        if (kind < cells.counts.size()) {
+            ++cells.counts[kind];
+        }
+    }
+}
+
 }  // namespace
 
 QString channelName(ExpertChannel channel) {
@@ -192,6 +222,8 @@ QString channelName(ExpertChannel channel) {
             return ChannelText::tr("Hit rate");
         case ExpertChannel::Active:
             return ChannelText::tr("Active neurons");
+        case ExpertChannel::Machine:
+            return ChannelText::tr("Machine");
     }
     return {};
 }
@@ -220,6 +252,8 @@ QString channelExplanation(ExpertChannel channel) {
             return ChannelText::tr(
                 "Share of the neurons that were not left out in the last steps, counted for each layer's experts "
                 "together.");
+        case ExpertChannel::Machine:
+            return ChannelText::tr("Which other machines hold each expert beside this one, and can compute it.");
     }
     return {};
 }
@@ -273,6 +307,9 @@ ExpertCells expertCells(ExpertChannel channel, const Snapshot& snapshot, const s
         case ExpertChannel::Active:
             fillActive(cells, snapshot);
             break;
+        case ExpertChannel::Machine:
+            fillMachines(cells, snapshot);
+            break;
     }
     return cells;
 }
@@ -287,6 +324,16 @@ QString placeText(std::uint8_t place) {
             return ChannelText::tr("on disk");
     }
     return {};
+}
+
+QString machinesText(const Snapshot& snapshot, std::size_t at) {
+    QStringList names;
+    for (std::size_t i = 0; at < snapshot.elsewhere.size() && i < snapshot.machines.size(); ++i) {
+        if ((snapshot.elsewhere[at] >> i & 1) != 0) {
+            names << QString::fromStdString(snapshot.machines[i].name);
+        }
+    }
+    return names.join(QStringLiteral(", "));
 }
 
 QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned, bool ownMemory,
@@ -309,6 +356,9 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
         first += QStringLiteral(" · ") + formatText(snapshot.formats, states.format[at]);
     }
     lines << first;
+    if (const QString machines = machinesText(snapshot, at); !machines.isEmpty()) {
+        lines << ChannelText::tr("Held by %1, too").arg(machines);
+    }
     const bool conversation = channel == ExpertChannel::Conversation;
     const auto& seen = conversation ? snapshot.conversation_tokens : snapshot.window_tokens;
     const std::size_t counted = conversation ? snapshot.conversation_counts.size() : snapshot.window_counts.size();

@@ -20,8 +20,9 @@ enum class ExpertChannel {
     Precision,     // the format it is kept in
     HitRate,       // share of its tokens that found it on the accelerator
     Active,        // share of its layer's neurons that were not left out
+    Machine,       // which other machines hold it
 };
-inline constexpr int kExpertChannels = 8;
+inline constexpr int kExpertChannels = 9;
 inline constexpr int kRecencySteps = 64;
 
 QString channelName(ExpertChannel channel);
@@ -52,6 +53,8 @@ ExpertCells expertCells(ExpertChannel channel, const engine::Snapshot& snapshot,
 std::vector<double> recencyOf(const engine::Snapshot& snapshot);
 
 QString placeText(std::uint8_t place);  // "on the device"
+// The names of the other machines that hold the expert at this place; empty: none does.
+QString machinesText(const engine::Snapshot& snapshot, std::size_t at);
 
 // The numbers of one expert, as lines of text. layerNumber: the model's own of the cell's
 // layer.

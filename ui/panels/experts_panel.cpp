@@ -169,14 +169,16 @@ void ExpertsPanel::refresh() {
     const ExpertCells cells = expertCells(channel(), snapshot(), m_planned, hasOwnMemory());
     setEmpty(snapshot().n_layers * snapshot().n_experts == 0 && !engine().model());
     m_fading->setEnabled(!cells.kinds.empty());
-    m_fading->setToolTip(m_fading->isEnabled() ? tr("Shows experts that were not called lately in a faint colour")
-                                               : tr("Of residency and precision alone: other colours are amounts"));
+    m_fading->setToolTip(m_fading->isEnabled()
+                             ? tr("Shows experts that were not called lately in a faint colour")
+                             : tr("Of residency, precision and machines alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.
     m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);
     const auto& model = engine().model();
-    if (cells.isEmpty() && model && picksToken() && channel() != ExpertChannel::Active) {
+    if (cells.isEmpty() && model && picksToken() && channel() != ExpertChannel::Active &&
+        channel() != ExpertChannel::Machine) {
         // Nothing is counted now, but which experts the picked token called is known.
         const auto layers = static_cast<int>(model->n_layers), experts = static_cast<int>(model->n_experts);
         m_map->setValueUnit(channelName(channel()), Unit::Share);
@@ -187,6 +189,8 @@ void ExpertsPanel::refresh() {
                                 ? tr("The experts were placed without knowing how popular they are.")
                             : channel() == ExpertChannel::Active
                                 ? tr("All neurons are computed. The Budget panel can leave out those near zero.")
+                            : channel() == ExpertChannel::Machine
+                                ? tr("No other machine helps. The Machines panel adds one.")
                                 : tr("When the model reads or writes, this shows which experts its router calls."));
         m_map->clear();
     } else if (!cells.kinds.empty()) {

@@ -64,6 +64,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
       m_options(options),
       m_appearance(options.theme),
       m_engine(std::move(factory)),
+      m_machines(options.machines, m_engine),
       m_chat(m_engine, m_conversation, m_history),
       m_tokens(m_engine),
       m_selection(m_tokens) {
@@ -316,6 +317,13 @@ void MainWindow::connectConversation() {
     connect(&m_chat, &ChatController::waitingChanged, m_status, follow);
     connect(&m_chat, &ChatController::currentChanged, m_status, follow);
     m_log.follow(m_engine);
+    connect(&m_machines, &Machines::connecting, &m_log, &EventLog::appendConnection);
+    connect(&m_machines, &Machines::noted, this, [this](const QString& sentence, bool isProblem) {
+        m_log.append(isProblem ? LogKind::Problem : LogKind::Note, sentence);
+        if (isProblem) {
+            statusBar()->showMessage(sentence, 15'000);
+        }
+    });
     connect(&m_log, &EventLog::appended, this, &MainWindow::keepBudget);
     connect(&m_engine, &EngineController::loadStarted, this, [this] { m_lastReplanKept = 0; });
     connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);

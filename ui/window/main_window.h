@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "ui/chat/token_choices.h"
 #include "ui/engine/device_choice.h"
 #include "ui/engine/engine_controller.h"
+#include "ui/engine/machines.h"
 #include "ui/history/history.h"
 #include "ui/panels/event_log.h"
 #include "ui/panels/selection.h"
@@ -67,6 +69,8 @@ class MainWindow : public QMainWindow {
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
         bool looksAtFilesFirst = false;  // before the model that is open makes room for another
+        // Other machines of the person's; nullptr: the program was built without connections to any.
+        std::shared_ptr<engine::MachineNetwork> machines;
         // Where models are looked for, to be offered; nothing: none are.
         std::optional<std::vector<engine::ModelPlace>> modelPlaces;
     };
@@ -85,6 +89,7 @@ class MainWindow : public QMainWindow {
     bool sendPrompt(const QString& prompt);
 
     EngineController& engine() { return m_engine; }
+    Machines& machines() { return m_machines; }
     ConversationModel& conversation() { return m_conversation; }
     ChatController& chat() { return m_chat; }
     History& history() { return m_history; }
@@ -227,6 +232,7 @@ class MainWindow : public QMainWindow {
     Appearance m_appearance;
     Personas m_personas;
     EngineController m_engine;
+    Machines m_machines;
     ConversationModel m_conversation;
     History m_history;
     ChatController m_chat;

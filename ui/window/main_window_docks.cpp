@@ -81,7 +81,7 @@ void MainWindow::createDocks() {
     new InputGuard(*qApp, this);
     // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
     setMinimumSize(kLeastWindow);
-    const PanelParts parts{m_chat, m_engine, m_log, m_selection};
+    const PanelParts parts{m_chat, m_engine, m_log, m_machines, m_selection};
     for (const PanelEntry& entry : panelList()) {
         addDock(entry, entry.make(parts));
     }

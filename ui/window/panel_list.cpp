@@ -7,6 +7,7 @@
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/log_panel.h"
+#include "ui/panels/machines_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_area.h"
@@ -45,13 +46,16 @@ std::span<const PanelEntry> panelList() {
         {"whatIf", "whatif", Place::Inspector, 3, false, [] { return MainWindow::tr("What if"); },
          [] { return MainWindow::tr("Show or hide forecasts for other hardware"); },
          [](const PanelParts& parts) -> QWidget* { return new WhatIfPanel(parts.engine); }},
-        {"benchmark", "benchmark", Place::Inspector, 4, false, [] { return MainWindow::tr("Benchmark"); },
+        {"machines", "machines", Place::Inspector, 4, false, [] { return MainWindow::tr("Machines"); },
+         [] { return MainWindow::tr("Show or hide other machines that compute experts"); },
+         [](const PanelParts& parts) -> QWidget* { return new MachinesPanel(parts.engine, parts.machines); }},
+        {"benchmark", "benchmark", Place::Inspector, 5, false, [] { return MainWindow::tr("Benchmark"); },
          [] { return MainWindow::tr("Show or hide what answers took"); },
          [](const PanelParts& parts) -> QWidget* { return new BenchmarkPanel(parts.engine); }},
-        {"log", "log", Place::Inspector, 6, false, [] { return MainWindow::tr("Log"); },
+        {"log", "log", Place::Inspector, 7, false, [] { return MainWindow::tr("Log"); },
          [] { return MainWindow::tr("Show or hide what happened"); },
          [](const PanelParts& parts) -> QWidget* { return new LogPanel(parts.log); }},
-        {"sampling", "sampling", Place::Inspector, 5, false, [] { return MainWindow::tr("Sampling"); },
+        {"sampling", "sampling", Place::Inspector, 6, false, [] { return MainWindow::tr("Sampling"); },
          [] { return MainWindow::tr("Show or hide system prompt and sampling"); },
          [](const PanelParts&) -> QWidget* { return new PanelArea(new SamplingPanel); }},
     };

@@ -11,6 +11,7 @@ namespace offstage::ui {
 class ChatController;
 class EngineController;
 class EventLog;
+class Machines;
 class Selection;
 
 // What panels are made of.
@@ -18,6 +19,7 @@ struct PanelParts {
     ChatController& chat;
     EngineController& engine;
     EventLog& log;
+    Machines& machines;
     Selection& selection;
 };
 

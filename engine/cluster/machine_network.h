@@ -1,0 +1,54 @@
+#pragma once
+// Other machines as a window meets them: paired, tested, joined. How that is done is left
+// to what implements it, so that a window needs no network to be built.
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/run/joined_machines.h"
+
+namespace offstage::engine {
+
+struct PairedMachine {
+    std::string name;
+    std::string address;      // "host:port", where it serves
+    std::string fingerprint;  // of its key
+};
+
+struct MachineTest {
+    double latency_us = 0;  // there and back
+    double mbps = 0;        // 1e6 bytes per second, one direction
+    std::uint64_t n_held = 0, n_desktops = 0;
+    std::uint64_t ram_used_bytes = 0, ram_bytes = 0;
+};
+
+// How joined machines are used.
+struct MachineUse {
+    bool always = false;              // whatever they hold is computed there; else where that is forecast to be soonest
+    bool halves_activations = false;  // they go over the network in bf16, and are rounded
+};
+
+// The machines that are paired with this one. Any thread, one call at a time. Nothing
+// connects but pair(), test() and what joining() makes, once it is called.
+class MachineNetwork {
+  public:
+    virtual ~MachineNetwork() = default;
+    // Throws Error: what is known of them cannot be read.
+    virtual std::vector<PairedMachine> machines() const = 0;
+    // "host" or "host:port" of a machine that shows a pairing code, as it will be
+    // connected to. Throws Error (kInvalidInput).
+    virtual std::string pairing_address(const std::string& text) const = 0;
+    // Waits for the other machine, some seconds at most. Throws Error; kCancelled where a
+    // stop was requested: nothing was stored.
+    virtual PairedMachine pair(const std::string& address, const std::string& words, const std::string& name,
+                               const std::stop_token& stop) = 0;
+    virtual void remove(const std::string& name) = 0;
+    virtual MachineTest test(const std::string& name, const std::stop_token& stop) = 0;
+    // The machines of these names; those that are not paired are left out.
+    virtual JoinMachinesFn joining(const std::vector<std::string>& names, const MachineUse& use) const = 0;
+};
+
+}  // namespace offstage::engine

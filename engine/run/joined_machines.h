@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "engine/message.h"
+#include "engine/telemetry/snapshot.h"
+
+namespace offstage::engine {
+
+class LoadedModel;
+
+// Other machines that compute experts of a loaded model. Made and destroyed between two
+// steps, by the thread that makes them, and before the model is: it goes on alone.
+class JoinedMachines {
+  public:
+    virtual ~JoinedMachines() = default;
+    // The thread that makes steps, after each: how long it took, of how many tokens.
+    virtual void after_step(double us, std::int64_t n_tokens) = 0;
+    // Any thread: Snapshot::machines, elsewhere, machine_tokens, machine_token_us.
+    virtual void fill(Snapshot& snapshot) const = 0;
+    // Any thread: grows whenever machines came, went, or hold something else.
+    virtual std::uint64_t revision() const = 0;
+    // Any thread: sentences for the person since this was last called.
+    virtual std::vector<Message> take_notes() = 0;
+};
+
+// Connects to machines for a model that is loaded. Throws Error.
+using JoinMachinesFn = std::function<std::unique_ptr<JoinedMachines>(LoadedModel& model, const std::stop_token& stop)>;
+
+}  // namespace offstage::engine

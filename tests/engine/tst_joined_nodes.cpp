@@ -1,0 +1,155 @@
+// Machines that join a model which is loaded, and leave it: what is shown of them, and what
+// a loss costs, by times that the test makes up.
+
+#include <QtTest>
+
+#include "engine/run/local_session.h"
+#include "tests/engine/node_parts.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+JoinSettings atOnce() {
+    JoinSettings settings;
+    settings.use = NodeUse::kAlways;
+    settings.waits = false;
+    settings.patience.least_answer_s = 10;
+    settings.patience.first_retry_s = 0.01;
+    settings.patience.longest_retry_s = 0.05;
+    return settings;
+}
+
+QString textOf(const std::vector<Message>& notes) {
+    QString text;
+    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
+    return text;
+}
+
+}  // namespace
+
+class TestJoinedNodes : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_cache;
+    LoadRequest request() const { return nodeRequest(demoModel(), m_cache.path().toStdString()); }
+
+    static std::vector<TokenId> answer(Session& session) {
+        GenerationRequest ask;
+        ask.messages = {{Role::kUser, "What is an expert?"}};
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 12;
+        ask.ignore_end = true;
+        return session.generate(ask, {}, {}).tokens;
+    }
+    static bool isUp(const Session& session, std::size_t machines) {
+        return becomesTrue([&] {
+            const Snapshot now = session.snapshot();
+            return now.machines.size() == machines &&
+                   std::all_of(now.machines.begin(), now.machines.end(), [](const MachineFigures& machine) {
+                       return machine.state == MachineState::kUp && machine.n_held == 64;
+                   });
+        });
+    }
+
+  private Q_SLOTS:
+    void session_isJoined_partedFrom_andJoinedAgain() {
+        ExpertHost host(request()), other(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0}), attic(other, {"attic", 2, 0});
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        const std::uint64_t first = session.snapshot().revision;
+
+        session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
+        QVERIFY(isUp(session, 1));
+        QVERIFY(answer(session) == alone);
+        Snapshot now = session.snapshot();
+        QVERIFY(now.revision > first);
+        QVERIFY(now.machines[0].rows > 0 && now.machines[0].bytes > 0);
+        QVERIFY(now.machines[0].held_bytes > 0 && now.machines[0].n_threads > 0);
+        QCOMPARE(now.machine_tokens, std::int64_t{12});  // of the prompt nothing but its last token was new
+        QVERIFY(now.elsewhere == std::vector<std::uint16_t>(64, 1));
+        QVERIFY(textOf(session.take_machine_notes()).contains(QStringLiteral("it holds 64 of 64 experts")));
+
+        // Another one besides; then none.
+        session.join(joining({cupboard.address("cupboard"), attic.address("attic")}, atOnce()), {});
+        QVERIFY(isUp(session, 2));
+        QVERIFY(answer(session) == alone);
+        QVERIFY(session.snapshot().elsewhere == std::vector<std::uint16_t>(64, 3));
+        const std::uint64_t joined = session.snapshot().revision;
+        session.join({}, {});
+        QVERIFY(answer(session) == alone);
+        now = session.snapshot();
+        QVERIFY(now.machines.empty() && now.elsewhere.empty() && now.machine_tokens == 0);
+        QVERIFY(now.revision > joined);
+        QVERIFY(becomesTrue([&] { return cupboard.experts().state().n_desktops == 0; }));
+
+        // A model that goes takes them along.
+        session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
+        QVERIFY(isUp(session, 1));
+        session.load(request(), {}, {});
+        QVERIFY(session.snapshot().machines.empty());
+        QVERIFY(answer(session) == alone);
+        session.unload();
+        QVERIFY_THROWS_EXCEPTION(Error, session.join(joining({cupboard.address("cupboard")}, atOnce()), {}));
+    }
+
+    void machineThatIsNotThere_holdsUpNothing_andSaysWhy() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<bool> there = false;
+        cupboard.faults.connects = [&] { return there.load(); };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
+        QVERIFY(answer(session) == alone);
+        QVERIFY(becomesTrue([&] { return session.snapshot().machines[0].state == MachineState::kUnreachable; }));
+        QVERIFY(!session.snapshot().machines[0].why.empty());
+        QVERIFY(becomesTrue([&] {
+            return textOf(session.take_machine_notes()).contains(QStringLiteral("cupboard cannot be reached ("));
+        }));
+        there = true;
+        QVERIFY(isUp(session, 1));
+        QVERIFY(answer(session) == alone);
+        QVERIFY(session.snapshot().machines[0].rows > 0);
+    }
+
+    void loss_isPricedByWhatTokensTakeAfterIt() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<bool> there = true;
+        cupboard.faults.connects = [&] { return there.load(); };
+        const auto model = openModel(request());
+        JoinSettings settings = atOnce();
+        settings.waits = true;
+        JoinedNodes joined(*model, {cupboard.address("cupboard")}, settings, {}, {});
+        for (int i = 0; i < 8; ++i) joined.after_step(20'000, 1);
+        Snapshot now;
+        joined.fill(now);
+        QCOMPARE(now.machine_tokens, std::int64_t{8});
+        QCOMPARE(now.machine_token_us, 20'000.0);
+        there = false;
+        cupboard.cut();
+        QVERIFY(becomesTrue([&] { return !joined.node(0).is_up(); }));
+        joined.after_step(900'000, 1);  // in which it was lost
+        joined.after_step(70'000, 16);  // a prompt
+        for (int i = 0; i < 3; ++i) joined.after_step(30'000 + 1'000 * i, 1);
+        QVERIFY(!textOf(joined.take_notes()).contains(QStringLiteral("a token takes")));
+        joined.after_step(33'000, 1);
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("Without cupboard a token takes 31.5 ms; with it, it took 20.0 ms.")),
+                 qPrintable(notes));
+        for (int i = 0; i < 8; ++i) joined.after_step(30'000, 1);
+        QVERIFY(!textOf(joined.take_notes()).contains(QStringLiteral("a token takes")));  // once
+        there = true;
+        QVERIFY(becomesTrue([&] { return joined.node(0).is_up(); }));
+        joined.after_step(30'000, 1);
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard is back")));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestJoinedNodes)
+#include "tst_joined_nodes.moc"

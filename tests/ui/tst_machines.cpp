@@ -1,0 +1,445 @@
+// The Machines panel on a scripted network: what it shows of machines, what it offers, and that nothing connects before
+// a person has added a machine and switched it on.
+#include <QDockWidget>
+#include <QFrame>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QStatusBar>
+#include <QTreeWidget>
+
+#include "engine/cluster/machine_network.h"
+#include "engine/cluster/node_messages.h"
+#include "engine/nodes/nodes_messages.h"
+#include "tests/ui/pictures.h"
+#include "tests/ui/replan_session.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/engine/machines.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/machines_panel.h"
+#include "ui/panels/pair_dialog.h"
+
+using namespace offstage;
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+// What the test sets and reads; any thread.
+struct Network {
+    std::mutex mutex;
+    std::vector<engine::PairedMachine> paired;
+    std::vector<std::vector<std::string>> asked;  // names of each joining()
+    std::vector<engine::MachineUse> uses;
+    int pairs = 0, tests = 0, joins = 0, partings = 0;
+    bool holdsPairing = false;  // until it is cancelled
+    bool answersTests = true;
+    std::vector<engine::MachineFigures> figures;
+    std::vector<std::uint16_t> elsewhere;
+    std::int64_t tokens = 0;
+    double token_us = 0;
+    std::vector<engine::Message> notes;
+    std::uint64_t revision = 0;
+};
+
+class ScriptedNetwork final : public engine::MachineNetwork {
+  public:
+    explicit ScriptedNetwork(std::shared_ptr<Network> network) : m_network(std::move(network)) {}
+
+    std::vector<engine::PairedMachine> machines() const override {
+        const std::lock_guard lock(m_network->mutex);
+        return m_network->paired;
+    }
+    std::string pairing_address(const std::string& text) const override {
+        if (text.find(' ') != text.npos) {
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::node_address_invalid(text));
+        }
+        return text + ":7421";
+    }
+    engine::PairedMachine pair(const std::string& address, const std::string& words, const std::string& name,
+                               const std::stop_token& stop) override {
+        std::unique_lock lock(m_network->mutex);
+        ++m_network->pairs;
+        std::condition_variable_any never;
+        if (m_network->holdsPairing) {
+            never.wait(lock, stop, [] { return false; });
+            throw engine::Error(engine::ErrorKind::kCancelled, engine::messages::pairing_cancelled);
+        }
+        if (words.find("wrong") != words.npos) {
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::pairing_refused(address));
+        }
+        m_network->paired.push_back({name.empty() ? "cupboard" : name, "cupboard:7420", "0123456789abcdef"});
+        return m_network->paired.back();
+    }
+    void remove(const std::string& name) override {
+        const std::lock_guard lock(m_network->mutex);
+        std::erase_if(m_network->paired, [&](const engine::PairedMachine& machine) { return machine.name == name; });
+    }
+    engine::MachineTest test(const std::string& name, const std::stop_token&) override {
+        const std::lock_guard lock(m_network->mutex);
+        ++m_network->tests;
+        if (!m_network->answersTests) {
+            throw engine::Error(engine::ErrorKind::kNotFound,
+                                engine::messages::node_test_failed(name, engine::from_outside("refused")));
+        }
+        return {240, 940, 64, 1, 12 << 20, std::uint64_t{48} << 30};
+    }
+    engine::JoinMachinesFn joining(const std::vector<std::string>& names,
+                                   const engine::MachineUse& use) const override {
+        const std::lock_guard lock(m_network->mutex);
+        m_network->asked.push_back(names);
+        m_network->uses.push_back(use);
+        return [](engine::LoadedModel&, const std::stop_token&) -> std::unique_ptr<engine::JoinedMachines> {
+            return nullptr;
+        };
+    }
+
+  private:
+    std::shared_ptr<Network> m_network;
+};
+
+// The scripted engine, joined by machines as the test says.
+class MachineSession : public ReplanSession {
+  public:
+    MachineSession(std::shared_ptr<Stage> stage, std::shared_ptr<Network> network)
+        : ReplanSession(std::move(stage), std::make_shared<ReplanStage>()), m_network(std::move(network)) {}
+
+    void join(const engine::JoinMachinesFn& join, std::stop_token) override {
+        const std::lock_guard lock(m_network->mutex);
+        ++(join ? m_network->joins : m_network->partings);
+        m_joined = static_cast<bool>(join);
+        ++m_network->revision;
+    }
+    std::vector<engine::Message> take_machine_notes() override {
+        const std::lock_guard lock(m_network->mutex);
+        return std::exchange(m_network->notes, {});
+    }
+    engine::Snapshot snapshot() const override {
+        engine::Snapshot snapshot = ReplanSession::snapshot();
+        const std::lock_guard lock(m_network->mutex);
+        snapshot.revision += m_network->revision;
+        if (m_joined) {
+            snapshot.machines = m_network->figures;
+            snapshot.elsewhere = m_network->elsewhere;
+            snapshot.machine_tokens = m_network->tokens;
+            snapshot.machine_token_us = m_network->token_us;
+        }
+        return snapshot;
+    }
+
+  private:
+    std::shared_ptr<Network> m_network;
+    bool m_joined = false;
+};
+
+engine::MachineFigures up(const std::string& name, std::int64_t held, double compute_us, double network_us,
+                          double waiting_us) {
+    engine::MachineFigures figures;
+    figures.name = name;
+    figures.state = engine::MachineState::kUp;
+    figures.n_held = held;
+    figures.held_bytes = static_cast<std::uint64_t>(held) * (112 << 20);
+    figures.ram_bytes = std::uint64_t{48} << 30;
+    figures.n_threads = 16;
+    figures.instruction_set = "avx2";
+    figures.latency_us = 210;
+    figures.mbps = 938;
+    figures.compute_us = compute_us;
+    figures.network_us = network_us;
+    figures.waiting_us = waiting_us;
+    figures.bytes = 98'304;
+    return figures;
+}
+
+engine::MachineFigures lost(const std::string& name) {
+    engine::MachineFigures figures;
+    figures.name = name;
+    figures.state = engine::MachineState::kUnreachable;
+    figures.why = engine::messages::node_link_ended;
+    figures.n_losses = 1;
+    return figures;
+}
+
+struct Fixture {
+    std::shared_ptr<Stage> stage = std::make_shared<Stage>();
+    std::shared_ptr<Network> network = std::make_shared<Network>();
+    std::unique_ptr<MainWindow> window;
+
+    explicit Fixture(std::vector<engine::PairedMachine> paired = {}, bool built = true) {
+        network->paired = std::move(paired);
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        if (built) {
+            options.machines = std::make_shared<ScriptedNetwork>(network);
+        }
+        window = std::make_unique<MainWindow>(
+            [s = stage, n = network] { return std::make_unique<MachineSession>(s, n); }, options);
+        window->resize(1280, 800);
+        window->show();
+        window->showPanel(QStringLiteral("machines"));
+        QTRY_VERIFY(panel().isVisible());
+    }
+    MachinesPanel& panel() const { return *window->findChild<MachinesPanel*>(); }
+    void open() {
+        window->openModel(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
+    }
+    template <typename What>
+    auto locked(What&& what) const {
+        const std::lock_guard lock(network->mutex);
+        ++network->revision;
+        return what(*network);
+    }
+    PairDialog& dialog() {
+        panel().addButton().click();
+        auto* dialog = panel().findChild<PairDialog*>();
+        return *dialog;
+    }
+    void twoMachines() {
+        locked([](Network& n) {
+            n.figures = {up("cupboard", 40, 3'100, 900, 300), up("attic", 24, 5'200, 2'400, 1'900)};
+            n.elsewhere.assign(64, 0);
+            for (std::size_t i = 0; i < 64; ++i) {
+                n.elsewhere[i] = i < 30 ? 1 : i < 50 ? 3 : i < 60 ? 2 : 0;
+            }
+            n.tokens = 32;
+            n.token_us = 21'400;
+            return 0;
+        });
+    }
+};
+
+const std::vector<engine::PairedMachine> kTwo = {{"cupboard", "192.168.1.7:7420", "0123456789abcdef"},
+                                                 {"attic", "attic:7420", "fedcba9876543210"}};
+
+bool isShown(const QPushButton& button) {
+    return button.isVisible();
+}
+
+}  // namespace
+
+class TestMachines : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void builtWithoutConnections_saysSo_andOffersNothing() {
+        Fixture f({}, false);
+        QVERIFY2(f.panel().emptyText().contains(QStringLiteral("built without")), qPrintable(f.panel().emptyText()));
+        for (const QPushButton* button :
+             {&f.panel().addButton(), &f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
+            QVERIFY(!isShown(*button));
+        }
+        f.open();
+        QCOMPARE(f.locked([](const Network& n) { return n.joins + n.partings; }), 0);
+        picture(*f.panel().parentWidget(), QStringLiteral("machines-not-built"));
+    }
+
+    void withoutMachines_explainsWhatToDo() {
+        Fixture f;
+        QVERIFY2(f.panel().introduction().contains(QStringLiteral("offstage-node pair")),
+                 qPrintable(f.panel().introduction()));
+        QVERIFY(f.panel().addButton().isEnabled() && isShown(f.panel().addButton()));
+        for (const QPushButton* button : {&f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
+            QVERIFY(!button->isEnabled());
+        }
+        picture(f.panel(), QStringLiteral("machines-empty"));
+    }
+
+    void nothingConnects_untilAMachineIsSwitchedOn() {
+        Fixture f(kTwo);
+        f.open();
+        QCOMPARE(f.locked([](const Network& n) { return n.joins + n.tests + n.pairs; }), 0);
+        QCOMPARE(f.window->log().connections(), 0);
+
+        f.panel().choose(QStringLiteral("attic"));
+        f.panel().useButton().click();
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
+        QCOMPARE(f.locked([](const Network& n) { return n.asked.back(); }), std::vector<std::string>{"attic"});
+        QTRY_COMPARE(f.window->log().connections(), 1);
+        QVERIFY(f.window->log().at(f.window->log().size() - 1).text.contains(QStringLiteral("attic:7420")));
+        QCOMPARE(f.panel().useButton().text(), QStringLiteral("Drain"));
+
+        f.panel().useButton().click();
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.partings; }), 1);
+        QCOMPARE(f.panel().useButton().text(), QStringLiteral("Use"));
+        QCOMPARE(f.window->log().connections(), 1);
+        QCOMPARE(f.window->machines().all().size(), 2);  // it stays paired
+    }
+
+    void switchedOn_isKept_andJoinsTheNextModelAsSoonAsItIsLoaded() {
+        {
+            Fixture f(kTwo);
+            f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+            f.window->machines().setUse({true, false});
+            QCOMPARE(f.locked([](const Network& n) { return n.joins; }), 0);  // no model, nothing to help with
+            QCOMPARE(f.window->log().connections(), 0);
+        }
+        Fixture f(kTwo);
+        QVERIFY(f.window->machines().find(QStringLiteral("cupboard"))->used);
+        QVERIFY(!f.window->machines().find(QStringLiteral("attic"))->used);
+        QVERIFY(f.window->machines().use().always);
+        f.open();
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
+        QTRY_COMPARE(f.window->log().connections(), 1);
+        f.open();  // another model
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 2);
+    }
+
+    void pairing_wrongWords_cancelled_andDone() {
+        Fixture f;
+        PairDialog& dialog = f.dialog();
+        QVERIFY(!dialog.pairButton().isEnabled());
+        dialog.address().setText(QStringLiteral("cup board"));
+        dialog.words().setText(QStringLiteral("one two three four five six seven"));
+        QVERIFY(!dialog.pairButton().isEnabled());
+        dialog.words().setText(QStringLiteral("one two three four five six seven wrong"));
+        QVERIFY(dialog.pairButton().isEnabled());
+        dialog.pairButton().click();
+        QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("\"cup board\" is no address")),
+                     qPrintable(dialog.problem()));
+        QCOMPARE(f.window->log().connections(), 0);
+        dialog.address().setText(QStringLiteral("cupboard"));
+        picture(dialog, QStringLiteral("machines-pair"), {460}, dialog.height());
+        dialog.pairButton().click();
+        QVERIFY(f.window->machines().isPairing());
+        QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("does not accept this code")),
+                     qPrintable(dialog.problem()));
+        QCOMPARE(f.window->log().connections(), 1);
+
+        f.locked([](Network& n) { return n.holdsPairing = true; });
+        dialog.words().setText(QStringLiteral("one two three four five six seven eight"));
+        dialog.pairButton().click();
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.pairs; }), 2);
+        dialog.reject();
+        QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("Nothing was stored")), qPrintable(dialog.problem()));
+        QVERIFY(dialog.isVisible());
+        QVERIFY(f.window->machines().all().isEmpty());
+
+        f.locked([](Network& n) { return n.holdsPairing = false; });
+        dialog.pairButton().click();
+        QTRY_COMPARE(f.window->machines().all().size(), 1);
+        QTRY_VERIFY(f.window->machines().all().first().used);  // as the dialog offers
+        QTRY_COMPARE(f.panel().chosen(), QStringLiteral("cupboard"));
+        QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("is paired")), qPrintable(f.panel().notice()));
+        QVERIFY(f.panel().introduction().isEmpty());
+    }
+
+    void link_tested_saysWhatItFound() {
+        Fixture f(kTwo);
+        f.panel().choose(QStringLiteral("cupboard"));
+        f.panel().testButton().click();
+        QVERIFY(!f.panel().testButton().isEnabled());
+        QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("0.24 ms there and back, 940 MB/s")),
+                     qPrintable(f.panel().notice()));
+        f.locked([](Network& n) { return n.answersTests = false; });
+        QTRY_VERIFY(f.panel().testButton().isEnabled());
+        f.panel().testButton().click();
+        QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("does not answer (refused)")),
+                     qPrintable(f.panel().notice()));
+        QCOMPARE(f.window->log().connections(), 2);
+    }
+
+    void twoMachines_figuresAndPictures() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        f.open();
+        f.twoMachines();
+        MachinesPanel& panel = f.panel();
+        QTRY_COMPARE(panel.times().rows().size(), std::size_t{3});
+        // This machine: all of the token less what it waited.
+        QCOMPARE(panel.times().rows()[0].parts[0].size, 21'400.0 - 2'200.0);
+        QCOMPARE(panel.times().rows()[0].parts[1].size, 2'200.0);
+        QCOMPARE(panel.times().rows()[1].parts[0].size, 3'100.0);
+        QCOMPARE(panel.times().rows()[1].parts[1].size, 900.0);
+        QCOMPARE(panel.places().rows()[0].parts[0].size, 64.0);
+        QCOMPARE(panel.places().rows()[2].parts[0].size, 24.0);
+        panel.choose(QStringLiteral("cupboard"));
+        const QString text = panel.details();
+        for (const char* part :
+             {"192.168.1.7:7420", "Holds 40 of 64 experts", "0.21 ms there and back, 938 MB/s", "16 threads",
+              "A token: 3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited", "96.0 KiB"}) {
+            QVERIFY2(text.contains(QString::fromUtf8(part)), qPrintable(text));
+        }
+        QVERIFY(panel.list().topLevelItem(1)->text(1).contains(QStringLiteral("up")));
+        picture(panel, QStringLiteral("machines-two"));
+        f.locked([](Network& n) {
+            n.figures[1] = lost("attic");
+            return n.tokens = 0;
+        });
+        QTRY_VERIFY(panel.list().topLevelItem(2)->text(1).contains(QStringLiteral("not reached")));
+        panel.choose(QStringLiteral("attic"));
+        QVERIFY2(panel.details().contains(QStringLiteral("the connection ended")), qPrintable(panel.details()));
+        picture(panel, QStringLiteral("machines-one-down"));
+    }
+
+    void lossAndReturn_areSaid_andWrittenDown() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.open();
+        QTRY_COMPARE(f.window->log().connections(), 1);
+        f.locked([](Network& n) {
+            n.notes = {
+                engine::messages::node_lost("cupboard", engine::messages::node_link_ended),
+                engine::messages::node_loss_costs("cupboard", engine::Decimal{31.5, 1}, engine::Decimal{21.4, 1})};
+            return 0;
+        });
+        const QString cost = QStringLiteral("Without cupboard a token takes 31.5 ms; with it, it took 21.4 ms.");
+        QTRY_COMPARE(f.panel().notice(), cost);
+        QCOMPARE(f.window->statusBar()->currentMessage(), cost);
+        const EventLog& log = f.window->log();
+        QCOMPARE(log.at(log.size() - 1).text, cost);
+        QVERIFY(log.at(log.size() - 2).text.contains(QStringLiteral("cupboard is gone (the connection ended)")));
+        QCOMPARE(log.at(log.size() - 2).kind, LogKind::Problem);
+        f.locked([](Network& n) {
+            n.notes = {engine::messages::node_is_back("cupboard")};
+            return 0;
+        });
+        QTRY_COMPARE(f.panel().notice(), QStringLiteral("cupboard is back and is used again."));
+        QCOMPARE(log.connections(), 2);
+    }
+
+    void removed_isForgotten() {
+        Fixture f(kTwo);
+        f.panel().choose(QStringLiteral("attic"));
+        f.panel().removeButton().click();
+        auto* question = f.panel().findChild<QMessageBox*>();
+        QVERIFY(question != nullptr);
+        QCOMPARE(f.window->machines().all().size(), 2);  // it is only asked
+        for (QAbstractButton* button : question->buttons()) {
+            if (question->buttonRole(button) == QMessageBox::AcceptRole) {
+                button->click();
+            }
+        }
+        QCOMPARE(f.window->machines().all().size(), 1);
+        QCOMPARE(f.panel().notice(), QStringLiteral("attic was removed."));
+    }
+
+    void heatMap_showsWhichMachineHoldsAnExpert() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.open();
+        f.window->showPanel(QStringLiteral("experts"));
+        ExpertsPanel& experts = f.window->expertsPanel();
+        experts.setChannel(ExpertChannel::Machine);
+        f.twoMachines();
+        QTRY_COMPARE(experts.map().categories().size(), std::size_t{4});
+        QCOMPARE(experts.map().valueAt({0, 0}), 1.0);  // cupboard
+        QCOMPARE(experts.map().valueAt({4, 0}), 3.0);  // both
+        QCOMPARE(experts.map().valueAt({7, 0}), 2.0);  // attic
+        QCOMPARE(experts.map().valueAt({7, 7}), 0.0);  // this machine alone
+        for (const char* part : {"1: cupboard: 30", "2: attic: 10", "several machines: 20", "this machine alone: 4"}) {
+            QVERIFY2(experts.legend().accessibleName().contains(QString::fromUtf8(part)),
+                     qPrintable(experts.legend().accessibleName()));
+        }
+        const QString text = expertText(ExpertChannel::Machine, experts.snapshot(), {}, true, {4, 0}, 4);
+        QVERIFY2(text.contains(QStringLiteral("Held by cupboard, attic, too")), qPrintable(text));
+        picture(experts, QStringLiteral("machines-experts"));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestMachines)
+#include "tst_machines.moc"

@@ -1,0 +1,542 @@
+#include "ui/panels/machines_panel.h"
+
+#include <algorithm>
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFontDatabase>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLocale>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+#include "ui/engine/machines.h"
+#include "ui/panels/pair_dialog.h"
+#include "ui/panels/tiles.h"
+#include "ui/widgets/labels.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kMachinesNoticeLines = 3;
+constexpr int kDetailLines = 5;
+constexpr int kNarrowestPicture = 400;
+constexpr int kNarrowestButton = 78;
+constexpr int kNarrowestSetting = 330;
+constexpr int kWideEnoughForLinks = 370;
+constexpr int kMachineRowPadding = 6;
+constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
+enum MachineListColumn { MachineName, MachineStateColumn, MachineExperts, MachineLink, MachineListColumns };
+
+QString msText(double us, int decimals = 2) {
+    return QLocale().toString(us / 1e3, 'f', decimals);
+}
+
+QString linkText(const engine::MachineFigures& figures) {
+    return MachinesPanel::tr("%1 ms, %2 MB/s")
+        .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
+}
+
+// A command to type elsewhere: to be selected and copied.
+QLabel* commandLabel(const QString& command) {
+    QLabel* label = textLabel(MachinesPanel::tr("Command"));
+    label->setText(command);
+    label->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    label->setMargin(6);
+    label->setFrameShape(QFrame::StyledPanel);
+    return label;
+}
+
+}  // namespace
+
+QString machineStateText(const engine::MachineFigures& figures) {
+    switch (figures.state) {
+        case engine::MachineState::kConnecting:
+            return MachinesPanel::tr("◌ connecting…");
+        case engine::MachineState::kUp:
+            return MachinesPanel::tr("● up");
+        case engine::MachineState::kUnreachable:
+            return MachinesPanel::tr("▲ not reached");
+        case engine::MachineState::kRefused:
+            return MachinesPanel::tr("▲ refuses");
+        case engine::MachineState::kEnding:
+            return MachinesPanel::tr("▲ shutting down");
+    }
+    return {};
+}
+
+MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidget* parent)
+    : Panel(engine, parent),
+      m_machines(machines),
+      m_introduction(nullptr),
+      m_content(nullptr),
+      m_list(new QTreeWidget),
+      m_details(textLabel(tr("The chosen machine"))),
+      m_times(new StackedBar),
+      m_places(new StackedBar),
+      m_timesTitle(textLabel(tr("What the times are of"))),
+      m_when(new QComboBox),
+      m_halves(new QCheckBox(tr("Send activations in 16 bit"))),
+      m_add(new QPushButton(tr("Add…"))),
+      m_test(new QPushButton(tr("Test link"))),
+      m_use(new QPushButton(tr("Use"))),
+      m_remove(new QPushButton(tr("Remove"))) {
+    m_introduction = buildIntroduction();
+    m_content = buildMachines();
+    body().addWidget(m_introduction);
+    body().addWidget(m_content, 1);
+    setEmptyText(
+        tr("This Offstage was built without the libraries that connections need (gRPC and OpenSSL), so other machines "
+           "cannot help."));
+    setEmpty(!m_machines.isBuilt());
+    if (!m_machines.isBuilt()) {
+        for (QPushButton* button : {m_add, m_test, m_use, m_remove}) {
+            button->setParent(this);
+            button->hide();
+        }
+        refresh();
+        return;
+    }
+    buildActions();
+    reserveNotice(kMachinesNoticeLines);
+    connect(&m_machines, &Machines::changed, this, &MachinesPanel::refresh);
+    connect(&m_machines, &Machines::noted, this, [this](const QString& sentence, bool isProblem) {
+        say(sentence, isProblem ? Notice::Problem : Notice::Plain);
+    });
+    connect(&m_machines, &Machines::tested, this, [this](const QString&, const QString& sentence, bool failed) {
+        say(sentence, failed ? Notice::Problem : Notice::Plain);
+    });
+    connect(&m_machines, &Machines::paired, this, [this](const QString& name, bool answers) {
+        choose(name);
+        say(answers
+                ? tr("%1 is paired with this machine.").arg(name)
+                : tr("%1 is paired with this machine. It does not answer yet: start offstage-node there.").arg(name));
+    });
+    connect(&engine, &EngineController::stateChanged, this, &MachinesPanel::refresh);
+    if (!m_machines.problem().isEmpty()) {
+        say(m_machines.problem(), Notice::Problem);
+    }
+    refresh();
+}
+
+QWidget* MachinesPanel::buildIntroduction() {
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(8);
+    const auto text = [&](const QString& sentence) {
+        QLabel* label = textLabel();
+        label->setText(sentence);
+        column->addWidget(label);
+    };
+    text(tr("Another computer of yours can hold experts of the model in its memory, and compute them."));
+    text(tr("1. There, let it serve the same model:"));
+    column->addWidget(commandLabel(QStringLiteral("offstage-node --model MODEL --ram 48GiB")));
+    text(tr("2. Beside it, let it show eight words:"));
+    column->addWidget(commandLabel(QStringLiteral("offstage-node pair")));
+    text(tr("3. Here, press Add… and type its address and the words."));
+    QLabel* note = mutedLabel();
+    note->setText(tr("Nothing connects to another machine before that. What goes over the network is encrypted."));
+    column->addWidget(note);
+    column->addStretch(1);
+    return page;
+}
+
+QWidget* MachinesPanel::buildMachines() {
+    m_list->setColumnCount(MachineListColumns);
+    m_list->setHeaderLabels({tr("Machine"), tr("State"), tr("Experts"), tr("Link")});
+    m_list->headerItem()->setTextAlignment(MachineExperts, Qt::AlignRight | Qt::AlignVCenter);
+    m_list->headerItem()->setToolTip(MachineExperts, tr("Experts of the model that it holds"));
+    m_list->headerItem()->setToolTip(MachineLink, tr("A small message there and back, and the rate of large ones"));
+    m_list->setRootIsDecorated(false);
+    m_list->setUniformRowHeights(true);
+    m_list->setAlternatingRowColors(true);
+    m_list->setAccessibleName(tr("Machines"));
+    m_list->header()->setStretchLastSection(false);
+    m_list->header()->setMinimumSectionSize(fontMetrics().averageCharWidth() * 7);
+    m_list->header()->setSectionResizeMode(MachineName, QHeaderView::Stretch);
+    for (const int column : {MachineStateColumn, MachineExperts, MachineLink}) {
+        m_list->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+    }
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_details->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_details->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_details->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing());
+    m_times->setUnit(Unit::Microseconds);
+    m_times->setAccessibleName(tr("A token's time by machine"));
+    m_times->setFileName(tr("time by machine"));
+    m_times->setEmptyText(tr("Known once a part of an answer was written with their help."));
+    m_times->setReserve(2, 1);
+    m_places->setUnit(Unit::Count);
+    m_places->setAccessibleName(tr("Experts by machine"));
+    m_places->setFileName(tr("experts by machine"));
+    m_places->setEmptyText(tr("Open a model to see where its experts are."));
+    m_places->setReserve(2, 1);
+    m_when->addItem(tr("where that is faster"));
+    m_when->addItem(tr("whatever they hold"));
+    m_when->setAccessibleName(tr("What other machines compute"));
+    m_when->setToolTip(
+        tr("Which experts other machines compute: those that are forecast to be done sooner there, by "
+           "measured costs, or all that they hold"));
+    m_when->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_when->setMinimumContentsLength(10);
+    m_halves->setToolTip(tr(
+        "Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
+
+    auto* when = new QLabel(tr("They compute"));
+    when->setBuddy(m_when);
+    auto* choice = new QHBoxLayout;
+    choice->addWidget(when);
+    choice->addWidget(m_when, 1);
+    const auto columnOf = [](std::initializer_list<QWidget*> widgets) {
+        auto* part = new QWidget;
+        auto* column = new QVBoxLayout(part);
+        column->setContentsMargins(0, 0, 0, 0);
+        for (QWidget* widget : widgets) {
+            column->addWidget(widget);
+        }
+        column->addStretch(1);
+        return part;
+    };
+    QLabel* placesTitle = textLabel();
+    placesTitle->setText(tr("Experts that each machine holds"));
+    auto* tiles = new Tiles(kNarrowestPicture);
+    tiles->add(columnOf({m_list, m_details}));
+    tiles->add(columnOf({m_timesTitle, m_times, placesTitle, m_places}));
+    connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
+        m_details->setText(detailsOf(this->chosen()));
+        refreshActions();
+    });
+    connect(m_when, &QComboBox::activated, this, [this](int index) {
+        engine::MachineUse use = m_machines.use();
+        use.always = index == 1;
+        m_machines.setUse(use);
+    });
+    connect(m_halves, &QCheckBox::clicked, this, [this](bool on) {
+        engine::MachineUse use = m_machines.use();
+        use.halves_activations = on;
+        m_machines.setUse(use);
+    });
+    auto* settings = new Tiles(kNarrowestSetting);
+    auto* choicePart = new QWidget;
+    choicePart->setLayout(choice);
+    choice->setContentsMargins(0, 0, 0, 0);
+    settings->add(choicePart);
+    settings->add(m_halves);
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(tiles);
+    column->addWidget(settings);
+    column->addStretch(1);
+    return page;
+}
+
+void MachinesPanel::buildActions() {
+    m_add->setToolTip(tr("Pair with a machine that shows eight words"));
+    m_test->setAccessibleName(tr("Test the link to the chosen machine"));
+    m_use->setAccessibleName(tr("Use or drain the chosen machine"));
+    m_remove->setAccessibleName(tr("Remove the chosen machine"));
+    auto* buttons = new Tiles(kNarrowestButton);
+    for (QPushButton* button : {m_add, m_test, m_use, m_remove}) {
+        buttons->add(button);
+    }
+    footer().addWidget(buttons);
+    connect(m_add, &QPushButton::clicked, this, &MachinesPanel::add);
+    connect(m_test, &QPushButton::clicked, this, [this] {
+        say(tr("Testing the link to %1…").arg(chosen()));
+        m_machines.test(chosen());
+    });
+    connect(m_use, &QPushButton::clicked, this, [this] {
+        const Machines::Machine* machine = m_machines.find(chosen());
+        if (machine == nullptr) {
+            return;
+        }
+        const bool use = !machine->used;
+        const QString name = machine->name;
+        const bool answering = engine().isAnswering();
+        m_machines.setUsed(name, use);
+        say(use ? (answering          ? tr("%1 is used from the end of this answer on.").arg(name)
+                   : engine().model() ? tr("%1 is being connected to.").arg(name)
+                                      : tr("%1 is used as soon as a model is open.").arg(name))
+                : (answering ? tr("%1 is drained: its experts run here again from the end of this answer on. It stays "
+                                  "paired.")
+                                   .arg(name)
+                             : tr("%1 is drained: its experts run here again. It stays paired.").arg(name)));
+    });
+    connect(m_remove, &QPushButton::clicked, this, &MachinesPanel::askToRemove);
+}
+
+void MachinesPanel::add() {
+    auto* dialog = new PairDialog(m_machines, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MachinesPanel::askToRemove() {
+    const QString name = chosen();
+    auto* question = new QMessageBox(this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setWindowTitle(tr("Remove a machine"));
+    question->setTextFormat(Qt::PlainText);
+    question->setText(tr("Remove %1?").arg(name));
+    question->setInformativeText(
+        tr("Its key is forgotten. To use it again it has to be paired again, with new words."));
+    QPushButton* remove = question->addButton(tr("Remove"), QMessageBox::AcceptRole);
+    question->addButton(QMessageBox::Cancel);
+    connect(remove, &QPushButton::clicked, this, [this, name] {
+        const QString why = m_machines.remove(name);
+        say(why.isEmpty() ? tr("%1 was removed.").arg(name) : why, why.isEmpty() ? Notice::Plain : Notice::Problem);
+    });
+    question->open();
+}
+
+QString MachinesPanel::details() const {
+    return m_details->text();
+}
+
+QString MachinesPanel::introduction() const {
+    QStringList lines;
+    if (m_introduction->isHidden() || !m_machines.isBuilt()) {
+        return {};
+    }
+    for (const QLabel* label : m_introduction->findChildren<QLabel*>()) {
+        lines << label->text();
+    }
+    return lines.join(u'\n');
+}
+
+QString MachinesPanel::chosen() const {
+    const QTreeWidgetItem* item = m_list->currentItem();
+    return item != nullptr ? item->data(MachineName, Qt::UserRole).toString() : QString();
+}
+
+void MachinesPanel::choose(const QString& machine) {
+    for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
+        QTreeWidgetItem* item = m_list->topLevelItem(i);
+        if (item->data(MachineName, Qt::UserRole).toString() == machine) {
+            m_list->setCurrentItem(item);
+        }
+    }
+}
+
+const engine::MachineFigures* MachinesPanel::figuresOf(const QString& machine) const {
+    for (const engine::MachineFigures& figures : snapshot().machines) {
+        if (QString::fromStdString(figures.name) == machine) {
+            return &figures;
+        }
+    }
+    return nullptr;
+}
+
+QString MachinesPanel::stateOf(const QString& machine) const {
+    const Machines::Machine* paired = m_machines.find(machine);
+    const engine::MachineFigures* figures = figuresOf(machine);
+    if (paired == nullptr) {
+        return {};
+    }
+    if (!paired->used) {
+        return figures != nullptr && engine().isAnswering() ? tr("◌ draining") : tr("○ off");
+    }
+    if (!engine().model()) {
+        return tr("○ no model open");
+    }
+    if (figures == nullptr) {
+        return engine().isAnswering() ? tr("◌ after this answer") : tr("◌ connecting…");
+    }
+    return machineStateText(*figures);
+}
+
+QString MachinesPanel::hereText() const {
+    QStringList lines;
+    if (const auto& model = engine().model()) {
+        lines << hardwareText(*model);
+        lines << tr(
+            "Attention and the choice of experts are computed here, and all experts that no other machine "
+            "takes.");
+    }
+    const bool emulated = engine().model() && engine().model()->emulated;
+    if (snapshot().machine_tokens > 0 && !snapshot().machines.empty() && !emulated) {
+        double waiting_us = 0;
+        for (const engine::MachineFigures& figures : snapshot().machines) {
+            waiting_us += figures.waiting_us;
+        }
+        lines << tr("Of a token's %1 ms it waited %2 ms for other machines.")
+                     .arg(msText(snapshot().machine_token_us), msText(waiting_us));
+    }
+    return lines.join(u'\n');
+}
+
+QString MachinesPanel::detailsOf(const QString& machine) const {
+    const Machines::Machine* paired = m_machines.find(machine);
+    if (paired == nullptr) {
+        return hereText();
+    }
+    QStringList lines;
+    lines << tr("%1, %2, key %3…").arg(machine, paired->address, paired->fingerprint.left(8));
+    const engine::MachineFigures* figures = figuresOf(machine);
+    if (figures == nullptr) {
+        if (!paired->used) {
+            lines << tr("It is not used, and nothing connects to it.");
+        }
+        return lines.join(u'\n');
+    }
+    if (!figures->why.empty()) {
+        const bool isSentence = figures->state == engine::MachineState::kRefused;
+        lines << (isSentence ? engineText(figures->why)
+                             : tr("It is not reached: %1. Its experts run here; it is tried again by itself.")
+                                   .arg(engineText(figures->why)));
+    }
+    if (figures->state == engine::MachineState::kUp) {
+        lines << tr("Holds %1 of %2 experts in %3 of %4.")
+                     .arg(QLocale().toString(qlonglong{figures->n_held}),
+                          QLocale().toString(qlonglong{snapshot().n_layers * snapshot().n_experts}),
+                          bytesText(figures->held_bytes), bytesText(figures->ram_bytes));
+        lines << tr("%1 ms there and back, %2 MB/s; %3 threads, %4.")
+                     .arg(msText(figures->latency_us), QLocale().toString(figures->mbps, 'f', 0),
+                          QLocale().toString(figures->n_threads), QString::fromStdString(figures->instruction_set));
+        if (snapshot().machine_tokens > 0) {
+            lines << tr("A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.")
+                         .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
+                              bytesText(static_cast<quint64>(figures->bytes)));
+        }
+    }
+    if (figures->n_losses > 0) {
+        lines << tr("Lost since it was joined: %n time(s).", nullptr, static_cast<int>(figures->n_losses));
+    }
+    return lines.join(u'\n');
+}
+
+void MachinesPanel::modelChanged() {
+    refresh();
+}
+
+void MachinesPanel::showSnapshot(const engine::Snapshot&) {
+    refresh();
+}
+
+void MachinesPanel::resizeEvent(QResizeEvent* event) {
+    Panel::resizeEvent(event);
+    m_list->setColumnHidden(MachineLink, m_list->viewport()->width() < kWideEnoughForLinks);
+}
+
+void MachinesPanel::refresh() {
+    const bool any = !m_machines.all().isEmpty();
+    m_introduction->setVisible(!any);
+    m_content->setVisible(any);
+    refreshList();
+    refreshPictures();
+    refreshActions();
+    m_details->setText(detailsOf(chosen()));
+    m_when->setCurrentIndex(m_machines.use().always ? 1 : 0);
+    m_halves->setChecked(m_machines.use().halves_activations);
+}
+
+void MachinesPanel::refreshList() {
+    const int rows = 1 + static_cast<int>(m_machines.all().size());
+    const QString before = chosen();
+    while (m_list->topLevelItemCount() > rows) {
+        delete m_list->takeTopLevelItem(m_list->topLevelItemCount() - 1);
+    }
+    while (m_list->topLevelItemCount() < rows) {
+        m_list->addTopLevelItem(new QTreeWidgetItem);
+    }
+    const auto set = [&](int row, const QString& key, const QStringList& texts) {
+        QTreeWidgetItem* item = m_list->topLevelItem(row);
+        item->setData(MachineName, Qt::UserRole, key);
+        item->setTextAlignment(MachineExperts, Qt::AlignRight | Qt::AlignVCenter);
+        for (int column = 0; column < MachineListColumns; ++column) {
+            item->setText(column, texts.value(column));
+        }
+        item->setToolTip(MachineName, texts.value(MachineName));
+        item->setSizeHint(MachineName, {0, fontMetrics().height() + kMachineRowPadding});
+    };
+    const qint64 all = snapshot().n_layers * snapshot().n_experts;
+    set(0, {},
+        {tr("This machine"), engine().model() ? tr("● up") : tr("○ no model open"),
+         engine().model() && all > 0 ? QLocale().toString(all) : QString(), QString()});
+    for (int row = 1; row < rows; ++row) {
+        const Machines::Machine& machine = m_machines.all()[row - 1];
+        const engine::MachineFigures* figures = figuresOf(machine.name);
+        const bool up = figures != nullptr && figures->state == engine::MachineState::kUp;
+        set(row, machine.name,
+            {machine.name, stateOf(machine.name), up ? QLocale().toString(qlonglong{figures->n_held}) : QString(),
+             up ? linkText(*figures) : QString()});
+    }
+    choose(before);
+    if (m_list->currentItem() == nullptr && rows > 1) {
+        m_list->setCurrentItem(m_list->topLevelItem(1));
+    }
+    const int line = fontMetrics().height() + kMachineRowPadding;
+    m_list->setFixedHeight(m_list->header()->sizeHint().height() + std::min(rows, 8) * line + 2 * m_list->frameWidth() +
+                           2);
+}
+
+void MachinesPanel::refreshPictures() {
+    const engine::Snapshot& now = snapshot();
+    std::vector<StackedBar::Row> times, places;
+    const bool timed = now.machine_tokens > 0 && !now.machines.empty();
+    double waiting_us = 0;
+    for (const engine::MachineFigures& figures : now.machines) {
+        waiting_us += figures.waiting_us;
+    }
+    // An emulated device's time is worked out; the other machines' are measured.
+    const bool emulated = engine().model() && engine().model()->emulated;
+    if (timed && !emulated) {
+        times.push_back({tr("This machine"),
+                         {{tr("computing"), std::max(0.0, now.machine_token_us - waiting_us), kComputing},
+                          {tr("waiting"), std::min(waiting_us, now.machine_token_us), kWaiting}}});
+    }
+    const qint64 all = now.n_layers * now.n_experts;
+    if (all > 0 && engine().model()) {
+        places.push_back({tr("This machine"), {{tr("this machine"), static_cast<double>(all), 0}}});
+    }
+    for (std::size_t i = 0; i < now.machines.size(); ++i) {
+        const engine::MachineFigures& figures = now.machines[i];
+        const QString name = QString::fromStdString(figures.name);
+        if (timed) {
+            times.push_back(
+                {name,
+                 {{tr("computing"), figures.compute_us, kComputing}, {tr("network"), figures.network_us, kNetwork}}});
+        }
+        if (all > 0) {
+            places.push_back({name, {{name, static_cast<double>(figures.n_held), 1 + static_cast<int>(i)}}});
+        }
+    }
+    m_timesTitle->setText(timed ? tr("What a token takes, measured: mean of the last %1. Machines work side by side.")
+                                      .arg(QLocale().toString(qlonglong{now.machine_tokens}))
+                                : tr("What a token takes on each machine"));
+    m_times->setRows(std::move(times));
+    m_places->setRows(std::move(places));
+}
+
+void MachinesPanel::refreshActions() {
+    if (!m_machines.isBuilt()) {
+        return;
+    }
+    const Machines::Machine* machine = m_machines.find(chosen());
+    QWidget* focus = focusAmong({m_test, m_use, m_remove});
+    const QString why = tr("Choose a machine first");
+    m_use->setText(machine != nullptr && machine->used ? tr("Drain") : tr("Use"));
+    m_use->setToolTip(machine == nullptr ? why
+                      : machine->used    ? tr("Its experts run here again; it stays paired")
+                                         : tr("Its memory and its processor are used for experts of the model"));
+    m_test->setToolTip(machine == nullptr ? why : tr("Measures latency and rate, for about a second"));
+    m_remove->setToolTip(machine == nullptr ? why : tr("Forgets it and its key"));
+    m_use->setEnabled(machine != nullptr);
+    m_test->setEnabled(machine != nullptr && !m_machines.isTesting());
+    m_remove->setEnabled(machine != nullptr);
+    m_add->setEnabled(!m_machines.isPairing());
+    passFocus(focus, {m_add});
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "ui/panels/panel.h"
+#include "ui/plot/stacked_bar.h"
+
+class QCheckBox;
+class QComboBox;
+class QPushButton;
+class QTreeWidget;
+
+namespace offstage::ui {
+
+class Machines;
+
+// This machine and those that are paired with it: which are up, what each holds, and what a token takes where. Adds,
+// tests, uses, drains and removes them.
+class MachinesPanel : public Panel {
+    Q_OBJECT
+
+  public:
+    // `machines` must outlive the panel.
+    MachinesPanel(EngineController& engine, Machines& machines, QWidget* parent = nullptr);
+
+    QTreeWidget& list() const { return *m_list; }
+    StackedBar& times() const { return *m_times; }
+    StackedBar& places() const { return *m_places; }
+    QString details() const;
+    QString introduction() const;  // while there are no machines; empty else
+    QPushButton& addButton() const { return *m_add; }
+    QPushButton& testButton() const { return *m_test; }
+    QPushButton& useButton() const { return *m_use; }
+    QPushButton& removeButton() const { return *m_remove; }
+    QComboBox& whenBox() const { return *m_when; }
+    void choose(const QString& machine);
+    QString chosen() const;  // empty: none, or this machine
+
+  public Q_SLOTS:
+    void add();
+
+  protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
+    void modelChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
+
+  private:
+    QWidget* buildIntroduction();
+    QWidget* buildMachines();
+    void buildActions();
+    const engine::MachineFigures* figuresOf(const QString& machine) const;
+    QString stateOf(const QString& machine) const;
+    QString detailsOf(const QString& machine) const;
+    QString hereText() const;
+    void refresh();
+    void refreshList();
+    void refreshPictures();
+    void refreshActions();
+    void askToRemove();
+
+    Machines& m_machines;
+    QWidget* m_introduction;
+    QWidget* m_content;
+    QTreeWidget* m_list;
+    QLabel* m_details;
+    StackedBar* m_times;
+    StackedBar* m_places;
+    QLabel* m_timesTitle;
+    QComboBox* m_when;
+    QCheckBox* m_halves;
+    QPushButton* m_add;
+    QPushButton* m_test;
+    QPushButton* m_use;
+    QPushButton* m_remove;
+};
+
+// What is in the way of a machine's work, or that it works: "● up".
+QString machineStateText(const engine::MachineFigures& figures);
+
+}  // namespace offstage::ui
