@@ -167,6 +167,7 @@ struct ClusterOptions {
     std::string network = "10gbe";
     std::string memory;  // of a machine: "128GiB"; empty: node's
     engine::ClusterNode node;
+    std::string measured;  // parse_cluster_measured(); empty: nothing was
     bool json = false;
 };
 

@@ -801,6 +801,9 @@ int run(int argc, char** argv) {
     command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    command->add_option("--measured", cluster.measured,
+                        "What a token took on some of them, MACHINES:EXPERTS,EXCHANGE,REST in seconds: a column says "
+                        "what to expect of the others");
     add_json_option(*command, cluster.json);
     command->callback([&] { status = offstage::cli::run_cluster(cluster); });
 

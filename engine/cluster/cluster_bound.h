@@ -31,6 +31,17 @@ struct ClusterBound {
     double transfer_s = 0;                 // of the experts' outputs, 16 bits each
     double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
     double tokens_per_s() const { return failure.empty() ? 1 / time_s() : 0; }
+    double expected_s = 0;  // with what was measured beyond the bound (expect()); 0: nothing was
+    double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
+};
+
+// What a decoded token was measured to take on some number of machines, in seconds: the columns of that paper's
+// tables 3 and 4.
+struct ClusterMeasured {
+    std::int64_t n_machines = 2;
+    double experts_s = 0;   // "MoE"
+    double exchange_s = 0;  // "Comm."
+    double rest_s = 0;      // "Misc.": attention, router, weighted sum
 };
 
 struct ClusterBounds {
@@ -52,6 +63,14 @@ struct ClusterBounds {
 // weights count as they are in the checkpoint. Precondition: n_machines >= 1.
 ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
                              std::int64_t n_machines);
+
+// Sets expected_s of all rows from what was measured with one number of machines: the experts take as much longer as
+// the busiest machine has more of them there, exchange as much longer as its bound, and the rest stays what it is.
+// Throws Error (kInvalidInput): the model does not run on so few machines, there is no such row, or a figure is not
+// above 0.
+void expect(ClusterBounds& bounds, const ClusterMeasured& measured);
+// "2:0.081,0.038,0.047": machines, then experts, exchange and rest in seconds. Throws Error (kInvalidInput).
+ClusterMeasured parse_cluster_measured(const std::string& text);
 
 nlohmann::ordered_json to_json(const ClusterBounds& bounds);
 std::string to_text(const ClusterBounds& bounds);

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
@@ -19,50 +20,7 @@ constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr int kForecastTokens = 32;
 
-// What is farthest from being computed here first.
-int rank_of(Place place) {
-    switch (place) {
-        case Place::kDisk:
-            return 0;
-        case Place::kRam:
-            return 1;
-        case Place::kDevice:
-            return 2;
-    }
-    return 0;
-}
-
 }  // namespace
-
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
-                                                       const std::vector<kernels::WeightType>& formats,
-                                                       const Popularity& popularity) {
-    std::vector<std::size_t> order(static_cast<std::size_t>(grid.size()));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto share = [&](std::size_t i) {
-        return popularity.share(static_cast<std::int64_t>(i) / grid.n_experts,
-                                static_cast<std::int64_t>(i) % grid.n_experts);
-    };
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const int rank_a = rank_of(plan.places[a]), rank_b = rank_of(plan.places[b]);
-        if (rank_a != rank_b) return rank_a < rank_b;
-        const double share_a = share(a), share_b = share(b);
-        return share_a != share_b ? share_a > share_b : a < b;
-    });
-    // Each layer's experts go round by themselves, so that every machine has its part of
-    // each layer.
-    std::vector<std::size_t> turn(static_cast<std::size_t>(grid.n_layers));
-    for (std::size_t layer = 0; layer < turn.size(); ++layer) turn[layer] = layer;
-    std::vector<std::vector<NodeExpert>> lists(n_nodes), copies(n_nodes);
-    for (const std::size_t i : order) {
-        const NodeExpert expert{static_cast<std::int32_t>(static_cast<std::int64_t>(i) / grid.n_experts),
-                                static_cast<std::int32_t>(static_cast<std::int64_t>(i) % grid.n_experts), formats[i]};
-        const std::size_t owner = turn[static_cast<std::size_t>(expert.layer)]++ % n_nodes;
-        for (std::size_t n = 0; n < n_nodes; ++n) (n == owner ? lists : copies)[n].push_back(expert);
-    }
-    for (std::size_t n = 0; n < n_nodes; ++n) lists[n].insert(lists[n].end(), copies[n].begin(), copies[n].end());
-    return lists;
-}
 
 NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
     const ExpertGrid& grid = host.spec().experts;

@@ -14,14 +14,6 @@ namespace offstage::engine {
 
 inline constexpr std::size_t kMostNodes = kMostElsewhere;
 
-// Which experts each of n machines should hold, what matters most first: those that this
-// machine has on disk before those that it has in RAM, before those on its accelerator;
-// within each the popular ones first, dealt out in turn; and behind its own share, as far
-// as a machine has room, copies of the others'. Result: (n_nodes), each with all experts.
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
-                                                       const std::vector<kernels::WeightType>& formats,
-                                                       const Popularity& popularity);
-
 struct JoinSettings {
     NodeUse use = NodeUse::kMeasured;
     ActivationType activations = ActivationType::kF32;
