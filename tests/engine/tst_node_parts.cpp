@@ -6,6 +6,7 @@
 
 #include <QtTest>
 
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/link_costs.h"
 #include "engine/cluster/pairing_words.h"
 #include "tests/engine/node_parts.h"
@@ -378,6 +379,32 @@ class TestNodeParts : public QObject {
         QVERIFY2(notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note), qPrintable(notes));
     }
 
+    // Within the layer in which the first one fails, and from then on: the CPU of this machine has nothing to do.
+    void anotherNodesCopy_takesOver() {
+        OneNode first(request()), second(request());
+        std::atomic<bool> fails = false;
+        first.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message); reply != nullptr && fails) reply->n_rows = 77;
+            return true;
+        };
+        // The first one is asked before this one.
+        second.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us *= 100;
+            return true;
+        };
+        const auto model = openModel(request());
+        JoinSettings settings = insisting();
+        settings.patience.first_retry_s = settings.patience.longest_retry_s = 1000;
+        JoinedNodes joined(*model, {first.node.address("cupboard"), second.node.address("attic")}, settings, {}, {});
+        QVERIFY(nodeLogits(*model, 12, [&](int step) { fails = step >= 3; }) == m_expected);
+        const auto figures = joined.figures();
+        QVERIFY(!figures[0].up && figures[0].totals.failed_rows > 0);
+        QVERIFY(figures[1].up && figures[1].totals.rows > 0);
+        QCOMPARE(figures[0].totals.rows + figures[1].totals.rows,
+                 static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2));
+        QCOMPARE(model->dispatcher().totals().cpu_calls, std::uint64_t{0});
+    }
+
     void cutLink_comesBack_andIsUsedAgain() {
         OneNode machine(request());
         const auto model = openModel(request());
@@ -515,11 +542,99 @@ class TestNodeParts : public QObject {
         QVERIFY(
             QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));
 
+        QCOMPARE(experts.n_warmed(), std::uint64_t{0});
+
         experts.close(two);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 2; }));
         experts.close(one);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
         QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
+    }
+
+    // What is held and not computed is read again and again; what is computed meanwhile is not.
+    void idleExperts_areKeptWarm_whereThatIsAskedFor() {
+        OneNode machine(request(), {"cupboard", 2, 0, 0.02});
+        NodeExperts& experts = machine.node.experts();
+        Message refusal;
+        const auto desktop = experts.open(
+            hello_of(machine.host, "desk"), [](FromNode) {}, refusal);
+        QVERIFY(desktop != 0);
+        const kernels::WeightType format = machine.host.basis().master;
+        QVERIFY(experts.want(desktop, {{{0, 1, format}, {3, 2, format}}}).empty());
+        QVERIFY(becomesTrue([&] { return experts.n_warmed() >= 6; }));
+        QCOMPARE(experts.state().n_held, std::uint64_t{2});
+        experts.close(desktop);
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
+        const std::uint64_t before = experts.n_warmed();
+        experts.close(desktop);
+        QVERIFY(experts.n_warmed() - before <= 2);
+    }
+
+    // Who asks first is served first, and who has just been served asks anew behind the others.
+    void turns_areInTheOrderOfAsking() {
+        TurnLock turn;
+        std::vector<int> order;  // of the lock's
+        std::vector<std::jthread> desktops;
+        turn.lock();
+        for (int i = 0; i < 12; ++i) {
+            desktops.emplace_back([&, i] {
+                const std::scoped_lock lock(turn);
+                order.push_back(i);
+            });
+            QVERIFY(becomesTrue([&] { return turn.n_waiting() == static_cast<std::uint64_t>(i) + 1; }));
+        }
+        turn.unlock();
+        {
+            const std::scoped_lock lock(turn);
+            order.push_back(12);
+        }
+        for (std::jthread& desktop : desktops) desktop.join();
+        for (int i = 0; i <= 12; ++i) QCOMPARE(order[static_cast<std::size_t>(i)], i);
+    }
+
+    // One desktop sends one large request after the other; of another one's small ones each waits for one of those at
+    // most, in the middle.
+    void desktops_areServedInTurn() {
+        OneNode machine(request());
+        NodeExperts& experts = machine.node.experts();
+        const kernels::WeightType format = machine.host.basis().master;
+        const auto open = [&] {
+            Message refusal;
+            return experts.open(
+                hello_of(machine.host, "desk"), [](FromNode) {}, refusal);
+        };
+        const auto greedy = open(), modest = open();
+        QVERIFY(experts.want(greedy, {{{0, 0, format}}}).empty());
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 1; }));
+        const auto requestOf = [&](std::uint32_t n_rows) {
+            NodeCompute request;
+            request.experts = {{0, n_rows, format}};
+            for (std::uint32_t i = 0; i < n_rows; ++i) request.row_token.push_back(i);
+            request.n_tokens = n_rows;
+            request.inputs.assign(n_rows * static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
+            return request;
+        };
+        const NodeCompute large = requestOf(256), small = requestOf(1);
+        std::atomic<int> n_large = 0;
+        std::atomic<bool> refused = false;
+        {
+            const std::jthread busy([&](const std::stop_token& stop) {
+                while (!stop.stop_requested()) {
+                    if (!experts.compute(greedy, large).refusal.empty()) refused = true;
+                    ++n_large;
+                }
+            });
+            QVERIFY(becomesTrue([&] { return n_large > 2; }));
+            std::vector<int> waited;
+            for (int i = 0; i < 31; ++i) {
+                const int before = n_large;
+                QVERIFY(experts.compute(modest, small).refusal.empty());
+                waited.push_back(n_large - before);
+            }
+            std::sort(waited.begin(), waited.end());
+            QVERIFY2(waited[waited.size() / 2] <= 2, qPrintable(QString::number(waited[waited.size() / 2])));
+        }
+        QVERIFY(!refused);
     }
 };
 
