@@ -126,6 +126,36 @@ class TestExpertShares : public QObject {
         QCOMPARE(to, (std::vector<std::int32_t>{0, 0, 1, 1}));
     }
 
+    // More ways to share out than it tries: of eight experts a layer on four machines, half with a second holder.
+    void dispatcher_balancesManyExperts() {
+        std::mt19937 random(9);
+        const CostModel slow_here = slowHere();
+        const EqualCost equal;
+        const std::vector<const ExecutorCost*> machines(4, &equal);
+        double best = 0, decided = 0;
+        Schedule schedule;
+        for (int round = 0; round < 300; ++round) {
+            Holders holders;
+            std::vector<ExpertLoad> loads;
+            for (std::int32_t expert = 0; expert < 8; ++expert) {
+                const auto owner = static_cast<std::int32_t>(random() % 4);
+                holders.push_back({owner});
+                if (random() % 2 == 0) holders.back().push_back((owner + 1) % 4);
+                loads.push_back({expert, 1, Place::kRam, offstage::kernels::WeightType::kBf16, 0});
+                for (const std::int32_t m : holders.back()) loads.back().elsewhere |= 1u << m;
+            }
+            std::vector<std::int32_t> to(8);
+            best += static_cast<double>(balance_over_holders(spansOf(holders), 4, to));
+            decide(PolicyKind::kBalanced, loads, slow_here, 0, schedule, machines);
+            for (const Assignment& a : schedule.assignments) {
+                QVERIFY(is_elsewhere(a.way));
+                to[static_cast<std::size_t>(a.expert)] = static_cast<std::int32_t>(index_elsewhere(a.way));
+            }
+            decided += static_cast<double>(largest(to, 4));
+        }
+        QVERIFY2(decided <= best * 1.03, qPrintable(QString::number(decided / best)));
+    }
+
     // One owner for each expert against spare copies and balance, token by token of an answer of the demo model.
     void recordedRouting_isLevelledByCopies() {
         QTemporaryDir cache;
