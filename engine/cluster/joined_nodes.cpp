@@ -39,7 +39,7 @@ NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
 
 JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                          const LoadProgressFn& progress, const std::stop_token& stop)
-    : model_(model) {
+    : model_(model), settings_(settings) {
     if (addresses.empty()) return;
     if (addresses.size() > kMostNodes) {
         throw Error(ErrorKind::kInvalidInput, messages::too_many_nodes(addresses.size(), kMostNodes));
@@ -53,6 +53,8 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
                                                       settings.patience));
         nodes_.back()->start(lists[i]);
     }
+    last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
+    dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model.plan().places, model.experts().formats()};
     measure_here(settings.forecasts, stop);
     const auto all = static_cast<std::uint64_t>(grid.size());
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
@@ -78,12 +80,48 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         auto executor = std::make_unique<RemoteExecutor>(node, grid, model.experts(), model.host(), settings.use);
+        if (executors_.empty()) executor->set_after_step([this] { follow_plan(); });
         executors_.push_back(executor.get());
         model.forward().moe().add_executor(std::move(executor));
     }
 }
 
+// Another plan has other experts on disk, or in other formats; and what a machine held that stays away is for the
+// others to hold.
+void JoinedNodes::follow_plan() {
+    const auto now = std::chrono::steady_clock::now();
+    std::vector<std::uint8_t> counted(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i]->is_up()) last_up_at_[i] = now;
+        counted[i] = now - last_up_at_[i] < std::chrono::duration<double>(settings_.deal_anew_s) ? 1 : 0;
+    }
+    const std::size_t n = static_cast<std::size_t>(std::count(counted.begin(), counted.end(), 1));
+    const Plan& plan = model_.plan();
+    const std::vector<kernels::WeightType> formats = model_.experts().formats();
+    if (n == 0 || (counted == dealt_.counted && plan.places == dealt_.places && formats == dealt_.formats)) return;
+    const ExpertGrid& grid = model_.spec().experts;
+    auto lists = share_out_experts(n, grid, plan, formats, model_.popularity());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (counted[i] == 0) continue;
+        std::vector<NodeExpert>& list = lists[next++];
+        // What has no room there is not wanted, or what is there already would stay in its place.
+        if (std::uint64_t room = nodes_[i]->welcome().ram_bytes; room > 0) {
+            const auto end = std::find_if(list.begin(), list.end(), [&](const NodeExpert& expert) {
+                const std::uint64_t bytes = grid.expert_bytes(expert.format);
+                if (bytes > room) return true;
+                room -= bytes;
+                return false;
+            });
+            list.erase(end, list.end());
+        }
+        nodes_[i]->want(std::move(list));
+    }
+    dealt_ = {std::move(counted), plan.places, formats};
+}
+
 JoinedNodes::~JoinedNodes() {
+    for (RemoteExecutor* executor : executors_) executor->set_after_step({});
     for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
 }
 

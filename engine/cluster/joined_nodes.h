@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -18,8 +19,9 @@ struct JoinSettings {
     NodeUse use = NodeUse::kMeasured;
     ActivationType activations = ActivationType::kF32;
     NodePatience patience;
-    std::string desktop;     // this machine's name, for the nodes' logs
-    bool forecasts = false;  // what forecast_tokens_per_s() needs is measured too: some seconds, once
+    double deal_anew_s = 10;  // a machine that is away for longer leaves its experts to the others
+    std::string desktop;      // this machine's name, for the nodes' logs
+    bool forecasts = false;   // what forecast_tokens_per_s() needs is measured too: some seconds, once
 };
 
 // A loaded model's helpers: experts of it on other machines. Must not outlive the model,
@@ -57,8 +59,17 @@ class JoinedNodes {
 
   private:
     void measure_here(bool forecasts, const std::stop_token& stop);
+    void follow_plan();
 
     LoadedModel& model_;
+    const JoinSettings settings_;
+    std::vector<std::chrono::steady_clock::time_point> last_up_at_;
+    // What the lists were made of that the machines have.
+    struct Dealt {
+        std::vector<std::uint8_t> counted;  // machines that had a share
+        std::vector<Place> places;
+        std::vector<kernels::WeightType> formats;
+    } dealt_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's
     std::vector<Message> notes_;

@@ -252,8 +252,8 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
             const std::size_t i = index(expert);
             if (is_held(expert)) {
                 holdings.held.push_back(expert);
-            } else if (!host_.experts().in_ram(i)) {
-                break;  // where it is held in another format, some desktop uses it
+            } else if (!host_.experts().in_ram(i) || let_go(i)) {
+                break;  // where it stays in another format, some desktop uses it
             }
             ++client.next;
         }
@@ -314,6 +314,19 @@ void NodeExperts::keep_warm(const std::stop_token& stop) {
         }
     }
     warm_at_ = after(settings_.keep_warm_s);
+}
+
+// An expert in the format that it is held in, if no desktop wants that any more.
+bool NodeExperts::let_go(std::size_t i) {
+    const kernels::WeightType format = host_.experts().format(i);
+    for (const auto& [id, client] : desktops_) {
+        for (const NodeExpert& expert : client.wanted) {
+            if (index(expert) == i && expert.format == format) return false;
+        }
+    }
+    host_.experts().drop_ram(i);
+    host_.experts().settle();
+    return true;
 }
 
 // In RAM, or nullptr: there is none, even without what nobody wants.

@@ -90,6 +90,7 @@ class NodeExperts {
     bool make_ready_next(const std::stop_token& stop);
     std::byte* room_for(const NodeExpert& expert);
     bool free_unwanted();
+    bool let_go(std::size_t index);
     void keep_warm(const std::stop_token& stop);
 
     ExpertHost& host_;

@@ -379,6 +379,78 @@ class TestNodeParts : public QObject {
         QVERIFY2(notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note), qPrintable(notes));
     }
 
+    // In mid-answer, over the connection that there is: a node lets go of some experts, takes others, and its replies
+    // to what it was asked before still count.
+    void wantedAnew_inMidAnswer_changesNoBit() {
+        OneNode machine(request());
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+        const kernels::WeightType format = model->basis().master;
+        const auto listOf = [&](int remainder) {
+            std::vector<NodeExpert> list;
+            for (std::int32_t i = 0; i < 64; ++i) {
+                if (i % 3 != remainder) list.push_back({i / 8, i % 8, format});
+            }
+            return list;
+        };
+        std::uint64_t rows = 0;
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 0) return;
+                    NodeClient& node = joined.node(0);
+                    node.want(listOf(step % 3));
+                    QVERIFY(becomesTrue(
+                        [&] { return node.n_held() == static_cast<std::int64_t>(listOf(step % 3).size()); }));
+                    for (std::size_t i = 0; i < 64; ++i)
+                        QCOMPARE(node.holds(i, format), i % 3 != static_cast<std::size_t>(step % 3));
+                    rows = joined.figures()[0].totals.rows;
+                }) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > rows);
+        QCOMPARE(joined.figures()[0].totals.failed_rows, std::uint64_t{0});
+        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{0});
+        QVERIFY(model->dispatcher().totals().cpu_calls > 0);
+    }
+
+    // Three machines with room for a third of the experts each; one goes for good: the others hold its experts instead
+    // of copies, and nothing is computed here any more that has a place there.
+    void machineThatStaysAway_leavesItsExpertsToTheOthers() {
+        LoadRequest node_request = request();
+        const auto model = openModel(request());
+        const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+        node_request.ram_bytes = 34 * (bytes + 256) + 4096;
+        std::vector<std::unique_ptr<OneNode>> machines;
+        std::vector<NodeAddress> addresses;
+        for (int i = 0; i < 3; ++i) {
+            machines.push_back(std::make_unique<OneNode>(node_request));
+            addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
+        }
+        JoinSettings settings = insisting();
+        settings.patience.first_retry_s = settings.patience.longest_retry_s = 1000;
+        settings.deal_anew_s = 0.05;
+        JoinedNodes joined(*model, std::move(addresses), settings, {}, {});
+        const auto missing = [&] {
+            int n = 0;
+            for (std::size_t i = 0; i < 64; ++i) {
+                const kernels::WeightType format = model->basis().master;
+                n += joined.node(1).holds(i, format) || joined.node(2).holds(i, format) ? 0 : 1;
+            }
+            return n;
+        };
+        // Each has a third, and half of the one's before it.
+        QVERIFY(missing() > 4);
+        machines[0]->node.cut();
+        QVERIFY(becomesTrue([&] { return !joined.node(0).is_up(); }));
+        int n_steps = 0;
+        QVERIFY(becomesTrue([&] {
+            ++n_steps;
+            const std::vector<float> logits = nodeLogits(*model, 2);
+            return std::equal(logits.begin(), logits.end(), m_expected.begin()) && missing() == 0;
+        }));
+        const std::int64_t on_cpu = model->dispatcher().totals().cpu_calls;
+        const std::vector<float> logits = nodeLogits(*model, 4);
+        QVERIFY(std::equal(logits.begin(), logits.end(), m_expected.begin()));
+        QCOMPARE(static_cast<std::int64_t>(model->dispatcher().totals().cpu_calls), on_cpu);
+    }
+
     // Within the layer in which the first one fails, and from then on: the CPU of this machine has nothing to do.
     void anotherNodesCopy_takesOver() {
         OneNode first(request()), second(request());
@@ -549,6 +621,62 @@ class TestNodeParts : public QObject {
         experts.close(one);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
         QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
+    }
+
+    // After a re-plan that keeps experts in another format; but not where another desktop computes with what is there.
+    void node_packsAnew_whatIsWantedInAnotherFormat() {
+        LoadRequest node_request = request();
+        QTemporaryDir kept;
+        node_request.quant_cache_directory = kept.path().toStdString();
+        OneNode machine(node_request);
+        NodeExperts& experts = machine.node.experts();
+        std::mutex mutex;
+        std::map<int, std::vector<NodeExpert>> held;
+        std::map<int, int> n_complete;
+        const auto open = [&](int who) {
+            Message refusal;
+            return experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    if (const auto* holdings = std::get_if<NodeHoldings>(&message)) {
+                        held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                        n_complete[who] += holdings->complete ? 1 : 0;
+                    }
+                },
+                refusal);
+        };
+        const auto completed = [&](int who, int times) {
+            return becomesTrue([&] {
+                const std::scoped_lock lock(mutex);
+                return n_complete[who] == times;
+            });
+        };
+        const auto one = open(1), two = open(2);
+        const kernels::WeightType format = machine.host.basis().master;
+        constexpr auto kInt8 = kernels::WeightType::kInt8;
+        QVERIFY(experts.want(one, {{{0, 1, format}, {0, 2, format}}}).empty());
+        QVERIFY(experts.want(two, {{{0, 2, format}}}).empty());
+        QVERIFY(completed(1, 1) && completed(2, 1));
+        QVERIFY(experts.want(one, {{{0, 1, kInt8}, {0, 2, kInt8}}}).empty());
+        QVERIFY(completed(1, 2));
+        QCOMPARE(experts.state().n_held, std::uint64_t{2});
+        NodeCompute request;
+        request.experts = {{1, 1, kInt8}};
+        request.row_token = {0};
+        request.n_tokens = 1;
+        request.inputs.assign(static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
+        QCOMPARE(experts.compute(one, request).refusal, std::string());
+        request.experts = {{2, 1, kInt8}};
+        QVERIFY(!experts.compute(one, request).refusal.empty());
+        request.experts = {{2, 1, format}};
+        QCOMPARE(experts.compute(two, request).refusal, std::string());
+        // When the other one has gone it is packed as it is wanted.
+        experts.close(two);
+        QVERIFY(experts.want(one, {{{0, 2, kInt8}}}).empty());
+        QVERIFY(completed(1, 3));
+        request.experts = {{2, 1, kInt8}};
+        QCOMPARE(experts.compute(one, request).refusal, std::string());
     }
 
     // What is held and not computed is read again and again; what is computed meanwhile is not.
