@@ -1,7 +1,9 @@
 // Messages between machines as bytes: they come through whole, stored inputs of the fuzzer keep the promises, and a
 // node that is sent damaged ones goes on as before.
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include <QDirIterator>
 #include <QtTest>
@@ -98,6 +100,57 @@ class TestNodeWire : public QObject {
             ++n;
         }
         QVERIFY(n >= 20);
+    }
+
+    // A node that sends anything at any time: the desktop keeps to what can be, and connects again when it must.
+    void anythingFromANode_harmsNoDesktop() {
+        class Babbler final : public NodeChannel {
+          public:
+            Babbler(NodeChannelEvents events, unsigned seed)
+                : events_(std::move(events)), thread_([this, seed](const std::stop_token& stop) { run(seed, stop); }) {}
+            void send(ToNode) override {}
+            void close() override { thread_.request_stop(); }
+
+          private:
+            void run(unsigned seed, const std::stop_token& stop) {
+                std::mt19937 random(seed);
+                std::vector<std::string> seeds;
+                for (const FromNode& message : fromNode()) seeds.push_back(to_wire(message).SerializeAsString());
+                for (int i = 0; i < 300 && !stop.stop_requested(); ++i) {
+                    std::string bytes = seeds[random() % seeds.size()];
+                    if (random() % 3 != 0 && !bytes.empty())
+                        bytes[random() % bytes.size()] = static_cast<char>(random());
+                    node::FromNode wire;
+                    if (!wire.ParseFromString(bytes)) continue;
+                    if (auto message = from_wire(std::move(wire))) events_.received(std::move(*message));
+                }
+                events_.ended(messages::node_link_ended);
+            }
+            const NodeChannelEvents events_;
+            std::jthread thread_;
+        };
+        std::atomic<unsigned> n_connections = 0;
+        const NodeAddress address{"babbler", [&](NodeChannelEvents events) -> std::unique_ptr<NodeChannel> {
+                                      return std::make_unique<Babbler>(std::move(events), ++n_connections);
+                                  }};
+        NodePatience patience;
+        patience.most_answer_s = patience.connecting_s = 0.05;
+        patience.first_retry_s = patience.longest_retry_s = 0.001;
+        const ExpertGrid grid = offstage::tests::node_grid();
+        NodeClient client(address, std::get<NodeHello>(toNode().front()), grid, ActivationType::kF32, patience);
+        client.start({{2, 3, kBf16}, {0, 1, kBf16}});
+        bool in_range = true;
+        QVERIFY(becomesTrue([&] {
+            const std::int64_t held = client.n_held();
+            in_range = in_range && held >= 0 && held <= 2;
+            for (const Message& note : client.take_notes()) {
+                for (const char c : note.english()) in_range = in_range && c >= 0x20 && c < 0x7f;
+            }
+            return n_connections > 100;
+        }));
+        client.stop();
+        QVERIFY(in_range);
+        QVERIFY(!client.is_up());
     }
 
     // As a node reads them; what damages do is nothing but a refusal, and the next request is computed as before.
