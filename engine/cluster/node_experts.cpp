@@ -116,6 +116,7 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
     send(welcome);
     Client& client = desktops_[++last_desktop_];
     client.send = std::move(send);
+    client.told.resize(last_read_.size());
     return last_desktop_;
 }
 
@@ -125,6 +126,13 @@ Message NodeExperts::want(Desktop desktop, NodeWant want) {
         const std::scoped_lock lock(turn_);
         const auto found = desktops_.find(desktop);
         if (found == desktops_.end()) return messages::node_wants_hello;
+        // What the desktop goes on wanting as it is counts as held there.
+        std::vector<std::uint8_t> told(last_read_.size());
+        for (const NodeExpert& expert : want.experts) {
+            const std::size_t i = index(expert);
+            told[i] = found->second.told[i] != 0 && is_held(expert) ? 1 : 0;
+        }
+        found->second.told = std::move(told);
         found->second.wanted = std::move(want.experts);
         found->second.next = 0;
         found->second.complete = false;
@@ -252,6 +260,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
             const std::size_t i = index(expert);
             if (is_held(expert)) {
                 holdings.held.push_back(expert);
+                client.told[i] = 1;
             } else if (!host_.experts().in_ram(i) || let_go(i)) {
                 break;  // where it stays in another format, some desktop uses it
             }
@@ -259,7 +268,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
         }
         bool done = client.next >= client.wanted.size();
         if (!done) {
-            block = room_for(expert);
+            block = room_for(expert, client);
             done = block == nullptr;
         }
         if (done) client.complete = holdings.complete = true;
@@ -286,9 +295,11 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
         return true;
     }
     copies.commit(index(expert), true, false);
-    for (const auto& [id, client] : desktops_) {
+    for (auto& [id, client] : desktops_) {
         // Others find it when they come to it.
-        if (id == desktop) client.send(NodeHoldings{{expert}, {}, false});
+        if (id != desktop) continue;
+        client.told[index(expert)] = 1;
+        client.send(NodeHoldings{{expert}, {}, false});
     }
     return true;
 }
@@ -330,15 +341,30 @@ bool NodeExperts::let_go(std::size_t i) {
 }
 
 // In RAM, or nullptr: there is none, even without what nobody wants.
-std::byte* NodeExperts::room_for(const NodeExpert& expert) {
+std::byte* NodeExperts::room_for(const NodeExpert& expert, const Client& client) {
     PreparedCopies& copies = host_.experts().copies();
     for (;;) {
         try {
             return copies.prepare_ram(index(expert), expert.format);
         } catch (const Error&) {
-            if (!free_unwanted()) return nullptr;
+            if (!free_unwanted() && !free_what_matters_less(client)) return nullptr;
         }
     }
+}
+
+// Of what is held without any desktop knowing, as another one left it, the last that this one would come to. False
+// where there is none.
+bool NodeExperts::free_what_matters_less(const Client& client) {
+    for (std::size_t at = client.wanted.size(); at > client.next + 1; --at) {
+        const std::size_t i = index(client.wanted[at - 1]);
+        const bool is_known = std::any_of(desktops_.begin(), desktops_.end(),
+                                          [&](const auto& entry) { return entry.second.told[i] != 0; });
+        if (is_known || i == packing_ || !host_.experts().in_ram(i)) continue;
+        host_.experts().drop_ram(i);
+        host_.experts().settle();
+        return true;
+    }
+    return false;
 }
 
 // What no desktop wants any more. False where there is no such expert.

@@ -81,6 +81,7 @@ class NodeExperts {
         std::vector<NodeExpert> wanted;
         std::size_t next = 0;  // of wanted, that was not looked at
         bool complete = true;
+        std::vector<std::uint8_t> told;  // (n_layers, n_experts): that it is held; it may be asked for
     };
 
     std::size_t index(const NodeExpert& expert) const;
@@ -88,9 +89,10 @@ class NodeExperts {
     Message problem(Desktop desktop, const NodeCompute& request) const;
     void run(const std::stop_token& stop);
     bool make_ready_next(const std::stop_token& stop);
-    std::byte* room_for(const NodeExpert& expert);
+    std::byte* room_for(const NodeExpert& expert, const Client& client);
     bool free_unwanted();
     bool let_go(std::size_t index);
+    bool free_what_matters_less(const Client& client);
     void keep_warm(const std::stop_token& stop);
 
     ExpertHost& host_;

@@ -623,6 +623,54 @@ class TestNodeParts : public QObject {
         QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
     }
 
+    // What another desktop left behind, and this one wants least, makes room for what it wants most.
+    void node_holdsWhatMattersMost_whateverIsThere() {
+        LoadRequest node_request = request();
+        std::uint64_t bytes = 0;
+        {
+            const auto model = openModel(request());
+            bytes = model->source().expert_bytes(model->basis().master);
+        }
+        node_request.ram_bytes = 20 * (bytes + 256) + 4096;
+        OneNode machine(node_request, {"cupboard", 2, 1000});
+        NodeExperts& experts = machine.node.experts();
+        const kernels::WeightType format = machine.host.basis().master;
+        std::mutex mutex;
+        std::vector<std::vector<NodeExpert>> held(2);
+        std::vector<bool> complete(2);
+        const auto serve = [&](std::size_t who, bool backwards) {
+            Message refusal;
+            const auto desktop = experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    const auto* holdings = std::get_if<NodeHoldings>(&message);
+                    if (holdings == nullptr) return;
+                    held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                    complete[who] = complete[who] || holdings->complete;
+                },
+                refusal);
+            NodeWant want;
+            for (std::int32_t i = 0; i < 64; ++i) {
+                const std::int32_t expert = backwards ? 63 - i : i;
+                want.experts.push_back({expert / 8, expert % 8, format});
+            }
+            QVERIFY(experts.want(desktop, want).empty());
+            QVERIFY(becomesTrue([&] {
+                const std::scoped_lock lock(mutex);
+                return complete[who];
+            }));
+            experts.close(desktop);
+        };
+        serve(0, false);
+        serve(1, true);
+        QVERIFY(held[0].size() >= 18 && held[1].size() == held[0].size());
+        for (std::size_t i = 0; i < held[1].size(); ++i) {
+            QCOMPARE(held[0][i].layer * 8 + held[0][i].expert, static_cast<std::int32_t>(i));
+            QCOMPARE(held[1][i].layer * 8 + held[1][i].expert, 63 - static_cast<std::int32_t>(i));
+        }
+    }
+
     // After a re-plan that keeps experts in another format; but not where another desktop computes with what is there.
     void node_packsAnew_whatIsWantedInAnotherFormat() {
         LoadRequest node_request = request();
