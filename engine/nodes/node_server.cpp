@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
-#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/server_credentials.h>
@@ -326,7 +325,7 @@ int NodeServer::port() const {
 
 void silence_grpc() {
     gpr_set_log_function([](gpr_log_func_args*) {});
-    google::protobuf::SetLogHandler(nullptr);
+    silence_protobuf();
 }
 
 }  // namespace offstage::engine

@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <google/protobuf/stubs/logging.h>
 
 #include "tests/fuzz/node_messages.h"
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
-    google::protobuf::SetLogHandler(nullptr);  // it says of each input that it is no text
+    offstage::engine::silence_protobuf();
     return 0;
 }
 
