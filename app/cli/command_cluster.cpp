@@ -8,8 +8,16 @@ namespace offstage::cli {
 int run_cluster(const ClusterOptions& options) {
     engine::ClusterNode node = options.node;
     if (!options.memory.empty()) node.memory_bytes = engine::parse_bytes(options.memory, "--node-memory");
-    const engine::ClusterBounds bounds = engine::cluster_bounds(
-        engine::read_model_shape(options.model), node, engine::find_network(options.network), options.n_machines);
+    const engine::ModelShape shape = engine::read_model_shape(options.model);
+    engine::ClusterBounds bounds =
+        engine::cluster_bounds(shape, node, engine::find_network(options.network), options.n_machines);
+    if (options.helpers) {
+        engine::ClusterNode desktop = node;
+        if (options.desktop_gbps > 0) desktop.memory_gbps = options.desktop_gbps;
+        if (options.desktop_tflops > 0) desktop.tflops = options.desktop_tflops;
+        engine::compare_shapes(bounds, shape, desktop);
+    }
+    if (!options.measured.empty()) engine::expect(bounds, engine::parse_cluster_measured(options.measured));
     print_report(bounds, options.json);
     return 0;
 }

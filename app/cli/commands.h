@@ -167,6 +167,9 @@ struct ClusterOptions {
     std::string network = "10gbe";
     std::string memory;  // of a machine: "128GiB"; empty: node's
     engine::ClusterNode node;
+    std::string measured;  // parse_cluster_measured(); empty: nothing was
+    bool helpers = false;  // compare_shapes() with this desktop; its figures are the node's where they are 0
+    double desktop_gbps = 0, desktop_tflops = 0;
     bool json = false;
 };
 

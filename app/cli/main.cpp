@@ -802,6 +802,19 @@ int run(int argc, char** argv) {
     command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    CLI::Option* const helpers =
+        command->add_flag("--helpers", cluster.helpers,
+                          "Beside the shape in which every machine has attention and router: one desktop with helpers, "
+                          "and from which latency of a message on it is the slower one");
+    command->add_option("--desktop-gbps", cluster.desktop_gbps, "That desktop's bandwidth; a node's unless given")
+        ->check(CLI::PositiveNumber)
+        ->needs(helpers);
+    command->add_option("--desktop-tflops", cluster.desktop_tflops, "Its products; a node's unless given")
+        ->check(CLI::PositiveNumber)
+        ->needs(helpers);
+    command->add_option("--measured", cluster.measured,
+                        "What a token took on some of them, MACHINES:EXPERTS,EXCHANGE,REST in seconds: a column says "
+                        "what to expect of the others");
     add_json_option(*command, cluster.json);
     command->callback([&] { status = offstage::cli::run_cluster(cluster); });
 

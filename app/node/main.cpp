@@ -41,6 +41,7 @@ struct Options {
     std::string name;   // empty: the system's
     int desktops = 4;
     double linger_s = 30;
+    double keep_warm_s = 0;
     int state_every_s = 60;
     std::string pair_listen = "0.0.0.0:7421";
     int pair_minutes = 10;
@@ -110,8 +111,9 @@ int run_node(const Options& options, EndSignals& signals) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     engine::ExpertHost host(request);
     for (const engine::Message& note : host.notes()) std::cerr << "note: " << note.english() << std::endl;
-    engine::NodeExperts experts(host, {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s,
-                                       [](const engine::Message& note) { print_line(note.english()); }});
+    engine::NodeExperts experts(
+        host, {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s, options.keep_warm_s,
+               [](const engine::Message& note) { print_line(note.english()); }});
     const std::filesystem::path folder = options.state_folder();
     engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort), print_line);
     const std::string failure = engine::write_file(port_file(folder), std::to_string(server.port()) + "\n");
@@ -204,6 +206,11 @@ int run_program(int argc, char** argv) {
         ->check(CLI::Range(1, 32))
         ->capture_default_str();
     app.add_option("--linger", options.linger_s, "Seconds that experts stay when the desktop that wanted them is gone")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--keep-warm", options.keep_warm_s,
+                   "Read experts that were not used for so many seconds, so that the system leaves them in memory; 0: "
+                   "never")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app.add_option("--state-every", options.state_every_s, "Seconds between two lines about what was done")

@@ -1,9 +1,12 @@
 #include "engine/cluster/cluster_bound.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "engine/as_size.h"
+#include "engine/cluster/cluster_messages.h"
+#include "engine/error.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/weights.h"
 #include "engine/print.h"
@@ -123,6 +126,57 @@ ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, c
     return bounds;
 }
 
+void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const ClusterNode& desktop) {
+    const LayerWeights weights(shape);
+    const ExpertGrid& grid = shape.spec.experts;
+    const auto n_layers = static_cast<double>(grid.n_layers);
+    const auto seconds = [](const ClusterNode& node, double bytes, double n_weights) {
+        return std::max(bytes / (node.memory_gbps * 1e9), 2 * n_weights / (node.tflops * 1e12));
+    };
+    for (ClusterBound& row : bounds.rows) {
+        if (!row.failure.empty() || row.n_machines < 2) continue;
+        const double experts_s = seconds(bounds.node, weights.expert_bytes * row.busiest_experts,
+                                         weights.expert_weights * row.busiest_experts);
+        const auto inputs = static_cast<double>((row.n_machines - 1) * grid.hidden_dim);
+        const double there_s = n_layers * inputs * kBytesPerOutput / (bounds.network.gbps * 1e9);
+        const double without_latency_s =
+            seconds(desktop, weights.dense_bytes, weights.dense_weights) + experts_s + there_s + row.transfer_s;
+        row.helpers_s = without_latency_s + 2 * row.latency_s;
+        row.crossing_us = std::max(0.0, row.time_s() - row.latency_s - without_latency_s) / n_layers * 1e6;
+    }
+}
+
+void expect(ClusterBounds& bounds, const ClusterMeasured& measured) {
+    const auto found = std::find_if(bounds.rows.begin(), bounds.rows.end(), [&](const ClusterBound& row) {
+        return row.n_machines == measured.n_machines && row.failure.empty();
+    });
+    const bool positive = measured.experts_s > 0 && measured.exchange_s >= 0 && measured.rest_s >= 0;
+    if (found == bounds.rows.end() || !positive) {
+        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_elsewhere(measured.n_machines));
+    }
+    const ClusterBound there = *found;
+    const double exchange_s = there.latency_s + there.transfer_s;
+    for (ClusterBound& row : bounds.rows) {
+        if (!row.failure.empty()) continue;
+        const double exchange = exchange_s > 0 ? (row.latency_s + row.transfer_s) / exchange_s : 1;
+        row.expected_s = measured.experts_s * row.busiest_experts / there.busiest_experts +
+                         measured.exchange_s * exchange + measured.rest_s;
+    }
+}
+
+ClusterMeasured parse_cluster_measured(const std::string& text) {
+    ClusterMeasured measured;
+    long long machines = 0;
+    int end = 0;
+    const int n = std::sscanf(text.c_str(), "%lld:%lf,%lf,%lf%n", &machines, &measured.experts_s, &measured.exchange_s,
+                              &measured.rest_s, &end);
+    if (n != 4 || static_cast<std::size_t>(end) != text.size() || machines < 1) {
+        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_malformed(text));
+    }
+    measured.n_machines = machines;
+    return measured;
+}
+
 nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
     nlohmann::ordered_json json = {{"model", bounds.model},
                                    {"n_layers", bounds.n_layers},
@@ -147,6 +201,15 @@ nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
             entry["transfer_s"] = rounded(row.transfer_s);
             entry["time_s"] = rounded(row.time_s());
             entry["tokens_per_s"] = rounded(row.tokens_per_s());
+            if (row.helpers_s > 0) {
+                entry["helpers_s"] = rounded(row.helpers_s);
+                entry["helpers_tokens_per_s"] = rounded(row.helpers_tokens_per_s());
+                entry["crossing_us"] = rounded(row.crossing_us);
+            }
+            if (row.expected_s > 0) {
+                entry["expected_s"] = rounded(row.expected_s);
+                entry["expected_tokens_per_s"] = rounded(row.expected_tokens_per_s());
+            }
         }
         json["rows"].push_back(std::move(entry));
     }
@@ -155,22 +218,34 @@ nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
 
 std::string to_text(const ClusterBounds& bounds) {
     const ClusterNode& node = bounds.node;
+    const bool expects =
+        std::any_of(bounds.rows.begin(), bounds.rows.end(), [](const ClusterBound& row) { return row.expected_s > 0; });
+    const bool compares =
+        std::any_of(bounds.rows.begin(), bounds.rows.end(), [](const ClusterBound& row) { return row.helpers_s > 0; });
     std::string text = print(
         "%s: %lld layers of %lld experts, %lld active. Machines: %s, %g GB/s, %g TFLOP/s; %s.\n"
         "The least that a decoded token can take, in seconds; an estimate, not a measurement.\n\n"
-        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s\n",
+        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s%s%s\n",
         bounds.model.c_str(), static_cast<long long>(bounds.n_layers), static_cast<long long>(bounds.n_experts),
         static_cast<long long>(bounds.n_active), gigabytes(static_cast<double>(node.memory_bytes)).c_str(),
-        node.memory_gbps, node.tflops, bounds.network.name.english().c_str());
+        node.memory_gbps, node.tflops, bounds.network.name.english().c_str(), compares ? "   helpers  crossing" : "",
+        expects ? "  expected" : "");
     for (const ClusterBound& row : bounds.rows) {
         text += print("%8lld", static_cast<long long>(row.n_machines));
         if (!row.failure.empty()) {
             text += "  " + row.failure + "\n";
             continue;
         }
-        text += print("%9lld%9.2f%8.3f%9.4f%9.4f%10.4f%8.3f%10.1f\n", static_cast<long long>(row.experts_per_machine),
+        text += print("%9lld%9.2f%8.3f%9.4f%9.4f%10.4f%8.3f%10.1f", static_cast<long long>(row.experts_per_machine),
                       row.busiest_experts, row.load_s, row.compute_s, row.latency_s, row.transfer_s, row.time_s(),
                       row.tokens_per_s());
+        if (compares && row.helpers_s > 0) {
+            const std::string crossing = row.crossing_us > 0 ? print("%.3f ms", row.crossing_us / 1e3) : "never";
+            text += print("%10.1f%10s", row.helpers_tokens_per_s(), crossing.c_str());
+        } else if (compares) {
+            text += std::string(20, ' ');
+        }
+        text += (expects ? print("%10.1f", row.expected_tokens_per_s()) : std::string()) + "\n";
     }
     return text;
 }

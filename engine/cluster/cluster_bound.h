@@ -31,6 +31,22 @@ struct ClusterBound {
     double transfer_s = 0;                 // of the experts' outputs, 16 bits each
     double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
     double tokens_per_s() const { return failure.empty() ? 1 / time_s() : 0; }
+    // The other shape (compare_shapes): one machine has the dense part, and sends the others what their experts need.
+    double helpers_s = 0;  // 0: was not asked for, or there is one machine
+    // One message's latency above which the paper's shape is the faster one; 0: it always is.
+    double crossing_us = 0;
+    double helpers_tokens_per_s() const { return helpers_s > 0 ? 1 / helpers_s : 0; }
+    double expected_s = 0;  // with what was measured beyond the bound (expect()); 0: nothing was
+    double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
+};
+
+// What a decoded token was measured to take on some number of machines, in seconds: the columns of that paper's
+// tables 3 and 4.
+struct ClusterMeasured {
+    std::int64_t n_machines = 2;
+    double experts_s = 0;   // "MoE"
+    double exchange_s = 0;  // "Comm."
+    double rest_s = 0;      // "Misc.": attention, router, weighted sum
 };
 
 struct ClusterBounds {
@@ -52,6 +68,19 @@ struct ClusterBounds {
 // weights count as they are in the checkpoint. Precondition: n_machines >= 1.
 ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
                              std::int64_t n_machines);
+
+// Sets helpers_s and crossing_us of all rows: attention, router and sum on `desktop` alone, which is one of the
+// machines; each layer takes two messages, inputs there and outputs back, instead of one all-reduce, and its dense part
+// goes before the experts, whatever the others are. The paper's shape pays for the dense part on the slower machines.
+void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const ClusterNode& desktop);
+
+// Sets expected_s of all rows from what was measured with one number of machines: the experts take as much longer as
+// the busiest machine has more of them there, exchange as much longer as its bound, and the rest stays what it is.
+// Throws Error (kInvalidInput): the model does not run on so few machines, there is no such row, or a figure is not
+// above 0.
+void expect(ClusterBounds& bounds, const ClusterMeasured& measured);
+// "2:0.081,0.038,0.047": machines, then experts, exchange and rest in seconds. Throws Error (kInvalidInput).
+ClusterMeasured parse_cluster_measured(const std::string& text);
 
 nlohmann::ordered_json to_json(const ClusterBounds& bounds);
 std::string to_text(const ClusterBounds& bounds);

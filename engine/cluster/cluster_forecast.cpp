@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/as_size.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/plan/prompt_steps.h"
 #include "engine/plan/routing_draw.h"
 
@@ -44,12 +46,16 @@ class ClusterDecode {
     void add(std::span<const std::int32_t> chosen, std::int64_t layer, Figures& sum) {
         const auto first = static_cast<std::size_t>(layer * plan_.n_experts);
         for (std::string& key : keys_) key.clear();
-        for (const std::int32_t expert : chosen) {
-            const std::size_t at = first + static_cast<std::size_t>(expert);
-            const auto m = static_cast<std::size_t>(plan_.owners[at]);
-            const Plan& owner = plan_.machines[m];
-            const Place place = place_with_hits(slots_[m].use(owner.places[at], at), hit_rate_, random_);
-            keys_[m] += DecodeCosts::code(place, owner.format(at, times_.front().master()));
+        holders_.clear();
+        for (const std::int32_t expert : chosen) holders_.emplace_back(plan_.holders[first + as_size(expert)]);
+        machines_.resize(holders_.size());
+        balance_over_holders(holders_, plan_.n_machines(), machines_);
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            const std::size_t at = first + as_size(chosen[i]);
+            const std::size_t m = as_size(machines_[i]);
+            const Plan& machine = plan_.machines[m];
+            const Place place = place_with_hits(slots_[m].use(machine.places[at], at), hit_rate_, random_);
+            keys_[m] += DecodeCosts::code(place, machine.format(at, times_.front().master()));
         }
         double slowest_us = 0;
         std::size_t most = 0;
@@ -72,6 +78,37 @@ class ClusterDecode {
     std::deque<DecodeCosts> times_;  // one per machine, for each may have another number of staging slots
     std::vector<HostSlots> slots_;
     std::vector<std::string> keys_;
+    std::vector<std::span<const std::int32_t>> holders_;  // of the chosen experts
+    std::vector<std::int32_t> machines_;                  // that compute them
+};
+
+// Which machine computes each of a layer's experts in a step of many tokens; -1: nobody calls it.
+class StepShares {
+  public:
+    explicit StepShares(const ClusterPlan& plan) : plan_(plan) {}
+
+    std::span<const std::int32_t> of(std::int64_t layer, std::span<const std::int32_t> counts) {
+        called_.clear();
+        holders_.clear();
+        n_tokens_.clear();
+        for (std::size_t e = 0; e < counts.size(); ++e) {
+            if (counts[e] <= 0) continue;
+            called_.push_back(e);
+            holders_.emplace_back(plan_.holders[as_size(layer * plan_.n_experts) + e]);
+            n_tokens_.push_back(counts[e]);
+        }
+        machines_.resize(called_.size());
+        spread_tokens(holders_, n_tokens_, plan_.n_machines(), machines_);
+        shares_.assign(counts.size(), -1);
+        for (std::size_t i = 0; i < called_.size(); ++i) shares_[called_[i]] = machines_[i];
+        return shares_;
+    }
+
+  private:
+    const ClusterPlan& plan_;
+    std::vector<std::size_t> called_;
+    std::vector<std::span<const std::int32_t>> holders_;
+    std::vector<std::int32_t> n_tokens_, machines_, shares_;
 };
 
 }  // namespace
@@ -91,7 +128,7 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     };
     ClusterForecast result;
     Forecast& whole = result.whole;
-    whole.hit_rate = plan.expected_hit_rate();
+    whole.hit_rate = plan.hit_rate;
     whole.prompt_tokens = prompt_tokens;
     whole.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step());
     whole.mean_bits = plan.machines.front().mean_bits;
@@ -111,16 +148,17 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
 
     std::deque<StepCosts> steps;
     for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, prefill);
+    StepShares shares(plan);
     const auto step_us = [&](std::int64_t n_tokens) {
         for (StepCosts& machine : steps) machine.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
             const std::vector<std::int32_t>& counts = routing.draw(layer, n_tokens);
+            const std::span<const std::int32_t> computed_by = shares.of(layer, counts);
             double slowest_us = 0;
             for (std::int32_t m = 0; m < plan.n_machines(); ++m) {
                 const auto i = static_cast<std::size_t>(m);
-                slowest_us =
-                    std::max(slowest_us, steps[i].of(plan.machines[i], layer, counts, plan.owners_of(layer), m));
+                slowest_us = std::max(slowest_us, steps[i].of(plan.machines[i], layer, counts, computed_by, m));
             }
             us += slowest_us + exchange_us(n_tokens);
         }

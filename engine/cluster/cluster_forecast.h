@@ -20,8 +20,9 @@ struct ClusterForecast {
 // machine is, and when the experts' outputs have gone round (one message's latency, and exchange_bytes per token,
 // ModelDemand::n_active times hidden_dim numbers in the paper's table 1). Each layer's busiest machine is found token
 // by token, with the routings that forecast() draws; so E, "executed experts per node and layer", is an outcome here.
-// Experts lie on one machine each: the paper's spare copies on three and more machines, which level the load, are not
-// counted. One machine has no network, and gets exactly what forecast() says.
+// Where machines hold copies of others' experts (ClusterPlan::holders) each chosen one goes to the holder with which
+// the busiest machine has the fewest, as the dispatcher does it. One machine has no network, and gets exactly what
+// forecast() says.
 ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& demand, const Popularity& popularity,
                                  const CostModel& cost, const Network& network, double exchange_bytes,
                                  PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,

@@ -7,10 +7,47 @@
 #include <tuple>
 
 #include "engine/cluster/cluster_messages.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/error.h"
 #include "engine/plan/placer.h"
 
 namespace offstage::engine {
+namespace {
+
+bool is_on_device(const Plan& machine, std::size_t expert) {
+    return machine.places[expert] == Place::kDevice;
+}
+
+bool is_resident(const ClusterPlan& plan, std::size_t expert) {
+    return std::any_of(plan.machines.begin(), plan.machines.end(),
+                       [&](const Plan& machine) { return is_on_device(machine, expert); });
+}
+
+// How many of others' experts have room on a machine whose own ones are placed.
+std::size_t n_spare(const ModelDemand& demand, const Budget& budget, const Plan& placed,
+                    std::span<const std::size_t> own) {
+    const bool all_there =
+        std::all_of(own.begin(), own.end(), [&](std::size_t expert) { return is_on_device(placed, expert); });
+    if (!all_there || budget.vram_bytes <= placed.vram_bytes()) return 0;
+    const std::uint64_t bytes = std::max(demand.expert_bytes, placed.slot_bytes);
+    return static_cast<std::size_t>((budget.vram_bytes - placed.vram_bytes()) / bytes);
+}
+
+std::vector<std::vector<std::int32_t>> holders_of(const ClusterPlan& plan) {
+    std::vector<std::vector<std::int32_t>> holders(plan.owners.size());
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+        const std::int32_t owner = plan.owners[i];
+        if (is_on_device(plan.machines[static_cast<std::size_t>(owner)], i) || !is_resident(plan, i)) {
+            holders[i].push_back(owner);
+        }
+        for (std::int32_t m = 0; m < plan.n_machines(); ++m) {
+            if (m != owner && is_on_device(plan.machines[static_cast<std::size_t>(m)], i)) holders[i].push_back(m);
+        }
+    }
+    return holders;
+}
+
+}  // namespace
 
 std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
                                        std::int64_t n_machines) {
@@ -54,14 +91,17 @@ std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Populari
 
 std::int64_t ClusterPlan::n_resident() const {
     std::int64_t n = 0;
-    for (const Plan& machine : machines) n += machine.n_resident();
+    for (std::size_t i = 0; i < owners.size(); ++i) n += is_resident(*this, i) ? 1 : 0;
     return n;
 }
 
-double ClusterPlan::expected_hit_rate() const {
-    double rate = 0;
-    for (const Plan& machine : machines) rate += machine.expected_hit_rate;
-    return rate;
+std::int64_t ClusterPlan::n_copies() const {
+    std::int64_t n = 0;
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        n += static_cast<std::int64_t>(std::count_if(holders[i].begin(), holders[i].end(),
+                                                     [&](std::int32_t machine) { return machine != owners[i]; }));
+    }
+    return n;
 }
 
 std::int64_t ClusterPlan::max_step() const {
@@ -82,13 +122,27 @@ ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, c
     ModelDemand part = demand;
     part.n_active = std::min(demand.n_active, (demand.n_experts + n_machines - 1) / n_machines);
     for (std::int64_t machine = 0; machine < n_machines; ++machine) {
-        std::vector<std::size_t> own;
-        std::copy_if(all.begin(), all.end(), std::back_inserter(own),
-                     [&](std::size_t expert) { return plan.owners[expert] == machine; });
+        std::vector<std::size_t> held =
+            holding_order(plan.owners, all, static_cast<std::int32_t>(machine), static_cast<std::int32_t>(n_machines));
+        const auto n_own = static_cast<std::size_t>(
+            std::count(plan.owners.begin(), plan.owners.end(), static_cast<std::int32_t>(machine)));
+        std::vector<std::size_t> placed(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n_own));
         FormatChoice choice;
-        choice.order = &own;
-        plan.machines.push_back(place_experts(part, budget, popularity, kind, choice));
+        choice.order = &placed;
+        Plan own = place_experts(part, budget, popularity, kind, choice);
+        const std::size_t n_held = std::min(held.size(), n_own + n_spare(demand, budget, own, placed));
+        if (n_held > n_own) {
+            placed.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n_held));
+            Plan with_copies = place_experts(part, budget, popularity, kind, choice);
+            // Copies never cost anything else its room.
+            if (with_copies.n_resident() == static_cast<std::int64_t>(n_held)) own = std::move(with_copies);
+        }
+        plan.machines.push_back(std::move(own));
     }
+    plan.holders = holders_of(plan);
+    std::vector<std::uint8_t> resident(plan.owners.size());
+    for (std::size_t i = 0; i < resident.size(); ++i) resident[i] = is_resident(plan, i) ? 1 : 0;
+    plan.hit_rate = n_machines == 1 ? plan.machines.front().expected_hit_rate : expected_hit_rate(popularity, resident);
     return plan;
 }
 

@@ -16,26 +16,32 @@ namespace offstage::engine {
 std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
                                        std::int64_t n_machines);
 
-// Expert parallelism as in "Towards Building Private LLMs" (RACS '24, sections 2.3 and 4.3): each expert on one
-// machine, the dense part, router and KV cache on all of them.
+// Expert parallelism as in "Towards Building Private LLMs" (RACS '24, sections 2.3, 4.3 and 5.3): each expert on one
+// machine, the dense part, router and KV cache on all of them. A machine that has all its own experts on its
+// accelerator, and VRAM to spare, has copies of others' there (holding_order).
 struct ClusterPlan {
     std::int64_t n_experts = 0;        // per layer
     std::vector<std::int32_t> owners;  // deal_experts()
-    std::vector<Plan> machines;        // each with its own experts placed; the others' are on none of its places
+    // (n_layers, n_experts): who may compute each expert. The owner first; without it where only others have the
+    // expert on an accelerator.
+    std::vector<std::vector<std::int32_t>> holders;
+    std::vector<Plan>
+        machines;         // each with its own experts and its copies placed; the others are on none of its places
+    double hit_rate = 0;  // of all experts' calls
 
     std::int64_t n_machines() const { return static_cast<std::int64_t>(machines.size()); }
     std::span<const std::int32_t> owners_of(std::int64_t layer) const {
         return std::span(owners).subspan(static_cast<std::size_t>(layer * n_experts),
                                          static_cast<std::size_t>(n_experts));
     }
-    std::int64_t n_resident() const;   // on all devices together
-    double expected_hit_rate() const;  // of all experts' calls
-    std::int64_t max_step() const;     // the shortest: machines read a prompt together
+    std::int64_t n_resident() const;  // on any of the devices; each expert once
+    std::int64_t n_copies() const;    // spare ones
+    std::int64_t max_step() const;    // the shortest: machines read a prompt together
 };
 
-// `budget` is each machine's; experts are in the master's format (budget.uniform and budget.quality are unset). One
-// machine gets the plan of make_plan(). Throws as deal_experts(), and as make_plan() where one machine's part does not
-// fit.
+// `budget` is each machine's; experts are in the master's format (budget.uniform and budget.quality are unset). Where
+// it names no VRAM nobody knows what is spare, and there are no copies. One machine gets the plan of make_plan().
+// Throws as deal_experts(), and as make_plan() where one machine's part does not fit.
 ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
                               PlacementKind kind, std::int64_t n_machines);
 

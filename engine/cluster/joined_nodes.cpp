@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
@@ -21,50 +22,7 @@ constexpr int kForecastTokens = 32;
 constexpr std::size_t kRecentTokens = 32;
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
-// What is farthest from being computed here first.
-int rank_of(Place place) {
-    switch (place) {
-        case Place::kDisk:
-            return 0;
-        case Place::kRam:
-            return 1;
-        case Place::kDevice:
-            return 2;
-    }
-    return 0;
-}
-
 }  // namespace
-
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
-                                                       const std::vector<kernels::WeightType>& formats,
-                                                       const Popularity& popularity) {
-    std::vector<std::size_t> order(static_cast<std::size_t>(grid.size()));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto share = [&](std::size_t i) {
-        return popularity.share(static_cast<std::int64_t>(i) / grid.n_experts,
-                                static_cast<std::int64_t>(i) % grid.n_experts);
-    };
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const int rank_a = rank_of(plan.places[a]), rank_b = rank_of(plan.places[b]);
-        if (rank_a != rank_b) return rank_a < rank_b;
-        const double share_a = share(a), share_b = share(b);
-        return share_a != share_b ? share_a > share_b : a < b;
-    });
-    // Each layer's experts go round by themselves, so that every machine has its part of
-    // each layer.
-    std::vector<std::size_t> turn(static_cast<std::size_t>(grid.n_layers));
-    for (std::size_t layer = 0; layer < turn.size(); ++layer) turn[layer] = layer;
-    std::vector<std::vector<NodeExpert>> lists(n_nodes), copies(n_nodes);
-    for (const std::size_t i : order) {
-        const NodeExpert expert{static_cast<std::int32_t>(static_cast<std::int64_t>(i) / grid.n_experts),
-                                static_cast<std::int32_t>(static_cast<std::int64_t>(i) % grid.n_experts), formats[i]};
-        const std::size_t owner = turn[static_cast<std::size_t>(expert.layer)]++ % n_nodes;
-        for (std::size_t n = 0; n < n_nodes; ++n) (n == owner ? lists : copies)[n].push_back(expert);
-    }
-    for (std::size_t n = 0; n < n_nodes; ++n) lists[n].insert(lists[n].end(), copies[n].begin(), copies[n].end());
-    return lists;
-}
 
 NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
     const ExpertGrid& grid = host.spec().experts;
@@ -83,7 +41,7 @@ NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
 
 JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                          const LoadProgressFn& progress, const std::stop_token& stop)
-    : model_(model) {
+    : model_(model), settings_(settings) {
     if (addresses.empty()) return;
     if (addresses.size() > kMostNodes) {
         throw Error(ErrorKind::kInvalidInput, messages::too_many_nodes(addresses.size(), kMostNodes));
@@ -98,6 +56,8 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
         nodes_.back()->start(lists[i]);
     }
     announced_.resize(nodes_.size());
+    last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
+    dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model.plan().places, model.experts().formats()};
     measure_here(settings.forecasts, stop);
     const auto all = static_cast<std::uint64_t>(grid.size());
     for (std::size_t i = 0; i < nodes_.size() && settings.waits; ++i) {
@@ -115,6 +75,7 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         auto executor = std::make_unique<RemoteExecutor>(node, grid, model.experts(), model.host(), settings.use);
+        if (executors_.empty()) executor->set_after_step([this] { follow_plan(); });
         executors_.push_back(executor.get());
         model.forward().moe().add_executor(std::move(executor));
     }
@@ -122,7 +83,42 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     last_up_ = up();
 }
 
+// Another plan has other experts on disk, or in other formats; and what a machine held that stays away is for the
+// others to hold.
+void JoinedNodes::follow_plan() {
+    const auto now = std::chrono::steady_clock::now();
+    std::vector<std::uint8_t> counted(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i]->is_up()) last_up_at_[i] = now;
+        counted[i] = now - last_up_at_[i] < std::chrono::duration<double>(settings_.deal_anew_s) ? 1 : 0;
+    }
+    const std::size_t n = static_cast<std::size_t>(std::count(counted.begin(), counted.end(), 1));
+    const Plan& plan = model_.plan();
+    const std::vector<kernels::WeightType> formats = model_.experts().formats();
+    if (n == 0 || (counted == dealt_.counted && plan.places == dealt_.places && formats == dealt_.formats)) return;
+    const ExpertGrid& grid = model_.spec().experts;
+    auto lists = share_out_experts(n, grid, plan, formats, model_.popularity());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (counted[i] == 0) continue;
+        std::vector<NodeExpert>& list = lists[next++];
+        // What has no room there is not wanted, or what is there already would stay in its place.
+        if (std::uint64_t room = nodes_[i]->welcome().ram_bytes; room > 0) {
+            const auto end = std::find_if(list.begin(), list.end(), [&](const NodeExpert& expert) {
+                const std::uint64_t bytes = grid.expert_bytes(expert.format);
+                if (bytes > room) return true;
+                room -= bytes;
+                return false;
+            });
+            list.erase(end, list.end());
+        }
+        nodes_[i]->want(std::move(list));
+    }
+    dealt_ = {std::move(counted), plan.places, formats};
+}
+
 JoinedNodes::~JoinedNodes() {
+    for (RemoteExecutor* executor : executors_) executor->set_after_step({});
     for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
     if (!executors_.empty()) model_.forward().moe().remove_executors();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,21 +18,14 @@ namespace offstage::engine {
 
 inline constexpr std::size_t kMostNodes = kMostElsewhere;
 
-// Which experts each of n machines should hold, what matters most first: those that this
-// machine has on disk before those that it has in RAM, before those on its accelerator;
-// within each the popular ones first, dealt out in turn; and behind its own share, as far
-// as a machine has room, copies of the others'. Result: (n_nodes), each with all experts.
-std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
-                                                       const std::vector<kernels::WeightType>& formats,
-                                                       const Popularity& popularity);
-
 struct JoinSettings {
     NodeUse use = NodeUse::kMeasured;
     ActivationType activations = ActivationType::kF32;
     NodePatience patience;
-    std::string desktop;     // this machine's name, for the nodes' logs
-    bool forecasts = false;  // what forecast_tokens_per_s() needs is measured too: some seconds, once
-    bool waits = true;       // until the machines hold what they should; else they are used as they become ready
+    double deal_anew_s = 10;  // a machine that is away for longer leaves its experts to the others
+    std::string desktop;      // this machine's name, for the nodes' logs
+    bool forecasts = false;   // what forecast_tokens_per_s() needs is measured too: some seconds, once
+    bool waits = true;        // until the machines hold what they should; else they are used as they become ready
 };
 
 // A loaded model's helpers: experts of it on other machines. Must not outlive the model,
@@ -81,8 +75,17 @@ class JoinedNodes final : public JoinedMachines {
     void announce(std::size_t i);
     std::uint32_t up() const;  // bit i: node i
     void follow_losses(std::uint32_t now);
+    void follow_plan();
 
     LoadedModel& model_;
+    const JoinSettings settings_;
+    std::vector<std::chrono::steady_clock::time_point> last_up_at_;
+    // What the lists were made of that the machines have.
+    struct Dealt {
+        std::vector<std::uint8_t> counted;  // machines that had a share
+        std::vector<Place> places;
+        std::vector<kernels::WeightType> formats;
+    } dealt_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's
     std::vector<RemoteTotals> seen_;          // of the executors, at the last step's end; one thread

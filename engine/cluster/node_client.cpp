@@ -44,9 +44,35 @@ void NodeClient::stop() {
 void NodeClient::start(std::vector<NodeExpert> wanted) {
     {
         const std::scoped_lock lock(mutex_);
-        wanted_ = std::move(wanted);
+        set_wanted_locked(std::move(wanted));
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void NodeClient::set_wanted_locked(std::vector<NodeExpert> wanted) {
+    wanted_ = std::move(wanted);
+    wanted_as_.assign(held_.size(), 0);
+    for (const NodeExpert& expert : wanted_) wanted_as_[index_of(expert)] = held_as(expert.format);
+}
+
+// The order of lists is the order in which they are sent, so the lock is held.
+void NodeClient::send_want_locked() {
+    want_sent_ = true;
+    channel_->send(NodeWant{wanted_});
+}
+
+void NodeClient::want(std::vector<NodeExpert> wanted) {
+    const std::scoped_lock lock(mutex_);
+    set_wanted_locked(std::move(wanted));
+    if (!open_ || !want_sent_ || channel_ == nullptr) return;  // sent with the next connection
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+        const std::uint8_t as = held_[i].load(std::memory_order_relaxed);
+        if (as == 0 || as == wanted_as_[i]) continue;
+        held_[i].store(0, std::memory_order_relaxed);
+        --n_held_;
+    }
+    complete_ = false;
+    send_want_locked();
 }
 
 void NodeClient::wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop) {
@@ -116,7 +142,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         const std::scoped_lock lock(mutex_);
         connection = ++connection_;
         open_ = true;
-        refused_ = draining_ = complete_ = false;
+        refused_ = draining_ = complete_ = want_sent_ = false;
         end_reason_ = {};
         first_held_.reset();
         for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
@@ -137,10 +163,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         bool ready =
             wait_for(lock, stop, patience_.connecting_s, [&] { return welcome_.has_value() || refused_; }) && !refused_;
         if (ready) {
-            NodeWant want{wanted_};
-            lock.unlock();
-            channel->send(std::move(want));
-            lock.lock();
+            send_want_locked();
             // The first expert may have to be read and quantized.
             while (wait_for(lock, stop, 1, [&] { return first_held_.has_value() || complete_ || refused_; }) == false &&
                    open_ && !stop.stop_requested()) {
@@ -202,8 +225,11 @@ bool NodeClient::measure(const std::stop_token& stop) {
         if (!us) return false;
         large.push_back(*us);
     }
-    measured.latency_us = median(small);
-    measured.us_per_byte = std::max(0.0, median(large) - measured.latency_us) / (2 * static_cast<double>(kLargePing));
+    // What else the two machines do makes a ping longer, never shorter; and the node is packing experts meanwhile.
+    measured.latency_us = percentile(small, 0.25);
+    const double beyond_us =
+        *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
+    measured.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePing));
     measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
     std::optional<NodeExpert> expert;
     {
@@ -287,7 +313,9 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
                     return;
                 }
                 const auto set = [&](const NodeExpert& expert, std::uint8_t as) {
-                    auto& held = held_[static_cast<std::size_t>(expert.layer * grid_.n_experts + expert.expert)];
+                    // It may have been wanted when the node began with it.
+                    if (as != 0 && as != wanted_as_[index_of(expert)]) return;
+                    auto& held = held_[index_of(expert)];
                     n_held_ += (as != 0) - (held.load(std::memory_order_relaxed) != 0);
                     held.store(as, std::memory_order_relaxed);
                 };

@@ -68,6 +68,9 @@ class NodeClient {
     // What the node should hold, from the next connection on. Connects first when called
     // for the first time.
     void start(std::vector<NodeExpert> wanted);
+    // What the node should hold instead, over the connection that there is as well. What is not in the list, or in
+    // another format there, counts as gone at once: between two steps, so that no request for it is on its way.
+    void want(std::vector<NodeExpert> wanted);
     // Disconnects, for good: it is not up from now on. One thread, that of start().
     void stop();
     // Until the node holds all that it will, or it is clear that it cannot be used for now.
@@ -133,6 +136,11 @@ class NodeClient {
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
     void received(std::uint64_t connection, FromNode message);
     void ended(std::uint64_t connection, const Message& why);
+    void set_wanted_locked(std::vector<NodeExpert> wanted);
+    void send_want_locked();
+    std::size_t index_of(const NodeExpert& expert) const {
+        return static_cast<std::size_t>(expert.layer * grid_.n_experts + expert.expert);
+    }
     void end_locked(const Message& why);
     void note_locked(Message note);
     template <typename Condition>
@@ -153,7 +161,9 @@ class NodeClient {
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     std::vector<NodeExpert> wanted_;
-    std::uint64_t connection_ = 0;  // its number
+    std::vector<std::uint8_t> wanted_as_;  // the same as held_
+    bool want_sent_ = false;               // over this connection
+    std::uint64_t connection_ = 0;         // its number
     std::shared_ptr<NodeChannel> channel_;
     bool open_ = false;  // and has not ended
     bool refused_ = false;

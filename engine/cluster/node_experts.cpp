@@ -24,6 +24,20 @@ Plan empty_plan(const ExpertGrid& grid) {
     return plan;
 }
 
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kWarmedAtOnce = std::size_t{4} << 20;  // bytes; a request waits no longer than these take
+
+std::chrono::steady_clock::time_point after(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// One byte of each page.
+void touch_pages(std::span<const std::byte> bytes) {
+    const volatile std::byte* const at = bytes.data();
+    for (std::size_t i = 0; i < bytes.size(); i += kPageBytes) static_cast<void>(at[i]);
+}
+
 }  // namespace
 
 std::string name_of_products(const ExpertHost& host) {
@@ -44,9 +58,16 @@ void TurnLock::unlock() {
     changed_.notify_all();
 }
 
+std::uint64_t TurnLock::n_waiting() const {
+    const std::scoped_lock lock(mutex_);
+    return next_ > serving_ ? next_ - serving_ - 1 : 0;
+}
+
 NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
     : host_(host), settings_(std::move(settings)), fingerprint_(fingerprint_of_model(host)) {
     host_.fill(empty_plan(grid()));
+    last_read_.resize(static_cast<std::size_t>(grid().size()));
+    if (settings_.keep_warm_s > 0) warm_at_ = after(settings_.keep_warm_s);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -95,6 +116,7 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
     send(welcome);
     Client& client = desktops_[++last_desktop_];
     client.send = std::move(send);
+    client.told.resize(last_read_.size());
     return last_desktop_;
 }
 
@@ -104,6 +126,13 @@ Message NodeExperts::want(Desktop desktop, NodeWant want) {
         const std::scoped_lock lock(turn_);
         const auto found = desktops_.find(desktop);
         if (found == desktops_.end()) return messages::node_wants_hello;
+        // What the desktop goes on wanting as it is counts as held there.
+        std::vector<std::uint8_t> told(last_read_.size());
+        for (const NodeExpert& expert : want.experts) {
+            const std::size_t i = index(expert);
+            told[i] = found->second.told[i] != 0 && is_held(expert) ? 1 : 0;
+        }
+        found->second.told = std::move(told);
         found->second.wanted = std::move(want.experts);
         found->second.next = 0;
         found->second.complete = false;
@@ -118,8 +147,7 @@ void NodeExperts::close(Desktop desktop) {
     {
         const std::scoped_lock lock(turn_);
         if (desktops_.erase(desktop) == 0) return;
-        free_at_ = Clock::now() +
-                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings_.linger_s));
+        free_at_ = after(settings_.linger_s);
     }
     const std::scoped_lock lock(wake_mutex_);
     work_ = true;
@@ -175,6 +203,7 @@ NodeReply NodeExperts::compute(Desktop desktop, const NodeCompute& request) {
         ExpertCall call{host_.experts().on_host(request.layer, expert.expert), first_row, expert.n_rows};
         call.weights.layout.spec.theta = request.theta;
         calls_.push_back(call);
+        last_read_[index({request.layer, expert.expert, expert.format})] = begin;
         first_row += expert.n_rows;
     }
     host_.host().set_sum_order(request.order);
@@ -192,6 +221,7 @@ NodeReply NodeExperts::compute(Desktop desktop, const NodeCompute& request) {
 void NodeExperts::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         if (make_ready_next(stop)) continue;
+        if (Clock::now() >= warm_at_) keep_warm(stop);
         Clock::time_point until;
         {
             const std::scoped_lock lock(turn_);
@@ -199,7 +229,7 @@ void NodeExperts::run(const std::stop_token& stop) {
                 free_at_ = Clock::time_point::max();
                 free_unwanted();
             }
-            until = free_at_;
+            until = std::min(free_at_, warm_at_);
         }
         std::unique_lock lock(wake_mutex_);
         if (until == Clock::time_point::max()) {
@@ -230,14 +260,15 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
             const std::size_t i = index(expert);
             if (is_held(expert)) {
                 holdings.held.push_back(expert);
-            } else if (!host_.experts().in_ram(i)) {
-                break;  // where it is held in another format, some desktop uses it
+                client.told[i] = 1;
+            } else if (!host_.experts().in_ram(i) || let_go(i)) {
+                break;  // where it stays in another format, some desktop uses it
             }
             ++client.next;
         }
         bool done = client.next >= client.wanted.size();
         if (!done) {
-            block = room_for(expert);
+            block = room_for(expert, client);
             done = block == nullptr;
         }
         if (done) client.complete = holdings.complete = true;
@@ -264,23 +295,76 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
         return true;
     }
     copies.commit(index(expert), true, false);
-    for (const auto& [id, client] : desktops_) {
+    for (auto& [id, client] : desktops_) {
         // Others find it when they come to it.
-        if (id == desktop) client.send(NodeHoldings{{expert}, {}, false});
+        if (id != desktop) continue;
+        client.told[index(expert)] = 1;
+        client.send(NodeHoldings{{expert}, {}, false});
     }
     return true;
 }
 
+// What has not been read since the last time; requests go in between.
+void NodeExperts::keep_warm(const std::stop_token& stop) {
+    const auto since = Clock::now() - std::chrono::duration<double>(settings_.keep_warm_s);
+    for (std::size_t i = 0; i < last_read_.size() && !stop.stop_requested(); ++i) {
+        for (std::size_t done = 0;;) {
+            const std::scoped_lock lock(turn_);
+            if (!host_.experts().in_ram(i) || i == packing_ || last_read_[i] > since) break;
+            const auto layer = static_cast<std::int64_t>(i) / grid().n_experts;
+            const kernels::ExpertView view =
+                host_.experts().on_host(layer, static_cast<std::int64_t>(i) % grid().n_experts);
+            const std::size_t bytes = view.layout.bytes();
+            const std::size_t now = std::min(kWarmedAtOnce, bytes - done);
+            touch_pages({static_cast<const std::byte*>(view.data) + done, now});
+            done += now;
+            if (done < bytes) continue;
+            last_read_[i] = Clock::now();
+            ++n_warmed_;
+            break;
+        }
+    }
+    warm_at_ = after(settings_.keep_warm_s);
+}
+
+// An expert in the format that it is held in, if no desktop wants that any more.
+bool NodeExperts::let_go(std::size_t i) {
+    const kernels::WeightType format = host_.experts().format(i);
+    for (const auto& [id, client] : desktops_) {
+        for (const NodeExpert& expert : client.wanted) {
+            if (index(expert) == i && expert.format == format) return false;
+        }
+    }
+    host_.experts().drop_ram(i);
+    host_.experts().settle();
+    return true;
+}
+
 // In RAM, or nullptr: there is none, even without what nobody wants.
-std::byte* NodeExperts::room_for(const NodeExpert& expert) {
+std::byte* NodeExperts::room_for(const NodeExpert& expert, const Client& client) {
     PreparedCopies& copies = host_.experts().copies();
     for (;;) {
         try {
             return copies.prepare_ram(index(expert), expert.format);
         } catch (const Error&) {
-            if (!free_unwanted()) return nullptr;
+            if (!free_unwanted() && !free_what_matters_less(client)) return nullptr;
         }
     }
+}
+
+// Of what is held without any desktop knowing, as another one left it, the last that this one would come to. False
+// where there is none.
+bool NodeExperts::free_what_matters_less(const Client& client) {
+    for (std::size_t at = client.wanted.size(); at > client.next + 1; --at) {
+        const std::size_t i = index(client.wanted[at - 1]);
+        const bool is_known = std::any_of(desktops_.begin(), desktops_.end(),
+                                          [&](const auto& entry) { return entry.second.told[i] != 0; });
+        if (is_known || i == packing_ || !host_.experts().in_ram(i)) continue;
+        host_.experts().drop_ram(i);
+        host_.experts().settle();
+        return true;
+    }
+    return false;
 }
 
 // What no desktop wants any more. False where there is no such expert.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,17 +22,22 @@ class TurnLock {
   public:
     void lock();
     void unlock();
+    // Who asked for it and has not got it yet.
+    std::uint64_t n_waiting() const;
 
   private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::uint64_t next_ = 0, serving_ = 0;
 };
 
 struct NodeExpertsSettings {
-    std::string name;                               // this machine's
-    std::size_t most_desktops = 4;                  // at once
-    double linger_s = 30;                           // what a desktop wanted stays so long after it has gone
+    std::string name;               // this machine's
+    std::size_t most_desktops = 4;  // at once
+    double linger_s = 30;           // what a desktop wanted stays so long after it has gone
+    // Experts that were not computed for so long are read through once, a page of memory at a time, so that the system
+    // does not take them for forgotten. 0: never.
+    double keep_warm_s = 0;
     std::function<void(const Message&)> note = {};  // for the person at the node; any thread. Empty: nobody reads
 };
 
@@ -64,6 +70,8 @@ class NodeExperts {
     void drain();
 
     NodeState state() const;
+    // How often an expert was read to keep it warm.
+    std::uint64_t n_warmed() const { return n_warmed_; }
     const ExpertGrid& grid() const { return host_.spec().experts; }
 
   private:
@@ -73,6 +81,7 @@ class NodeExperts {
         std::vector<NodeExpert> wanted;
         std::size_t next = 0;  // of wanted, that was not looked at
         bool complete = true;
+        std::vector<std::uint8_t> told;  // (n_layers, n_experts): that it is held; it may be asked for
     };
 
     std::size_t index(const NodeExpert& expert) const;
@@ -80,8 +89,11 @@ class NodeExperts {
     Message problem(Desktop desktop, const NodeCompute& request) const;
     void run(const std::stop_token& stop);
     bool make_ready_next(const std::stop_token& stop);
-    std::byte* room_for(const NodeExpert& expert);
+    std::byte* room_for(const NodeExpert& expert, const Client& client);
     bool free_unwanted();
+    bool let_go(std::size_t index);
+    bool free_what_matters_less(const Client& client);
+    void keep_warm(const std::stop_token& stop);
 
     ExpertHost& host_;
     const NodeExpertsSettings settings_;
@@ -97,6 +109,9 @@ class NodeExperts {
     NodeState totals_;
     std::size_t packing_ = ~std::size_t{0};  // index of the expert that is being packed
     Clock::time_point free_at_ = Clock::time_point::max();
+    std::vector<Clock::time_point> last_read_;  // (n_layers, n_experts): computed, or kept warm
+    Clock::time_point warm_at_ = Clock::time_point::max();
+    std::atomic<std::uint64_t> n_warmed_ = 0;
 
     std::mutex wake_mutex_;  // of these two
     std::condition_variable_any wake_;

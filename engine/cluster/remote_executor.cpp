@@ -120,7 +120,11 @@ Message RemoteExecutor::take(LayerWork& work, const Request& request, const Node
 }
 
 void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> groups) {
-    if (groups.empty()) return;
+    if (!groups.empty()) take_replies(work);
+    if (after_step_ && work.layer == grid_.n_layers - 1) after_step_();
+}
+
+void RemoteExecutor::take_replies(LayerWork& work) {
     const auto begin = Clock::now();
     const NodePatience& patience = node_->patience();
     done_.clear();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -59,6 +60,8 @@ class RemoteExecutor final : public ElsewhereExecutor {
     double transfer_us(std::int64_t n_rows) const override;
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
+    // Called behind the last layer of each step, with nothing on its way.
+    void set_after_step(std::function<void()> call) { after_step_ = std::move(call); }
 
     const NodeClient& node() const { return *node_; }
     const NodeCost& cost() const { return cost_; }
@@ -73,6 +76,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
         std::chrono::steady_clock::time_point begin;
     };
     void send(LayerWork& work, std::vector<std::size_t> groups);
+    void take_replies(LayerWork& work);
     // The reply's rows to where the step's outputs are; or why they are none.
     Message take(LayerWork& work, const Request& request, const NodeReply& reply);
 
@@ -86,6 +90,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
+    std::function<void()> after_step_;
 };
 
 }  // namespace offstage::engine

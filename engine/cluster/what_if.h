@@ -51,7 +51,8 @@ class WhatIf {
     // vram_bytes 0: all that the profile leaves; above its memory: as if it had so much. Machines that are more than a
     // layer has experts are a failure of the row.
     WhatIfRow on(const HardwareProfile& profile, std::uint64_t vram_bytes = 0, const Cluster& cluster = {}) const;
-    // With which all experts fit on so many machines, rounded up to whole MiB: beyond it VRAM changes nothing.
+    // With which all experts fit on so many machines, rounded up to whole MiB: beyond it VRAM changes nothing on one
+    // machine, and holds spare copies on several.
     std::uint64_t enough_vram_bytes(std::int64_t n_machines = 1) const;
     // Smallest budget first, n of them evenly from what the dense part needs to enough_vram_bytes().
     std::vector<WhatIfRow> curve(const HardwareProfile& profile, int n, const Cluster& cluster,

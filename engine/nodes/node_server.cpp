@@ -4,13 +4,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <list>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -28,7 +31,9 @@ namespace {
 
 constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
 constexpr int kMostServingThreads = 64;
-constexpr unsigned kReloadSeconds = 1;  // of trusted certificates; the smallest that there is
+constexpr std::chrono::milliseconds kRemovalPoll{100};
+constexpr std::chrono::milliseconds kRefusalTime{300};  // for the sentence to be sent, before the link is cut
+constexpr unsigned kReloadSeconds = 1;                  // of trusted certificates; the smallest that there is
 
 using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
 
@@ -59,6 +64,11 @@ class Outgoing {
     void wait_for_room() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return closed_ || bytes_ <= kMostQueuedBytes; });
+    }
+    // Until all that was pushed has been written, the connection has ended, or the time is over.
+    void wait_until_written(std::chrono::milliseconds most) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, most, [&] { return closed_ || bytes_ == 0; });
     }
     // Writes what is queued, as far as the connection takes it, and ends.
     void finish() {
@@ -103,14 +113,25 @@ class Outgoing {
 class NodeServer::Service final : public node::Node::Service {
   public:
     Service(NodeExperts& experts, std::filesystem::path folder, std::function<void(const std::string&)> log)
-        : experts_(experts), folder_(std::move(folder)), log_(std::move(log)) {}
+        : experts_(experts),
+          folder_(std::move(folder)),
+          log_(std::move(log)),
+          watch_([this](const std::stop_token& stop) { watch(stop); }) {}
+    // No link is cut from now on.
+    void stop_watching() {
+        watch_.request_stop();
+        if (watch_.joinable()) watch_.join();
+    }
 
     grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
         // The handshake has let nobody else in; but a machine may have been removed since
         // its connection began.
-        const std::optional<std::string> peer = peer_of(*context);
-        if (!peer) return {grpc::StatusCode::PERMISSION_DENIED, ""};
+        const std::string fingerprint = fingerprint_of(*context);
         const auto outgoing = std::make_shared<Outgoing>(*stream);
+        // First of all: what is removed from now on is cut by watch().
+        const OpenLink link(*this, {fingerprint, context, outgoing.get()});
+        const std::optional<std::string> peer = name_of(fingerprint);
+        if (!peer) return {grpc::StatusCode::PERMISSION_DENIED, ""};
         const NodeExperts::Desktop desktop = greet(*stream, outgoing);
         if (desktop != 0) {
             log_(*peer + " connected");
@@ -123,10 +144,38 @@ class NodeServer::Service final : public node::Node::Service {
     }
 
   private:
-    std::optional<std::string> peer_of(const grpc::ServerContext& context) const {
+    struct OpenLinkEntry {
+        std::string fingerprint;
+        grpc::ServerContext* context = nullptr;
+        Outgoing* outgoing = nullptr;
+    };
+    // A connection that watch() may cut, for as long as this object lives.
+    class OpenLink {
+      public:
+        OpenLink(Service& service, OpenLinkEntry entry) : service_(service) {
+            const std::scoped_lock lock(service_.links_mutex_);
+            at_ = service_.links_.insert(service_.links_.end(), std::move(entry));
+        }
+        ~OpenLink() {
+            const std::scoped_lock lock(service_.links_mutex_);
+            service_.links_.erase(at_);
+        }
+        OpenLink(const OpenLink&) = delete;
+        OpenLink& operator=(const OpenLink&) = delete;
+
+      private:
+        Service& service_;
+        std::list<OpenLinkEntry>::iterator at_;
+    };
+
+    // Empty: there is none.
+    static std::string fingerprint_of(const grpc::ServerContext& context) {
         const auto certificates = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
         if (certificates.size() != 1) return {};
-        const std::string fingerprint = certificate_fingerprint({certificates[0].data(), certificates[0].size()});
+        return certificate_fingerprint({certificates[0].data(), certificates[0].size()});
+    }
+    std::optional<std::string> name_of(const std::string& fingerprint) const {
+        if (fingerprint.empty()) return {};
         try {
             const PairedPeers peers(folder_);
             if (!peers.trusts(fingerprint)) return {};
@@ -134,6 +183,38 @@ class NodeServer::Service final : public node::Node::Service {
         } catch (const Error& error) {
             log_(error.message().english());
             return {};
+        }
+    }
+
+    // Cuts the links of desktops that are removed from the list while they are connected.
+    void watch(const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        std::unique_lock lock(mutex);
+        std::filesystem::file_time_type read_at{};
+        while (!stop.stop_requested()) {
+            std::error_code failure;
+            const auto written_at = std::filesystem::last_write_time(PairedPeers::list_file(folder_), failure);
+            if (!failure && written_at != read_at) {
+                read_at = written_at;
+                cut_removed();
+            }
+            changed.wait_for(lock, stop, kRemovalPoll, [] { return false; });
+        }
+    }
+    void cut_removed() {
+        const std::scoped_lock lock(links_mutex_);
+        try {
+            const PairedPeers peers(folder_);
+            for (const OpenLinkEntry& link : links_) {
+                if (peers.trusts(link.fingerprint)) continue;
+                log_(link.fingerprint.substr(0, 16) + " is no longer paired: its connection ends");
+                link.outgoing->push(NodeRefusal{Message(messages::node_forgot_desktop).english()});
+                link.outgoing->wait_until_written(kRefusalTime);
+                link.context->TryCancel();
+            }
+        } catch (const Error& error) {
+            log_(error.message().english());
         }
     }
 
@@ -190,6 +271,9 @@ class NodeServer::Service final : public node::Node::Service {
     NodeExperts& experts_;
     const std::filesystem::path folder_;
     const std::function<void(const std::string&)> log_;
+    std::mutex links_mutex_;
+    std::list<OpenLinkEntry> links_;
+    std::jthread watch_;  // last: it uses all the others
 };
 
 struct NodeServer::State {
@@ -229,6 +313,7 @@ NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder
 
 NodeServer::~NodeServer() {
     if (state_->server == nullptr) return;
+    state_->service->stop_watching();
     state_->experts.drain();
     state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
     state_->server->Wait();
@@ -240,6 +325,7 @@ int NodeServer::port() const {
 
 void silence_grpc() {
     gpr_set_log_function([](gpr_log_func_args*) {});
+    silence_protobuf();
 }
 
 }  // namespace offstage::engine

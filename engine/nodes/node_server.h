@@ -33,7 +33,7 @@ class NodeServer {
     std::unique_ptr<State> state_;
 };
 
-// Before the first connection: gRPC writes nothing to standard error by itself, as what
+// Before the first connection: neither gRPC nor protobuf writes to standard error by itself, as what
 // goes wrong is reported by those who use it.
 void silence_grpc();
 

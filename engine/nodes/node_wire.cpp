@@ -1,5 +1,6 @@
 #include "engine/nodes/node_wire.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +32,10 @@ std::vector<NodeExpert> experts_of(const List& list) {
 }
 
 }  // namespace
+
+void silence_protobuf() {
+    google::protobuf::SetLogHandler(nullptr);
+}
 
 node::ToNode to_wire(const ToNode& message) {
     node::ToNode wire;

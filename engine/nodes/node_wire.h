@@ -15,4 +15,7 @@ node::FromNode to_wire(const FromNode& message);
 std::optional<ToNode> from_wire(node::ToNode&& message);
 std::optional<FromNode> from_wire(node::FromNode&& message);
 
+// From now on bytes that are no message are not reported on standard error.
+void silence_protobuf();
+
 }  // namespace offstage::engine

@@ -30,7 +30,7 @@ void write(const fs::path& file, const std::string& text) {
 }  // namespace
 
 PairedPeers::PairedPeers(fs::path folder) : folder_(std::move(folder)) {
-    const fs::path file = folder_ / "peers.json";
+    const fs::path file = list_file(folder_);
     std::ifstream in(file, std::ios::binary);
     if (!in) return;
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -109,7 +109,7 @@ void PairedPeers::store(const NodeIdentity& own) const {
     for (const PairedPeer& peer : peers_) {
         list.push_back({{"name", peer.name}, {"address", peer.address}, {"certificate", peer.certificate_pem}});
     }
-    write(folder_ / "peers.json", nlohmann::ordered_json{{"peers", list}}.dump(2) + "\n");
+    write(list_file(folder_), nlohmann::ordered_json{{"peers", list}}.dump(2) + "\n");
     write_trusted(own);
 }
 

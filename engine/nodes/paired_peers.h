@@ -38,6 +38,7 @@ class PairedPeers {
     // Throws Error (kNotFound): there is none, or the file cannot be written.
     void remove(const std::string& text, const NodeIdentity& own);
     void write_trusted(const NodeIdentity& own) const;
+    static std::filesystem::path list_file(const std::filesystem::path& folder) { return folder / "peers.json"; }
     std::filesystem::path trusted_file() const { return folder_ / "trusted.pem"; }
 
   private:

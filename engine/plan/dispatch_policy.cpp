@@ -202,7 +202,8 @@ class Timeline {
 // three plain ones (the most loaded are copied, the least loaded are, each goes where it
 // ends first), each improved by single moves and exchanges. Executors elsewhere: all
 // splits where there are few; else each goes where it ends first, and the better of that
-// and the best without them is improved by single moves.
+// and the best without them is improved by single moves, and by passing on from one machine
+// to the next.
 class Balancer {
   public:
     // can_copy: there is an accelerator, and room on it for copies.
@@ -447,7 +448,34 @@ class Balancer {
                 candidate.way = candidate.best;
                 better |= best_us_ < before;
             }
+            better = better || (n_ <= kThorough && try_passing_on());
         }
+    }
+
+    // Whether it helps that one goes to a machine, and one that is there goes on to another: what levels the load where
+    // a holder of the busiest one's experts is as busy. Leaves the best split.
+    bool try_passing_on() {
+        const double before = best_us_;
+        for (Candidate& first : candidates_) {
+            if (!is_elsewhere(first.best)) continue;
+            for_each_way(first, [&](Way way) {
+                if (!is_elsewhere(way) || way == first.best || best_us_ < before) return;
+                first.way = way;
+                for (Candidate& second : candidates_) {
+                    if (&second == &first || second.best != way) continue;
+                    for_each_way(second, [&](Way further) {
+                        second.way = further;
+                        if (further != way) keep_if_best(evaluate());
+                    });
+                    second.way = second.best;
+                    if (best_us_ < before) return;
+                }
+            });
+            first.way = first.best;
+            if (best_us_ < before) break;
+        }
+        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+        return best_us_ < before;
     }
 
     void try_ways_from(std::size_t i) {

@@ -206,7 +206,39 @@ void MoeLayer::execute(Schedule& schedule) {
         if (executors_[i] == &host_) n_computed = on_cpu.size();
     }
     // What a machine elsewhere did not deliver.
+    if (on_cpu.size() > n_computed) take_over(n_computed);
     if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
+}
+
+// Of the CPU's groups from `first` on: what another machine has too, and would compute sooner, goes there. Each group
+// once: what that machine does not deliver either stays here.
+void MoeLayer::take_over(std::size_t first) {
+    LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
+    std::vector<LayerWork::Groups> taken(elsewhere_.size());
+    LayerWork::Groups kept(on_cpu.begin() + static_cast<std::ptrdiff_t>(first), on_cpu.end());
+    on_cpu.resize(first);
+    std::erase_if(kept, [&](std::size_t g) {
+        Assignment& a = work_.assignments[g];
+        const double read_us = a.place == Place::kDisk ? dispatcher_.cost().disk_read(a.format).us : 0;
+        double soonest = a.cpu_us + read_us;
+        std::size_t to = elsewhere_.size();
+        for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
+            if (!elsewhere_[i]->takes(work_.layer, a.expert)) continue;
+            const auto n_before = static_cast<double>(taken[i].size());
+            const double us = elsewhere_[i]->expert_us(a.format, a.n_tokens) * (n_before + 1) +
+                              elsewhere_[i]->transfer_us(a.n_tokens);
+            if (us >= soonest) continue;
+            soonest = us;
+            to = i;
+        }
+        if (to == elsewhere_.size()) return false;
+        a.way = way_elsewhere(to);
+        taken[to].push_back(g);
+        return true;
+    });
+    on_cpu.insert(on_cpu.end(), kept.begin(), kept.end());
+    for (std::size_t i = 0; i < taken.size(); ++i) elsewhere_[i]->submit(work_, taken[i]);
+    for (std::size_t i = 0; i < taken.size(); ++i) elsewhere_[i]->complete(work_, taken[i]);
 }
 
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {

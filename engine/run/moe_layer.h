@@ -84,6 +84,7 @@ class MoeLayer {
     bool guesses_for_disk(std::int64_t n_tokens) const;
     void begin_disk_reads(const Schedule& schedule);
     void execute(Schedule& schedule);
+    void take_over(std::size_t first);
     void record_layer();
 
     const ExpertGrid& grid_;

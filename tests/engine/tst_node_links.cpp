@@ -1,7 +1,7 @@
 // Nodes as processes of their own on this computer, over TLS: the same answers, whatever
 // happens to them, and nothing for who is not paired.
 
-#include <csignal>
+#include <thread>
 
 #include <QtTest>
 
@@ -11,6 +11,7 @@
 #include "engine/nodes/pairing.h"
 #include "tests/engine/loopback_relay.h"
 #include "tests/engine/node_parts.h"
+#include "tests/engine/node_process.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -18,65 +19,6 @@ using namespace offstage::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-// offstage-node, paired with the desktop of a folder.
-class NodeProcess {
-  public:
-    NodeProcess(const QString& state, const fs::path& desktop, const QStringList& arguments) : m_state(state) {
-        const fs::path folder(state.toStdString());
-        const NodeIdentity own = read_or_make_identity(folder);
-        const NodeIdentity other = read_or_make_identity(desktop);
-        PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint}, own);
-        m_peer = {"node", "", own.certificate_pem, own.fingerprint};
-        m_arguments = QStringList{QStringLiteral("--state"),   state,
-                                  QStringLiteral("--compute"), QStringLiteral("f32"),
-                                  QStringLiteral("--threads"), QStringLiteral("1"),
-                                  QStringLiteral("--linger"),  QStringLiteral("0")} +
-                      arguments;
-        start(QStringLiteral("127.0.0.1:0"));
-    }
-    ~NodeProcess() {
-        signal(SIGCONT);
-        m_process->kill();
-        m_process->waitForFinished();
-    }
-    void start(const QString& listen) {
-        m_process = std::make_unique<QProcess>();
-        m_process->start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"),
-                         m_arguments + QStringList{QStringLiteral("--listen"), listen});
-        m_out.clear();
-        while (!m_out.contains("Ctrl+C ends.") && m_process->waitForReadyRead(60'000))
-            m_out += m_process->readAllStandardOutput();
-        static const QRegularExpression on_port(QStringLiteral("ready on port (\\d+)"));
-        m_port = on_port.match(QString::fromUtf8(m_out)).captured(1).toUShort();
-    }
-    void restart() { start(QStringLiteral("127.0.0.1:%1").arg(m_port)); }
-    void signal(int number) {
-        if (m_process->processId() > 0) ::kill(static_cast<pid_t>(m_process->processId()), number);
-    }
-    QProcess& process() { return *m_process; }
-    std::uint16_t port() const { return m_port; }
-    QString state() const { return m_state; }
-    QByteArray said() {
-        m_out += m_process->readAllStandardOutput() + m_process->readAllStandardError();
-        return m_out;
-    }
-    const PairedPeer& peer() const { return m_peer; }
-    // By way of `port`, if that is not 0.
-    NodeAddress address(const fs::path& desktop, std::uint16_t port = 0) const {
-        PairedPeer peer = m_peer;
-        peer.address = "127.0.0.1:" + std::to_string(port == 0 ? m_port : port);
-        return address_of(peer, read_or_make_identity(desktop));
-    }
-
-  private:
-    QString m_state;
-    QStringList m_arguments;
-    std::unique_ptr<QProcess> m_process;
-    QByteArray m_out;
-    std::uint16_t m_port = 0;
-    PairedPeer m_peer;
-};
 
 // least_answer_s: short where the node falls silent, and long enough for a busy machine elsewhere.
 JoinSettings insisting(double least_answer_s = 10) {
@@ -255,6 +197,53 @@ class TestNodeLinks : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, test_link(node->address(desktop(), other->port())));
         QVERIFY(test_link(node->address(desktop())).latency_us > 0);
         QVERIFY2(!node->said().contains("connected"), node->said().constData());
+    }
+
+    // While it is connected, and computes: no answer comes from there any more, and it is told why.
+    void removedDesktop_losesItsLinkAtOnce() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
+        QVERIFY(joined.node(0).is_up());
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step != 4) return;
+                    const fs::path folder = node->state().toStdString();
+                    PairedPeers(folder).remove("desk", read_or_make_identity(folder));
+                    becomesTrue([&] { return !joined.node(0).is_up(); }, 5);
+                }) == expected(demoModel()));
+        QVERIFY(!joined.node(0).is_up());
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("This computer has been removed from those that the machine works for")),
+                 qPrintable(notes));
+        QVERIFY2(becomesTrue([&] {
+                     node->process().waitForReadyRead(10);
+                     return node->said().contains("is no longer paired");
+                 }),
+                 node->said().constData());
+    }
+
+    // Both at once, each on a thread of its own; the node's figures are of both together.
+    void twoDesktops_getTheirOwnAnswers() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        const std::vector<float>& alone = expected(demoModel());
+        std::array<std::uint64_t, 2> rows{};
+        std::array<bool, 2> same{};
+        {
+            std::vector<std::jthread> desktops;
+            for (std::size_t i = 0; i < 2; ++i) {
+                desktops.emplace_back([&, i] {
+                    const auto model = openModel(nodeRequest(demoModel(), cache()));
+                    JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
+                    same[i] = nodeLogits(*model) == alone;
+                    rows[i] = joined.figures()[0].totals.rows;
+                });
+            }
+        }
+        QVERIFY(same[0] && same[1]);
+        QCOMPARE(rows[0], static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2));
+        QCOMPARE(rows[1], rows[0]);
     }
 
     void anotherModel_isRefusedWithASentence() {

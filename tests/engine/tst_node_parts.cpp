@@ -6,6 +6,7 @@
 
 #include <QtTest>
 
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/link_costs.h"
 #include "engine/cluster/pairing_words.h"
 #include "tests/engine/node_parts.h"
@@ -378,6 +379,104 @@ class TestNodeParts : public QObject {
         QVERIFY2(notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note), qPrintable(notes));
     }
 
+    // In mid-answer, over the connection that there is: a node lets go of some experts, takes others, and its replies
+    // to what it was asked before still count.
+    void wantedAnew_inMidAnswer_changesNoBit() {
+        OneNode machine(request());
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
+        const kernels::WeightType format = model->basis().master;
+        const auto listOf = [&](int remainder) {
+            std::vector<NodeExpert> list;
+            for (std::int32_t i = 0; i < 64; ++i) {
+                if (i % 3 != remainder) list.push_back({i / 8, i % 8, format});
+            }
+            return list;
+        };
+        std::uint64_t rows = 0;
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 0) return;
+                    NodeClient& node = joined.node(0);
+                    node.want(listOf(step % 3));
+                    QVERIFY(becomesTrue(
+                        [&] { return node.n_held() == static_cast<std::int64_t>(listOf(step % 3).size()); }));
+                    for (std::size_t i = 0; i < 64; ++i)
+                        QCOMPARE(node.holds(i, format), i % 3 != static_cast<std::size_t>(step % 3));
+                    rows = joined.figures()[0].totals.rows;
+                }) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > rows);
+        QCOMPARE(joined.figures()[0].totals.failed_rows, std::uint64_t{0});
+        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{0});
+        QVERIFY(model->dispatcher().totals().cpu_calls > 0);
+    }
+
+    // Three machines with room for a third of the experts each; one goes for good: the others hold its experts instead
+    // of copies, and nothing is computed here any more that has a place there.
+    void machineThatStaysAway_leavesItsExpertsToTheOthers() {
+        LoadRequest node_request = request();
+        const auto model = openModel(request());
+        const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+        node_request.ram_bytes = 34 * (bytes + 256) + 4096;
+        std::vector<std::unique_ptr<OneNode>> machines;
+        std::vector<NodeAddress> addresses;
+        for (int i = 0; i < 3; ++i) {
+            machines.push_back(std::make_unique<OneNode>(node_request));
+            addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
+        }
+        JoinSettings settings = insisting();
+        settings.patience.first_retry_s = settings.patience.longest_retry_s = 1000;
+        settings.deal_anew_s = 0.05;
+        JoinedNodes joined(*model, std::move(addresses), settings, {}, {});
+        const auto missing = [&] {
+            int n = 0;
+            for (std::size_t i = 0; i < 64; ++i) {
+                const kernels::WeightType format = model->basis().master;
+                n += joined.node(1).holds(i, format) || joined.node(2).holds(i, format) ? 0 : 1;
+            }
+            return n;
+        };
+        // Each has a third, and half of the one's before it.
+        QVERIFY(missing() > 4);
+        machines[0]->node.cut();
+        QVERIFY(becomesTrue([&] { return !joined.node(0).is_up(); }));
+        int n_steps = 0;
+        QVERIFY(becomesTrue([&] {
+            ++n_steps;
+            const std::vector<float> logits = nodeLogits(*model, 2);
+            return std::equal(logits.begin(), logits.end(), m_expected.begin()) && missing() == 0;
+        }));
+        const std::int64_t on_cpu = model->dispatcher().totals().cpu_calls;
+        const std::vector<float> logits = nodeLogits(*model, 4);
+        QVERIFY(std::equal(logits.begin(), logits.end(), m_expected.begin()));
+        QCOMPARE(static_cast<std::int64_t>(model->dispatcher().totals().cpu_calls), on_cpu);
+    }
+
+    // Within the layer in which the first one fails, and from then on: the CPU of this machine has nothing to do.
+    void anotherNodesCopy_takesOver() {
+        OneNode first(request()), second(request());
+        std::atomic<bool> fails = false;
+        first.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message); reply != nullptr && fails) reply->n_rows = 77;
+            return true;
+        };
+        // The first one is asked before this one.
+        second.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us *= 100;
+            return true;
+        };
+        const auto model = openModel(request());
+        JoinSettings settings = insisting();
+        settings.patience.first_retry_s = settings.patience.longest_retry_s = 1000;
+        JoinedNodes joined(*model, {first.node.address("cupboard"), second.node.address("attic")}, settings, {}, {});
+        QVERIFY(nodeLogits(*model, 12, [&](int step) { fails = step >= 3; }) == m_expected);
+        const auto figures = joined.figures();
+        QVERIFY(!figures[0].up && figures[0].totals.failed_rows > 0);
+        QVERIFY(figures[1].up && figures[1].totals.rows > 0);
+        QCOMPARE(figures[0].totals.rows + figures[1].totals.rows,
+                 static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2));
+        QCOMPARE(model->dispatcher().totals().cpu_calls, std::uint64_t{0});
+    }
+
     void cutLink_comesBack_andIsUsedAgain() {
         OneNode machine(request());
         const auto model = openModel(request());
@@ -515,11 +614,203 @@ class TestNodeParts : public QObject {
         QVERIFY(
             QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));
 
+        QCOMPARE(experts.n_warmed(), std::uint64_t{0});
+
         experts.close(two);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 2; }));
         experts.close(one);
         QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
         QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
+    }
+
+    // What another desktop left behind, and this one wants least, makes room for what it wants most.
+    void node_holdsWhatMattersMost_whateverIsThere() {
+        LoadRequest node_request = request();
+        std::uint64_t bytes = 0;
+        {
+            const auto model = openModel(request());
+            bytes = model->source().expert_bytes(model->basis().master);
+        }
+        node_request.ram_bytes = 20 * (bytes + 256) + 4096;
+        OneNode machine(node_request, {"cupboard", 2, 1000});
+        NodeExperts& experts = machine.node.experts();
+        const kernels::WeightType format = machine.host.basis().master;
+        std::mutex mutex;
+        std::vector<std::vector<NodeExpert>> held(2);
+        std::vector<bool> complete(2);
+        const auto serve = [&](std::size_t who, bool backwards) {
+            Message refusal;
+            const auto desktop = experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    const auto* holdings = std::get_if<NodeHoldings>(&message);
+                    if (holdings == nullptr) return;
+                    held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                    complete[who] = complete[who] || holdings->complete;
+                },
+                refusal);
+            NodeWant want;
+            for (std::int32_t i = 0; i < 64; ++i) {
+                const std::int32_t expert = backwards ? 63 - i : i;
+                want.experts.push_back({expert / 8, expert % 8, format});
+            }
+            QVERIFY(experts.want(desktop, want).empty());
+            QVERIFY(becomesTrue([&] {
+                const std::scoped_lock lock(mutex);
+                return complete[who];
+            }));
+            experts.close(desktop);
+        };
+        serve(0, false);
+        serve(1, true);
+        QVERIFY(held[0].size() >= 18 && held[1].size() == held[0].size());
+        for (std::size_t i = 0; i < held[1].size(); ++i) {
+            QCOMPARE(held[0][i].layer * 8 + held[0][i].expert, static_cast<std::int32_t>(i));
+            QCOMPARE(held[1][i].layer * 8 + held[1][i].expert, 63 - static_cast<std::int32_t>(i));
+        }
+    }
+
+    // After a re-plan that keeps experts in another format; but not where another desktop computes with what is there.
+    void node_packsAnew_whatIsWantedInAnotherFormat() {
+        LoadRequest node_request = request();
+        QTemporaryDir kept;
+        node_request.quant_cache_directory = kept.path().toStdString();
+        OneNode machine(node_request);
+        NodeExperts& experts = machine.node.experts();
+        std::mutex mutex;
+        std::map<int, std::vector<NodeExpert>> held;
+        std::map<int, int> n_complete;
+        const auto open = [&](int who) {
+            Message refusal;
+            return experts.open(
+                hello_of(machine.host, "desk"),
+                [&, who](FromNode message) {
+                    const std::scoped_lock lock(mutex);
+                    if (const auto* holdings = std::get_if<NodeHoldings>(&message)) {
+                        held[who].insert(held[who].end(), holdings->held.begin(), holdings->held.end());
+                        n_complete[who] += holdings->complete ? 1 : 0;
+                    }
+                },
+                refusal);
+        };
+        const auto completed = [&](int who, int times) {
+            return becomesTrue([&] {
+                const std::scoped_lock lock(mutex);
+                return n_complete[who] == times;
+            });
+        };
+        const auto one = open(1), two = open(2);
+        const kernels::WeightType format = machine.host.basis().master;
+        constexpr auto kInt8 = kernels::WeightType::kInt8;
+        QVERIFY(experts.want(one, {{{0, 1, format}, {0, 2, format}}}).empty());
+        QVERIFY(experts.want(two, {{{0, 2, format}}}).empty());
+        QVERIFY(completed(1, 1) && completed(2, 1));
+        QVERIFY(experts.want(one, {{{0, 1, kInt8}, {0, 2, kInt8}}}).empty());
+        QVERIFY(completed(1, 2));
+        QCOMPARE(experts.state().n_held, std::uint64_t{2});
+        NodeCompute request;
+        request.experts = {{1, 1, kInt8}};
+        request.row_token = {0};
+        request.n_tokens = 1;
+        request.inputs.assign(static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
+        QCOMPARE(experts.compute(one, request).refusal, std::string());
+        request.experts = {{2, 1, kInt8}};
+        QVERIFY(!experts.compute(one, request).refusal.empty());
+        request.experts = {{2, 1, format}};
+        QCOMPARE(experts.compute(two, request).refusal, std::string());
+        // When the other one has gone it is packed as it is wanted.
+        experts.close(two);
+        QVERIFY(experts.want(one, {{{0, 2, kInt8}}}).empty());
+        QVERIFY(completed(1, 3));
+        request.experts = {{2, 1, kInt8}};
+        QCOMPARE(experts.compute(one, request).refusal, std::string());
+    }
+
+    // What is held and not computed is read again and again; what is computed meanwhile is not.
+    void idleExperts_areKeptWarm_whereThatIsAskedFor() {
+        OneNode machine(request(), {"cupboard", 2, 0, 0.02});
+        NodeExperts& experts = machine.node.experts();
+        Message refusal;
+        const auto desktop = experts.open(
+            hello_of(machine.host, "desk"), [](FromNode) {}, refusal);
+        QVERIFY(desktop != 0);
+        const kernels::WeightType format = machine.host.basis().master;
+        QVERIFY(experts.want(desktop, {{{0, 1, format}, {3, 2, format}}}).empty());
+        QVERIFY(becomesTrue([&] { return experts.n_warmed() >= 6; }));
+        QCOMPARE(experts.state().n_held, std::uint64_t{2});
+        experts.close(desktop);
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 0; }));
+        const std::uint64_t before = experts.n_warmed();
+        experts.close(desktop);
+        QVERIFY(experts.n_warmed() - before <= 2);
+    }
+
+    // Who asks first is served first, and who has just been served asks anew behind the others.
+    void turns_areInTheOrderOfAsking() {
+        TurnLock turn;
+        std::vector<int> order;  // of the lock's
+        std::vector<std::jthread> desktops;
+        turn.lock();
+        for (int i = 0; i < 12; ++i) {
+            desktops.emplace_back([&, i] {
+                const std::scoped_lock lock(turn);
+                order.push_back(i);
+            });
+            QVERIFY(becomesTrue([&] { return turn.n_waiting() == static_cast<std::uint64_t>(i) + 1; }));
+        }
+        turn.unlock();
+        {
+            const std::scoped_lock lock(turn);
+            order.push_back(12);
+        }
+        for (std::jthread& desktop : desktops) desktop.join();
+        for (int i = 0; i <= 12; ++i) QCOMPARE(order[static_cast<std::size_t>(i)], i);
+    }
+
+    // One desktop sends one large request after the other; of another one's small ones each waits for one of those at
+    // most, in the middle.
+    void desktops_areServedInTurn() {
+        OneNode machine(request());
+        NodeExperts& experts = machine.node.experts();
+        const kernels::WeightType format = machine.host.basis().master;
+        const auto open = [&] {
+            Message refusal;
+            return experts.open(
+                hello_of(machine.host, "desk"), [](FromNode) {}, refusal);
+        };
+        const auto greedy = open(), modest = open();
+        QVERIFY(experts.want(greedy, {{{0, 0, format}}}).empty());
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 1; }));
+        const auto requestOf = [&](std::uint32_t n_rows) {
+            NodeCompute request;
+            request.experts = {{0, n_rows, format}};
+            for (std::uint32_t i = 0; i < n_rows; ++i) request.row_token.push_back(i);
+            request.n_tokens = n_rows;
+            request.inputs.assign(n_rows * static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
+            return request;
+        };
+        const NodeCompute large = requestOf(256), small = requestOf(1);
+        std::atomic<int> n_large = 0;
+        std::atomic<bool> refused = false;
+        {
+            const std::jthread busy([&](const std::stop_token& stop) {
+                while (!stop.stop_requested()) {
+                    if (!experts.compute(greedy, large).refusal.empty()) refused = true;
+                    ++n_large;
+                }
+            });
+            QVERIFY(becomesTrue([&] { return n_large > 2; }));
+            std::vector<int> waited;
+            for (int i = 0; i < 31; ++i) {
+                const int before = n_large;
+                QVERIFY(experts.compute(modest, small).refusal.empty());
+                waited.push_back(n_large - before);
+            }
+            std::sort(waited.begin(), waited.end());
+            QVERIFY2(waited[waited.size() / 2] <= 2, qPrintable(QString::number(waited[waited.size() / 2])));
+        }
+        QVERIFY(!refused);
     }
 };
 

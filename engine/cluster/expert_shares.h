@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/cluster/node_protocol.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/popularity.h"
+
+namespace offstage::engine {
+
+// What a machine should hold, what matters most first: its own experts, then spare copies of those of the machine
+// before it, then of the one before that, and so on round. So every expert has a second holder before any has a third,
+// and the copies of one machine's experts are what levels its load. owners: the machine of each expert; order: the
+// experts that there are, as each machine should take them. Result: indices of experts, as long as order.
+std::vector<std::size_t> holding_order(std::span<const std::int32_t> owners, std::span<const std::size_t> order,
+                                       std::int32_t machine, std::int32_t n_machines);
+
+// Which of its holders computes each of a layer's chosen experts, so that the largest number on one machine is the
+// least that there can be (router-aided dynamic loading: what the busiest machine has to do anyway, each may do).
+// holders: of each chosen expert, one or more of 0 .. n_machines - 1, preferred ones first. to: as many. Returns that
+// largest number.
+std::int64_t balance_over_holders(std::span<const std::span<const std::int32_t>> holders, std::int64_t n_machines,
+                                  std::span<std::int32_t> to);
+
+// The same for experts with unequal numbers of tokens, most first: each goes to the holder that has the fewest so far.
+// Not always the best; each of n_tokens is above 0.
+void spread_tokens(std::span<const std::span<const std::int32_t>> holders, std::span<const std::int32_t> n_tokens,
+                   std::int64_t n_machines, std::span<std::int32_t> to);
+
+// Which experts each of n machines should hold, what matters most first: those that this
+// machine has on disk before those that it has in RAM, before those on its accelerator;
+// within each the popular ones first, dealt out in turn; and behind its own share, as far
+// as a machine has room, copies of the others' (holding_order). Result: (n_nodes), each
+// with all experts.
+std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
+                                                       const std::vector<kernels::WeightType>& formats,
+                                                       const Popularity& popularity);
+
+}  // namespace offstage::engine

@@ -1,0 +1,79 @@
+#pragma once
+// offstage-node as a process of its own, as tests start, break and end it.
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include <QProcess>
+#include <QRegularExpression>
+#include <QString>
+#include <QStringList>
+
+#include "engine/nodes/node_channel.h"
+#include "engine/nodes/node_identity.h"
+#include "engine/nodes/paired_peers.h"
+
+namespace offstage::test {
+
+// offstage-node, paired with the desktop of a folder.
+class NodeProcess {
+  public:
+    NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments)
+        : m_state(state) {
+        const std::filesystem::path folder(state.toStdString());
+        const engine::NodeIdentity own = engine::read_or_make_identity(folder);
+        const engine::NodeIdentity other = engine::read_or_make_identity(desktop);
+        engine::PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint}, own);
+        m_peer = {"node", "", own.certificate_pem, own.fingerprint};
+        m_arguments = QStringList{QStringLiteral("--state"),   state,
+                                  QStringLiteral("--compute"), QStringLiteral("f32"),
+                                  QStringLiteral("--threads"), QStringLiteral("1"),
+                                  QStringLiteral("--linger"),  QStringLiteral("0")} +
+                      arguments;
+        start(QStringLiteral("127.0.0.1:0"));
+    }
+    ~NodeProcess() {
+        signal(SIGCONT);
+        m_process->kill();
+        m_process->waitForFinished();
+    }
+    void start(const QString& listen) {
+        m_process = std::make_unique<QProcess>();
+        m_process->start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"),
+                         m_arguments + QStringList{QStringLiteral("--listen"), listen});
+        m_out.clear();
+        while (!m_out.contains("Ctrl+C ends.") && m_process->waitForReadyRead(60'000))
+            m_out += m_process->readAllStandardOutput();
+        static const QRegularExpression on_port(QStringLiteral("ready on port (\\d+)"));
+        m_port = on_port.match(QString::fromUtf8(m_out)).captured(1).toUShort();
+    }
+    void restart() { start(QStringLiteral("127.0.0.1:%1").arg(m_port)); }
+    void signal(int number) {
+        if (m_process->processId() > 0) ::kill(static_cast<pid_t>(m_process->processId()), number);
+    }
+    QProcess& process() { return *m_process; }
+    std::uint16_t port() const { return m_port; }
+    QString state() const { return m_state; }
+    QByteArray said() {
+        m_out += m_process->readAllStandardOutput() + m_process->readAllStandardError();
+        return m_out;
+    }
+    const engine::PairedPeer& peer() const { return m_peer; }
+    // By way of `port`, if that is not 0.
+    engine::NodeAddress address(const std::filesystem::path& desktop, std::uint16_t port = 0) const {
+        engine::PairedPeer peer = m_peer;
+        peer.address = "127.0.0.1:" + std::to_string(port == 0 ? m_port : port);
+        return engine::address_of(peer, engine::read_or_make_identity(desktop));
+    }
+
+  private:
+    QString m_state;
+    QStringList m_arguments;
+    std::unique_ptr<QProcess> m_process;
+    QByteArray m_out;
+    std::uint16_t m_port = 0;
+    engine::PairedPeer m_peer;
+};
+
+}  // namespace offstage::test

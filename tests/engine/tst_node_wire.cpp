@@ -1,0 +1,217 @@
+// Messages between machines as bytes: they come through whole, stored inputs of the fuzzer keep the promises, and a
+// node that is sent damaged ones goes on as before.
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include <QDirIterator>
+#include <QtTest>
+
+#include "tests/engine/node_parts.h"
+#include "tests/fuzz/node_messages.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace kernels = offstage::kernels;
+namespace node = offstage::node;
+
+namespace {
+
+constexpr auto kBf16 = kernels::WeightType::kBf16;
+
+NodeCompute request(std::int64_t width) {
+    NodeCompute message;
+    message.number = 77;
+    message.layer = 1;
+    message.order = SumOrder::kMany;
+    message.theta = 0.25f;
+    message.experts = {{1, 2, kBf16}, {3, 1, kBf16}};
+    message.row_token = {0, 1, 1};
+    message.n_tokens = 2;
+    for (std::int64_t i = 0; i < 2 * width; ++i) {
+        const float value = 0.01f * static_cast<float>(i % 13 - 6);
+        append_activations(ActivationType::kF32, {&value, 1}, message.inputs);
+    }
+    return message;
+}
+
+std::vector<ToNode> toNode() {
+    NodeHello hello;
+    hello.desktop = "desk";
+    hello.fingerprint = "0123456789abcdef";
+    hello.n_layers = 3;
+    hello.n_experts = 4;
+    hello.n_active = 2;
+    hello.hidden_dim = 4;
+    hello.ffn_dim = 8;
+    hello.compute = "f32";
+    return {hello, NodeWant{{{2, 3, kBf16}, {0, 1, kernels::WeightType::kInt8}}}, request(4), NodePing{5, "there"}};
+}
+
+std::vector<FromNode> fromNode() {
+    NodeReply reply{77, 3, ActivationType::kF32, "", 12.5, ""};
+    reply.outputs.assign(3 * 4 * 4, 'x');
+    return {NodeWelcome{"cupboard", "AVX2", 4, 1u << 30},
+            NodeHoldings{{{2, 3, kBf16}}, {{0, 1, kBf16}}, true},
+            reply,
+            NodeReply{78, 0, ActivationType::kBf16, "", 0, "no memory"},
+            NodePong{5, "there", {1, 2, 3, 4, 5, 6, 7.5}},
+            NodeDrain{},
+            NodeRefusal{"no"}};
+}
+
+}  // namespace
+
+class TestNodeWire : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void messages_comeThroughWhole() {
+        for (const ToNode& message : toNode()) {
+            node::ToNode wire;
+            const std::string bytes = to_wire(message).SerializeAsString();
+            QVERIFY(wire.ParseFromString(bytes));
+            const auto back = from_wire(std::move(wire));
+            QVERIFY(back && back->index() == message.index());
+            QCOMPARE(to_wire(*back).SerializeAsString(), bytes);
+            QCOMPARE(offstage::tests::check_node_message("n" + bytes), std::string());
+        }
+        for (const FromNode& message : fromNode()) {
+            node::FromNode wire;
+            const std::string bytes = to_wire(message).SerializeAsString();
+            QVERIFY(wire.ParseFromString(bytes));
+            const auto back = from_wire(std::move(wire));
+            QVERIFY(back && back->index() == message.index());
+            QCOMPARE(to_wire(*back).SerializeAsString(), bytes);
+            QCOMPARE(offstage::tests::check_node_message("d" + bytes), std::string());
+        }
+        QVERIFY(!from_wire(node::ToNode()) && !from_wire(node::FromNode()));
+    }
+
+    void storedInputs_keepThePromises() {
+        QDirIterator files(QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/node_message"), QDir::Files);
+        int n = 0;
+        while (files.hasNext()) {
+            QFile file(files.next());
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            const std::string broken = offstage::tests::check_node_message(file.readAll().toStdString());
+            QVERIFY2(broken.empty(), qPrintable(file.fileName() + QString::fromStdString(": " + broken)));
+            ++n;
+        }
+        QVERIFY(n >= 20);
+    }
+
+    // A node that sends anything at any time: the desktop keeps to what can be, and connects again when it must.
+    void anythingFromANode_harmsNoDesktop() {
+        class Babbler final : public NodeChannel {
+          public:
+            Babbler(NodeChannelEvents events, unsigned seed)
+                : events_(std::move(events)), thread_([this, seed](const std::stop_token& stop) { run(seed, stop); }) {}
+            void send(ToNode) override {}
+            void close() override { thread_.request_stop(); }
+
+          private:
+            void run(unsigned seed, const std::stop_token& stop) {
+                std::mt19937 random(seed);
+                std::vector<std::string> seeds;
+                for (const FromNode& message : fromNode()) seeds.push_back(to_wire(message).SerializeAsString());
+                for (int i = 0; i < 300 && !stop.stop_requested(); ++i) {
+                    std::string bytes = seeds[random() % seeds.size()];
+                    if (random() % 3 != 0 && !bytes.empty())
+                        bytes[random() % bytes.size()] = static_cast<char>(random());
+                    node::FromNode wire;
+                    if (!wire.ParseFromString(bytes)) continue;
+                    if (auto message = from_wire(std::move(wire))) events_.received(std::move(*message));
+                }
+                events_.ended(messages::node_link_ended);
+            }
+            const NodeChannelEvents events_;
+            std::jthread thread_;
+        };
+        std::atomic<unsigned> n_connections = 0;
+        const NodeAddress address{"babbler", [&](NodeChannelEvents events) -> std::unique_ptr<NodeChannel> {
+                                      return std::make_unique<Babbler>(std::move(events), ++n_connections);
+                                  }};
+        NodePatience patience;
+        patience.most_answer_s = patience.connecting_s = 0.05;
+        patience.first_retry_s = patience.longest_retry_s = 0.001;
+        const ExpertGrid grid = offstage::tests::node_grid();
+        NodeClient client(address, std::get<NodeHello>(toNode().front()), grid, ActivationType::kF32, patience);
+        client.start({{2, 3, kBf16}, {0, 1, kBf16}});
+        bool in_range = true;
+        QVERIFY(becomesTrue([&] {
+            const std::int64_t held = client.n_held();
+            in_range = in_range && held >= 0 && held <= 2;
+            for (const Message& note : client.take_notes()) {
+                for (const char c : note.english()) in_range = in_range && c >= 0x20 && c < 0x7f;
+            }
+            return n_connections > 100;
+        }));
+        client.stop();
+        QVERIFY(in_range);
+        QVERIFY(!client.is_up());
+    }
+
+    // As a node reads them; what damages do is nothing but a refusal, and the next request is computed as before.
+    void damagedMessages_harmNothing() {
+        QTemporaryDir cache;
+        ExpertHost host(nodeRequest(demoModel(), cache.path().toStdString()));
+        NodeInProcess machine(host, {"cupboard", 2, 0});
+        NodeExperts& experts = machine.experts();
+        Message refusal;
+        const auto desktop = experts.open(
+            hello_of(host, "desk"), [](FromNode) {}, refusal);
+        QVERIFY(desktop != 0);
+        const NodeWant want{{{1, 1, kBf16}, {1, 3, kBf16}}};
+        QVERIFY(experts.want(desktop, want).empty());
+        QVERIFY(becomesTrue([&] { return experts.state().n_held == 2; }));
+        NodeCompute good = request(experts.grid().hidden_dim);
+        good.theta = 0;
+        const NodeReply expected = experts.compute(desktop, good);
+        QVERIFY2(expected.refusal.empty(), expected.refusal.c_str());
+
+        std::vector<std::string> seeds = {to_wire(ToNode(want)).SerializeAsString()};
+        // Most of a request is numbers, which may be any: of these it has one row less.
+        good.experts.pop_back();
+        good.row_token.pop_back();
+        seeds.push_back(to_wire(ToNode(good)).SerializeAsString());
+        good.inputs.clear();
+        seeds.push_back(to_wire(ToNode(good)).SerializeAsString());
+        std::mt19937 random(3);
+        int n_read = 0, n_refused = 0, n_computed = 0;
+        for (int i = 0; i < 6000; ++i) {
+            std::string bytes = seeds[random() % seeds.size()];
+            // Where the fields are, at the beginning; sometimes anywhere.
+            const std::size_t end = random() % 4 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 64);
+            for (auto n = 1 + random() % 3; n > 0; --n) bytes[random() % end] = static_cast<char>(random());
+            node::ToNode wire;
+            if (!wire.ParseFromString(bytes)) continue;
+            auto message = from_wire(std::move(wire));
+            if (!message) continue;
+            ++n_read;
+            if (auto* list = std::get_if<NodeWant>(&*message)) {
+                // What is wanted stays what it is for the others' sake: only what is refused is of interest.
+                if (!check(*list, experts.grid()).empty()) {
+                    QVERIFY(!experts.want(desktop, std::move(*list)).empty());
+                    ++n_refused;
+                }
+            } else if (const auto* compute = std::get_if<NodeCompute>(&*message)) {
+                const NodeReply reply = experts.compute(desktop, *compute);
+                reply.refusal.empty() ? ++n_computed : ++n_refused;
+                QCOMPARE(reply.number, compute->number);
+                QCOMPARE(static_cast<std::size_t>(reply.n_rows), reply.refusal.empty() ? compute->row_token.size() : 0);
+            }
+        }
+        QVERIFY2(
+            n_read > 500 && n_refused > 200 && n_computed > 20,
+            qPrintable(QStringLiteral("%1 read, %2 refused, %3 computed").arg(n_read).arg(n_refused).arg(n_computed)));
+        NodeCompute again = request(experts.grid().hidden_dim);
+        again.theta = 0;
+        QCOMPARE(experts.compute(desktop, again).outputs, expected.outputs);
+        QCOMPARE(experts.state().n_held, std::uint64_t{2});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestNodeWire)
+#include "tst_node_wire.moc"
