@@ -78,6 +78,7 @@ int run_bench(const BenchOptions& options) {
                      {"instruction_set", summary.instruction_set},
                      {"kv_type", summary.kv_type},
                      {"theta", summary.theta},
+                     {"theta_loss", summary.theta_loss},
                      {"active_share", r.active_share},
                      {"sparse_copies_per_token", r.sparse_copies_per_token},
                      {"copied_bytes_per_token", r.copied_bytes_per_token},

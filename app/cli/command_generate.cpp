@@ -63,6 +63,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"emulated", model.emulated},
         {"kv_type", model.kv_type},
         {"theta", model.theta},
+        {"theta_loss", model.theta_loss},
         {"compute", model.compute},
         {"compute_origin", model.compute_origin},
         {"device_compute", model.device_compute},

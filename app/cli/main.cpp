@@ -235,11 +235,18 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
 
 void add_theta_option(CLI::App& command, ModelOptions& options) {
     command
-        .add_option("--theta", options.theta,
-                    "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
-                    "computed, and results are no longer the model's own; 0: none is left out")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+        .add_option_function<std::string>(
+            "--theta", [&options](const std::string& text) {
+                if (!offstage::cli::read_theta(text, options)) {
+                    throw CLI::ValidationError("--theta", text + " is no number from 0 on, auto or auto:LOSS");
+                }
+            },
+            "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
+            "computed, and results are no longer the model's own; 0: none is left out. auto or auto:LOSS: for each "
+            "expert the one that sensitivity --thresholds-for-loss --keep has chosen, for a loss of at most LOSS (0.01) "
+            "nats per token")
+        ->type_name("T|auto[:LOSS]")
+        ->default_str("0");
     command
         .add_option("--sparse-loading", options.sparse_loading,
                     "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
@@ -756,6 +763,14 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command
+        ->add_option("--thresholds-for-loss", sensitivity.losses,
+                     "Choose a theta for each expert, so that each of these losses (nats per token from theta 0, "
+                     "separated by commas) buys the most neurons left out; scored and, with --keep, kept as well")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--kept-thresholds", sensitivity.kept_thresholds,
+                      "Score the thresholds that are kept beside the model as well");
     command->add_flag("--special", sensitivity.special,
                       "Special tokens written out in the text (<s>, <|user|> ...) count as tokens");
     command->add_option("--window", sensitivity.window, "Tokens the model sees at once")

@@ -182,7 +182,7 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
     const std::span<const std::int32_t> held =
         demanded.held ? std::span<const std::int32_t>(slot.neurons) : std::span<const std::int32_t>();
     const auto gathered = copies_sparse() && rows_.n_rows > 0 && !would_stay(expert)
-                              ? sparse_.gather(from, format, rows_, held)
+                              ? sparse_.gather(experts_.key(expert), from, format, rows_, held)
                               : std::nullopt;
     if (!gathered.has_value()) return copy(expert, static_cast<const std::byte*>(from.data), slot);
     const kernels::ExpertLayout& layout = gathered->expert.layout;
@@ -230,7 +230,7 @@ bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> fr
     Staging::Slot& slot = experts_.staging().slot(*free);
     const kernels::WeightType format = experts_.format(expert);
     const kernels::ExpertView in_ram{experts_.ram_block(expert), experts_.ram_layout(format)};
-    const auto gathered = rows.n_rows > 0 ? sparse_.gather(in_ram, format, rows) : std::nullopt;
+    const auto gathered = rows.n_rows > 0 ? sparse_.gather(experts_.key(expert), in_ram, format, rows) : std::nullopt;
     if (gathered.has_value()) {
         const std::uint64_t bytes = gathered->expert.layout.bytes();
         const auto end = device_.copy_weights(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);

@@ -48,10 +48,11 @@ void gather_neurons(const kernels::ExpertView& whole, std::span<const std::int32
     std::copy_n(biases.down, whole.layout.hidden_dim, first + 2 * n);
 }
 
-std::optional<SparseCopies::Gathered> SparseCopies::gather(const kernels::ExpertView& whole, kernels::WeightType format,
-                                                           const Rows& rows, std::span<const std::int32_t> held) {
+std::optional<SparseCopies::Gathered> SparseCopies::gather(ExpertKey key, const kernels::ExpertView& whole,
+                                                           kernels::WeightType format, const Rows& rows,
+                                                           std::span<const std::int32_t> held) {
     kernels::ExpertView expert = whole;
-    expert.layout.spec.theta = theta_;
+    expert.layout.spec.theta = thetas_.at(key.layer, key.expert);
     const kernels::ExpertLayout& layout = expert.layout;
     if (!on() || no_room_ || !operations_.chooses_neurons(layout, rows.n_rows)) return std::nullopt;
     // Biases lie behind the last neuron: nothing can be added there.

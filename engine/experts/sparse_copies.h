@@ -10,7 +10,9 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/mirror.h"
+#include "engine/experts/cache_policy.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/expert_thetas.h"
 #include "engine/plan/prefetch_settings.h"
 #include "kernels/expert_layout.h"
 
@@ -59,16 +61,17 @@ class SparseCopies {
 
     void set_mode(SparseLoading mode) { mode_ = mode; }
     // From the next layer on. 0: everything goes whole.
-    void set_theta(float theta) { theta_ = theta; }
-    bool on() const { return theta_ > 0 && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
+    void set_thetas(const ExpertThetas& thetas) { thetas_ = thetas; }
+    bool on() const { return thetas_.leaves_out() && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
 
     void begin_layer(std::int64_t layer) {
         layer_ = layer;
         work_ = {};
     }
-    // held: neurons that the device has, in any order. nullopt: the whole expert should be copied.
-    std::optional<Gathered> gather(const kernels::ExpertView& whole, kernels::WeightType format, const Rows& rows,
-                                   std::span<const std::int32_t> held = {});
+    // whole: the expert `key`. held: neurons that the device has, in any order. nullopt: the whole expert should be
+    // copied.
+    std::optional<Gathered> gather(ExpertKey key, const kernels::ExpertView& whole, kernels::WeightType format,
+                                   const Rows& rows, std::span<const std::int32_t> held = {});
     // Dry runs: of the active neurons so many are guessed, and of the guessed ones so many are active.
     void set_dry_recall(double recall) { dry_recall_ = recall; }
     // The buffer is read until then.
@@ -99,7 +102,7 @@ class SparseCopies {
     CpuOperations& operations_;
     const CostModel& cost_;
     SparseLoading mode_ = SparseLoading::kAuto;
-    float theta_ = 0;
+    ExpertThetas thetas_;
     std::int64_t layer_ = 0;
     Work work_;
     kernels::NeuronCounts counts_;  // of the expert at hand

@@ -95,7 +95,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    if (request.theta > 0 && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
+    if (request.leaves_out() && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
         demand.host_fixed_bytes += SparseCopies::kBuffers * SparseCopies::buffer_bytes(demand.expert_bytes);
     }
 
@@ -133,6 +133,11 @@ void check_theta(double theta) {
     throw Error(ErrorKind::kInvalidInput, messages::theta_out_of_range(theta, kLargestTheta));
 }
 
+void check_theta_loss(double loss) {
+    if (loss > 0 && loss <= kLargestThetaLoss) return;
+    throw Error(ErrorKind::kInvalidInput, messages::theta_loss_out_of_range(loss, kLargestThetaLoss));
+}
+
 void check_request(const LoadRequest& request) {
     if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
         throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_asked);
@@ -144,6 +149,7 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
+    if (request.theta_loss != 0) check_theta_loss(request.theta_loss);
     if (!(request.active_share >= 0 && request.active_share <= 1)) {
         throw Error(ErrorKind::kInvalidInput, messages::active_share_not_a_share(request.active_share));
     }

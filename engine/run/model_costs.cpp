@@ -95,7 +95,8 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
 void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device) {
     const bool copies = device.kind != DeviceKind::kCpu;
     // As the kernels are given it.
-    cost.set_theta(static_cast<double>(static_cast<float>(request.theta)),
+    const double theta = request.theta_loss > 0 ? request.theta_loss : request.theta;
+    cost.set_theta(static_cast<double>(static_cast<float>(theta)),
                    copies ? request.sparse_loading : SparseLoading::kOff, request.active_share);
 }
 

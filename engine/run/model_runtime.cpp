@@ -19,7 +19,6 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
                plan_.max_step, plan_.context) {
     const LoadRequest& request = experts.request();
     experts.dispatcher().set_prefetch(request.prefetch);
-    forward_.moe().set_theta(request.theta);
     forward_.moe().set_sparse_loading(request.sparse_loading, request.active_share);
     if (experts.device().shares_host_memory()) return;
     ExpertMover& mover = forward_.moe().mover();

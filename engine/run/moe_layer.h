@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -37,14 +38,14 @@ class MoeLayer {
     ExpertMover& mover() { return mover_; }
     // From the next step on: neurons of routed experts that are nearer to zero are left out
     // (kernels::ExpertSpec::theta). 0 at first.
-    void set_theta(double theta) { theta_ = static_cast<float>(theta); }
+    void set_theta(ExpertThetas thetas) { thetas_ = std::move(thetas); }
     // Whether experts are copied without such neurons, and how many of a token's are active until some were counted
     // (LoadRequest::active_share).
     void set_sparse_loading(SparseLoading loading, double active_share) {
         sparse_loading_ = loading;
         active_share_ = active_share;
     }
-    float theta() const { return theta_; }
+    const ExpertThetas& thetas() const { return thetas_; }
     // At most kMostElsewhere; before the first step.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
 
@@ -112,7 +113,7 @@ class MoeLayer {
     HabitCounter habits_;
 
     const CpuOperations& operations_;
-    float theta_ = 0;
+    ExpertThetas thetas_;
     SparseLoading sparse_loading_ = SparseLoading::kAuto;
     double active_share_ = 0;
     bool prefill_ = false;

@@ -235,7 +235,7 @@ class TestTheta : public QObject {
             for (const double share : row.layer_shares) mean += share / static_cast<double>(row.layer_shares.size());
             QVERIFY(std::abs(mean - row.active_share) < 1e-9);  // every layer has as many
         }
-        QCOMPARE(model->forward().moe().theta(), 0.0f);
+        QCOMPARE(model->forward().moe().thetas().mean(), 0.0f);
         const NeuronThresholds kept = thresholds_of(report);
         QCOMPARE(kept.n_tokens, alone.n_tokens);
         QCOMPARE(kept.rows.size(), std::size_t{2});
@@ -262,7 +262,7 @@ class TestTheta : public QObject {
     void thresholds_areKeptAndRead() {
         const QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath(QStringLiteral("t.json")).toStdString();
-        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
         write_neuron_thresholds(written, file);
         const NeuronThresholds read = read_neuron_thresholds(file);
         QVERIFY(read.rows == written.rows && read.model == written.model && read.text == written.text);

@@ -432,7 +432,7 @@ class TestPanels2 : public QObject {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
         bench.with([](ReplanStage& s) {
-            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
         });
         bench.show();
         ValueSlider& theta = panel.form().theta();
