@@ -33,6 +33,8 @@ struct ModelOptions {
     double theta = 0;
     double theta_loss = 0;  // --theta auto:LOSS
     std::string sparse_loading;  // empty: auto
+    std::string neuron_guesses;  // empty: correct
+    std::string neuron_cache;    // "500MiB"; empty: none
     std::string active_share;    // "0.45", or the report of `sensitivity`; empty: unknown
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint

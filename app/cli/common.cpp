@@ -32,6 +32,10 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.theta = options.theta;
     request.theta_loss = options.theta_loss;
     if (!options.sparse_loading.empty()) request.sparse_loading = engine::parse_sparse_loading(options.sparse_loading);
+    if (!options.neuron_guesses.empty()) request.neuron_guesses = engine::parse_neuron_guesses(options.neuron_guesses);
+    if (!options.neuron_cache.empty()) {
+        request.neuron_cache_bytes = engine::parse_bytes(options.neuron_cache, "--neuron-cache");
+    }
     if (!options.active_share.empty()) {
         request.active_share = engine::read_active_share(options.active_share, options.theta);
     }
@@ -83,6 +87,7 @@ void print_notes(const engine::ModelSummary& model) {
     } else if (model.theta > 0) {
         print_note(engine::messages::theta_leaves_out(model.theta));
     }
+    if (model.accepts_guesses) print_note(engine::messages::guesses_accepted);
     for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
 }
 
@@ -91,8 +96,9 @@ void print_notes(const engine::GenerationResult& answer) {
 }
 
 std::string theta_label(const engine::ModelSummary& model) {
-    if (model.theta_loss > 0) return engine::print(", theta auto:%g", model.theta_loss);
-    return model.theta > 0 ? engine::print(", theta %g", model.theta) : std::string();
+    const std::string guesses = model.accepts_guesses ? ", guessed neurons accepted" : "";
+    if (model.theta_loss > 0) return engine::print(", theta auto:%g", model.theta_loss) + guesses;
+    return model.theta > 0 ? engine::print(", theta %g", model.theta) + guesses : std::string();
 }
 
 bool read_theta(const std::string& text, ModelOptions& options) {

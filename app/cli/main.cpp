@@ -233,6 +233,26 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
+void add_sparse_options(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--sparse-loading", options.sparse_loading,
+                    "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
+                    "measuring), or auto (where finding and gathering the others takes less time than it saves). "
+                    "Unless given: auto")
+        ->check(CLI::IsMember({"off", "auto", "always"}));
+    command
+        .add_option("--neuron-guesses", options.neuron_guesses,
+                    "Where neurons were guessed for an expert and it needs others: correct (copy those that are missing) "
+                    "or accept (compute with the guess, as CORM does; results change). Unless given: correct")
+        ->check(CLI::IsMember({"correct", "accept"}));
+    command.add_option("--neuron-cache", options.neuron_cache,
+                       "With a theta: so much of the device's memory keeps the neurons of experts that were copied, so "
+                       "that those are not copied again, e.g. 500MiB. Unless given: none");
+    command.add_option("--active-share", options.active_share,
+                       "With a theta: the share of a token's neurons that is active, where none were counted yet "
+                       "(forecasts, dry runs): a number above 0 and at most 1, or a report of sensitivity --json");
+}
+
 void add_theta_option(CLI::App& command, ModelOptions& options) {
     command
         .add_option_function<std::string>(
@@ -247,15 +267,7 @@ void add_theta_option(CLI::App& command, ModelOptions& options) {
             "nats per token")
         ->type_name("T|auto[:LOSS]")
         ->default_str("0");
-    command
-        .add_option("--sparse-loading", options.sparse_loading,
-                    "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
-                    "measuring), or auto (where finding and gathering the others takes less time than it saves). "
-                    "Unless given: auto")
-        ->check(CLI::IsMember({"off", "auto", "always"}));
-    command.add_option("--active-share", options.active_share,
-                       "With a theta: the share of a token's neurons that is active, where none were counted yet "
-                       "(forecasts, dry runs): a number above 0 and at most 1, or a report of sensitivity --json");
+    add_sparse_options(command, options);
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {
@@ -790,8 +802,9 @@ int run(int argc, char** argv) {
     command->add_flag("--keep", sensitivity.keep,
                       "Keep the table beside the model (neuron_thresholds.json): the Budget panel tells by it what a "
                       "theta costs");
+    add_sparse_options(*command, sensitivity.model);
     add_device_options(*command, sensitivity.model);
-    add_quant_option(*command, sensitivity.model);
+    add_expert_options(*command, sensitivity.model);
     add_compute_options(*command, sensitivity.model);
     add_json_option(*command, sensitivity.model.json);
     command->callback([&] { status = offstage::cli::run_sensitivity(sensitivity); });

@@ -43,7 +43,7 @@ std::string percent(double share) {
 }
 
 std::string name_of(const ThetaRow& row) {
-    return row.loss > 0 ? print("auto:%g", row.loss) : print("%g", row.theta);
+    return (row.loss > 0 ? print("auto:%g", row.loss) : print("%g", row.theta)) + (row.accepts_guesses ? "+guess" : "");
 }
 
 double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
@@ -78,18 +78,40 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     report.windows = windows;
     report.decode_tokens = decode_tokens;
     MoeLayer& moe = model.forward().moe();
-    const auto back = [&] { moe.set_theta(model.thetas()); };
-    std::vector<ExpertThetas> of_rows(thetas.begin(), thetas.end());
-    for (const ChosenThresholds& each : chosen) of_rows.push_back(each.of_experts());
+    const auto back = [&] {
+        model.use_theta({});
+        moe.mover().sparse().set_guesses(model.request().neuron_guesses);
+    };
+    const bool accepts =
+        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
+    struct Asked {
+        ExpertThetas thetas;
+        double theta = 0, loss = 0;
+        bool accepts_guesses = false;
+    };
+    std::vector<Asked> of_rows;
+    for (const double theta : thetas) of_rows.push_back({theta, theta, 0, false});
+    for (const ChosenThresholds& each : chosen) {
+        of_rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
+    }
+    for (std::size_t i = 0, n = of_rows.size(); accepts && i < n; ++i) {
+        if (of_rows[i].theta > 0) of_rows.push_back({of_rows[i].thetas, of_rows[i].theta, of_rows[i].loss, true});
+    }
+    SparseCopies& sparse = moe.mover().sparse();
+    const auto set = [&](const Asked& asked) {
+        moe.set_theta(asked.thetas);
+        sparse.set_guesses(asked.accepts_guesses ? NeuronGuesses::kAccept : NeuronGuesses::kCorrect);
+    };
+    WindowSettings scored = windows;
+    if (accepts) scored.step = 1;
     try {
-        ThetaScorer scorer(model, tokens, windows);
-        for (std::size_t i = 0; i < of_rows.size(); ++i) {
-            ThetaRow row = scorer.score(of_rows[i], stop);
-            if (i < thetas.size()) {
-                row.theta = thetas[i];
-            } else {
-                row.loss = chosen[i - thetas.size()].loss;
-            }
+        ThetaScorer scorer(model, tokens, scored);
+        for (const Asked& asked : of_rows) {
+            set(asked);
+            ThetaRow row = scorer.score(asked.thetas, stop);
+            row.theta = asked.theta;
+            row.loss = asked.loss;
+            row.accepts_guesses = asked.accepts_guesses;
             if (progress) {
                 progress("theta " + name_of(row) + print(": perplexity %.4f, active ", row.perplexity.value()) +
                          percent(row.active_share));
@@ -99,7 +121,7 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
         std::vector<std::vector<double>> rates(report.rows.size());
         for (int repeat = 0; decode_tokens > 0 && repeat < kThetaDecodes; ++repeat) {
             for (std::size_t i = 0; i < report.rows.size(); ++i) {
-                moe.set_theta(of_rows[i]);
+                set(of_rows[i]);
                 rates[i].push_back(decode(model, tokens.first(as_size(n_decoded)), report.rows[i], stop));
             }
         }
@@ -117,7 +139,7 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
 double share_of_one_theta(const ThetaReport& report, double mean_kl) {
     const ThetaRow* before = nullptr;
     for (const ThetaRow& row : report.rows) {
-        if (row.loss > 0 || row.active_share < 0) continue;
+        if (!row.of_one_theta() || row.active_share < 0) continue;
         if (before != nullptr && before->mean_kl <= mean_kl && row.mean_kl >= mean_kl && row.mean_kl > before->mean_kl) {
             // The distance grows by powers of what is left out; from theta 0 on by its amount.
             const bool powers = before->mean_kl > 0 && mean_kl > 0 && before->theta > 0;
@@ -136,10 +158,10 @@ NeuronThresholds thresholds_of(const ThetaReport& report) {
     kept.text = report.text;
     kept.weight_type = report.weight_type;
     for (const ThetaRow& row : report.rows) {
-        if (row.theta == 0) {
+        if (row.theta == 0 && row.of_one_theta()) {
             kept.n_tokens = row.perplexity.n_tokens;
             kept.perplexity = row.perplexity.value();
-        } else if (row.active_share >= 0 && row.loss == 0) {
+        } else if (row.active_share >= 0 && row.of_one_theta()) {
             kept.rows.push_back({row.theta, row.active_share, row.perplexity.value(), row.mean_kl, row.same_top});
         }
     }
@@ -178,6 +200,7 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const ThetaRow& row : report.rows) {
         nlohmann::ordered_json json = {{"theta", row.theta}};
+        if (row.accepts_guesses) json["neuron_guesses"] = "accept";
         if (row.loss > 0) {
             json["thresholds_for_loss"] = row.loss;
             const double one = share_of_one_theta(report, row.mean_kl);
@@ -211,27 +234,27 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
 
 std::string to_text(const ThetaReport& report) {
     const bool decoded = report.decode_tokens > 0;
-    std::string text = "     theta      active  perplexity   mean KL  same top";
+    std::string text = "         theta      active  perplexity   mean KL  same top";
     if (decoded) text += "  tokens/s  MB read per token";
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%10s  %10s  %10.4f  %8.5f  %7.2f %%", name_of(row).c_str(), percent(row.active_share).c_str(),
+        text += print("%14s  %10s  %10.4f  %8.5f  %7.2f %%", name_of(row).c_str(), percent(row.active_share).c_str(),
                       row.perplexity.value(), row.mean_kl, 100 * row.same_top);
         if (decoded) text += print("  %7.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
         text += "\n";
     }
     for (const ThetaRow& row : report.rows) {
-        const double one = row.loss > 0 ? share_of_one_theta(report, row.mean_kl) : -1;
+        const double one = row.loss > 0 && !row.accepts_guesses ? share_of_one_theta(report, row.mean_kl) : -1;
         if (one < 0) continue;
         text += print("%s: at this distance one theta for all experts leaves %s active\n", name_of(row).c_str(),
                       percent(one).c_str());
     }
-    text += "\nactive neurons in %, by layer\n     theta";
+    text += "\nactive neurons in %, by layer\n         theta";
     if (report.rows.empty()) return text + "\n";
     for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) text += print("%7zu", layer);
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%10s", name_of(row).c_str());
+        text += print("%14s", name_of(row).c_str());
         for (const double share : row.layer_shares) {
             text += share < 0 ? std::string("      -") : print("%7.1f", 100 * share);
         }
@@ -266,7 +289,7 @@ std::string to_svg(const ThetaReport& report) {
         plot.x_label = "theta";
         plot.y_label = y_label;
         double last = 1e-6;
-        for (const ThetaRow& row : report.rows) last = std::max(last, row.loss > 0 ? 0 : row.theta);
+        for (const ThetaRow& row : report.rows) last = std::max(last, row.of_one_theta() ? row.theta : 0);
         plot.x_last = last;
         return plot;
     };
@@ -274,7 +297,7 @@ std::string to_svg(const ThetaReport& report) {
         PlotSeries series{name, {}, {}, colour};
         series.markers = true;
         for (const ThetaRow& row : report.rows) {
-            if (row.loss > 0) continue;
+            if (!row.of_one_theta()) continue;
             series.x.push_back(row.theta);
             series.y.push_back(value(row));
         }

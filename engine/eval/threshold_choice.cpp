@@ -358,10 +358,10 @@ std::vector<ChosenThresholds> choose_thresholds(LoadedModel& model, std::span<co
             }
         }
     } catch (...) {
-        model.forward().moe().set_theta(model.thetas());
+        model.use_theta({});
         throw;
     }
-    model.forward().moe().set_theta(model.thetas());
+    model.use_theta({});
     return all;
 }
 

@@ -132,6 +132,15 @@ ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
     return {};
 }
 
+ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss) {
+    if (loss > 0) {
+        const ChosenThresholds* const chosen = thresholds_for(measured, loss);
+        return chosen != nullptr ? ActiveShares{chosen->active_share, chosen->layer_shares} : ActiveShares{};
+    }
+    const ThresholdLoss expected = expected_loss(measured, theta);
+    return {theta > 0 && expected.known ? expected.active_share : 0, {}};
+}
+
 NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::string& source) {
     const json document = parse_json(text, source, {.max_depth = 8});
     const JsonFields fields(document, source);

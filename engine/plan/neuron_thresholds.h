@@ -72,6 +72,14 @@ struct ThresholdLoss {
 };
 ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
 
+// The share of a token's neurons that is expected to be active; 0: not known.
+struct ActiveShares {
+    double of_model = 0;
+    std::vector<double> of_layers;  // empty: not known
+};
+// Of one theta for all experts, or (loss above 0) of the thresholds for this loss.
+ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss);
+
 // JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
 // "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
 // A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":

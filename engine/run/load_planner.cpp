@@ -121,6 +121,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     }
     demand.workspace_fixed_bytes =
         Forward::workspace_bytes(spec, context) + scratch_fixed + demand.kv_workspace_bytes(0);
+    if (!demand.shares_host_memory) demand.workspace_fixed_bytes += (request.neuron_cache_bytes + 255) / 256 * 256;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope +
                                        demand.kv_workspace_bytes(1) - demand.kv_workspace_bytes(0);
     return demand;

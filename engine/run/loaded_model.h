@@ -42,6 +42,8 @@ class LoadedModel : public ExpertHost {
     WeightReads reads() const { return runtime_->reads(); }
     // As opened (LoadRequest::theta, theta_loss).
     const ExpertThetas& thetas() const { return thetas_; }
+    // One theta for all experts from the next step on; nothing: as opened.
+    void use_theta(std::optional<double> theta);
     // For forecasts: the routing's habits since the last call, beside what is kept of
     // earlier runs. Nothing of a dry run, and not before there is enough to tell.
     void keep_habits();

@@ -76,6 +76,7 @@ class LocalSession final : public Session {
     AnswerRecord record_;                // of the answer being made
     static constexpr double kAsOpened = -1;
     std::atomic<double> theta_ = kAsOpened;  // of the next step
+    double used_theta_ = kAsOpened;          // of the last one
     double started_us_ = 0;              // of the answer, by the device's clock
     std::vector<float> endless_logits_;  // see possible()
 };

@@ -38,12 +38,15 @@ class MoeLayer {
     ExpertMover& mover() { return mover_; }
     // From the next step on: neurons of routed experts that are nearer to zero are left out
     // (kernels::ExpertSpec::theta). 0 at first.
-    void set_theta(ExpertThetas thetas) { thetas_ = std::move(thetas); }
-    // Whether experts are copied without such neurons, and how many of a token's are active until some were counted
-    // (LoadRequest::active_share).
-    void set_sparse_loading(SparseLoading loading, double active_share) {
+    // prior: how many of a token's are active until some were counted.
+    void set_theta(ExpertThetas thetas, ActiveShares prior = {}) {
+        thetas_ = std::move(thetas);
+        prior_ = std::move(prior);
+    }
+    // Whether experts are copied without such neurons, and what is done about wrong guesses of them.
+    void set_sparse_loading(SparseLoading loading, NeuronGuesses guesses = NeuronGuesses::kCorrect) {
         sparse_loading_ = loading;
-        active_share_ = active_share;
+        mover_.sparse().set_guesses(guesses);
     }
     const ExpertThetas& thetas() const { return thetas_; }
     // At most kMostElsewhere; before the first step.
@@ -115,7 +118,7 @@ class MoeLayer {
     const CpuOperations& operations_;
     ExpertThetas thetas_;
     SparseLoading sparse_loading_ = SparseLoading::kAuto;
-    double active_share_ = 0;
+    ActiveShares prior_;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;

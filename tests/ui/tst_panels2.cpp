@@ -447,7 +447,11 @@ class TestPanels2 : public QObject {
         QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
                  qPrintable(panel.previewText()));
         QVERIFY(panel.previewText().contains(QStringLiteral("none -> KL 0.03")));
-        bench.with([](ReplanStage& s) { QCOMPARE(s.theta, 0.0); });
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.theta, 0.0);
+            QVERIFY(s.previewTheta.has_value());
+            QCOMPARE(*s.previewTheta, 0.2);
+        });
         picture(panel, QStringLiteral("budget-theta"));
 
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
