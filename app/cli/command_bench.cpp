@@ -78,10 +78,13 @@ int run_bench(const BenchOptions& options) {
                      {"instruction_set", summary.instruction_set},
                      {"kv_type", summary.kv_type},
                      {"theta", summary.theta},
+                     {"theta_loss", summary.theta_loss},
+                     {"neuron_guesses", summary.accepts_guesses ? "accept" : "correct"},
                      {"active_share", r.active_share},
                      {"sparse_copies_per_token", r.sparse_copies_per_token},
                      {"copied_bytes_per_token", r.copied_bytes_per_token},
                      {"copy_bytes_saved_per_token", r.copy_bytes_saved_per_token},
+                     {"neuron_hit_rate", r.neuron_hit_rate},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
                      {"device_compute", summary.device_compute},
@@ -117,9 +120,9 @@ int run_bench(const BenchOptions& options) {
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
     if (summary.theta > 0 && !cpu) {
         std::printf(
-            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %s instead of "
-            "%s over the bus\n",
-            100 * r.active_share, r.sparse_copies_per_token,
+            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what they "
+            "needed being there, %s instead of %s over the bus\n",
+            100 * r.active_share, r.sparse_copies_per_token, 100 * r.neuron_hit_rate,
             engine::format_bytes(static_cast<std::uint64_t>(r.copied_bytes_per_token)).c_str(),
             engine::format_bytes(static_cast<std::uint64_t>(r.copied_bytes_per_token + r.copy_bytes_saved_per_token))
                 .c_str());

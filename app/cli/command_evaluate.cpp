@@ -131,6 +131,8 @@ nlohmann::ordered_json with_model(nlohmann::ordered_json json, const engine::Mod
     json["quant"] = options.model.quant;
     json["kv_type"] = model.kv_type;
     json["theta"] = model.theta;
+    json["theta_loss"] = model.theta_loss;
+    json["neuron_guesses"] = model.accepts_guesses ? "accept" : "correct";
     json["compute"] = model.compute;
     json["device"] = model.device;
     json["context"] = model.context;

@@ -34,7 +34,7 @@ int run_logits(const LogitsOptions& options) {
     print_notes(model.summary());
     const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
     if (options.model.json) {
-        print_json({{"theta", options.model.theta}, {"logits", logits}});
+        print_json({{"theta", model.summary().theta}, {"theta_loss", model.summary().theta_loss}, {"logits", logits}});
         return 0;
     }
     std::cout << std::setprecision(9);

@@ -47,6 +47,8 @@ int run_perplexity(const PerplexityOptions& options) {
                     {"weight_bytes", model.summary().weight_bytes},
                     {"kv_type", model.summary().kv_type},
                     {"theta", model.summary().theta},
+                    {"theta_loss", model.summary().theta_loss},
+                    {"neuron_guesses", model.summary().accepts_guesses ? "accept" : "correct"},
                     {"compute", model.summary().compute},
                     {"seconds", result.seconds}});
         return 0;

@@ -104,7 +104,8 @@ int run_scenario_bench(const BenchOptions& options) {
     }
     if (options.model.json) {
         nlohmann::ordered_json json = engine::to_json(report);
-        json["theta"] = options.model.theta;
+        json["theta"] = report.model.theta;
+        json["theta_loss"] = report.model.theta_loss;
         if (!nodes.empty()) json["nodes"] = nodes.front();
         if (nodes.size() > 1) json["nodes_beside_whole_layers"] = nodes.back();
         if (options.markdown) json["markdown"] = engine::to_markdown(report);

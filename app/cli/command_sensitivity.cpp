@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/theta_report.h"
+#include "engine/eval/threshold_choice.h"
 #include "engine/files/file_writer.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/run/model_shape.h"
@@ -35,15 +36,29 @@ int run_sensitivity(const SensitivityOptions& options) {
     const auto progress = [](const std::string& line) {
         if (isatty(STDERR_FILENO) != 0) std::cerr << line << std::endl;
     };
-    engine::ThetaReport report = engine::measure_thetas(model, tokens, {options.window, options.stride}, options.thetas,
-                                                        options.decode, progress, {});
+    const engine::WindowSettings windows{options.window, options.stride};
+    const std::string text_name = std::filesystem::path(options.text).filename().string();
+    std::vector<engine::ChosenThresholds> chosen;
+    if (!options.losses.empty()) {
+        chosen = engine::choose_thresholds(model, tokens, windows, options.losses, progress, {});
+    }
+    for (engine::ChosenThresholds& each : chosen) each.text = text_name;
+    std::vector<engine::ChosenThresholds> scored = chosen;
+    if (options.kept_thresholds) {
+        const auto& kept = model.summary().thresholds.chosen;
+        scored.insert(scored.end(), kept.begin(), kept.end());
+    }
+    engine::ThetaReport report =
+        engine::measure_thetas(model, tokens, windows, options.thetas, options.decode, progress, {}, scored);
     report.text = options.text;
     write_or_throw(options.csv, engine::to_csv(report));
     write_or_throw(options.svg, engine::to_svg(report));
     if (options.keep) {
         const std::filesystem::path file = engine::neuron_thresholds_file(model.directory());
         engine::NeuronThresholds kept = engine::thresholds_of(report);
-        kept.text = std::filesystem::path(options.text).filename().string();
+        kept.text = text_name;
+        kept.chosen = model.summary().thresholds.chosen;
+        for (engine::ChosenThresholds& each : chosen) engine::add_chosen(kept, std::move(each));
         engine::write_neuron_thresholds(kept, file);
         std::cerr << "Kept in " << file.string() << "\n";
     }

@@ -31,7 +31,10 @@ struct ModelOptions {
     std::string kv;          // "bf16"; empty: the default
     std::int64_t kept_context = 0;
     double theta = 0;
+    double theta_loss = 0;  // --theta auto:LOSS
     std::string sparse_loading;  // empty: auto
+    std::string neuron_guesses;  // empty: correct
+    std::string neuron_cache;    // "500MiB"; empty: none
     std::string active_share;    // "0.45", or the report of `sensitivity`; empty: unknown
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
@@ -123,6 +126,8 @@ struct SensitivityOptions {
     std::string text;  // file
     bool special = false;
     std::vector<double> thetas = {0.05, 0.1, 0.15, 0.2, 0.25, 0.3};
+    std::vector<double> losses;  // thresholds are chosen for each
+    bool kept_thresholds = false;  // those kept beside the model are scored as well
     std::int64_t window = 512;
     std::int64_t stride = 256;
     std::int64_t limit = 0;    // tokens of the text at most; 0: all
@@ -265,6 +270,10 @@ engine::LoadRequest text_request(const ModelOptions& options);
 // the device is emulated.
 void print_notes(const engine::ModelSummary& model);
 void print_notes(const engine::GenerationResult& answer);
+// "0.25", "auto" or "auto:0.01" into theta and theta_loss; false: it is none of these.
+bool read_theta(const std::string& text, ModelOptions& options);
+// Loss that "auto" stands for, nats per token.
+inline constexpr double kDefaultThetaLoss = 0.01;
 // ", theta 0.25" behind what is said of results that are not the model's own; else nothing.
 std::string theta_label(const engine::ModelSummary& model);
 // Progress on stderr when that is a terminal; early notes always.

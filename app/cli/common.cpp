@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <unistd.h>
@@ -29,7 +30,12 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
     request.kept_context = options.kept_context;
     request.theta = options.theta;
+    request.theta_loss = options.theta_loss;
     if (!options.sparse_loading.empty()) request.sparse_loading = engine::parse_sparse_loading(options.sparse_loading);
+    if (!options.neuron_guesses.empty()) request.neuron_guesses = engine::parse_neuron_guesses(options.neuron_guesses);
+    if (!options.neuron_cache.empty()) {
+        request.neuron_cache_bytes = engine::parse_bytes(options.neuron_cache, "--neuron-cache");
+    }
     if (!options.active_share.empty()) {
         request.active_share = engine::read_active_share(options.active_share, options.theta);
     }
@@ -72,9 +78,16 @@ void print_note(const engine::Message& note) {
 void print_notes(const engine::ModelSummary& model) {
     const std::string notice = engine::emulation_notice(model);
     if (!notice.empty()) std::cerr << notice << std::endl;
-    if (model.theta > 0) {
+    if (model.theta_loss > 0) {
+        const engine::ChosenThresholds* const chosen = engine::thresholds_for(model.thresholds, model.theta_loss);
+        const double measured = chosen != nullptr ? chosen->mean_kl : model.theta_loss;
+        print_note(engine::messages::thresholds_leave_out(engine::print("%g", model.theta_loss),
+                                                          engine::print("%.4g", measured),
+                                                          engine::print("%.3g", model.theta)));
+    } else if (model.theta > 0) {
         print_note(engine::messages::theta_leaves_out(model.theta));
     }
+    if (model.accepts_guesses) print_note(engine::messages::guesses_accepted);
     for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
 }
 
@@ -83,7 +96,23 @@ void print_notes(const engine::GenerationResult& answer) {
 }
 
 std::string theta_label(const engine::ModelSummary& model) {
-    return model.theta > 0 ? engine::print(", theta %g", model.theta) : std::string();
+    const std::string guesses = model.accepts_guesses ? ", guessed neurons accepted" : "";
+    if (model.theta_loss > 0) return engine::print(", theta auto:%g", model.theta_loss) + guesses;
+    return model.theta > 0 ? engine::print(", theta %g", model.theta) + guesses : std::string();
+}
+
+bool read_theta(const std::string& text, ModelOptions& options) {
+    constexpr std::string_view kAuto = "auto";
+    const auto number = [](std::string_view digits, double& value) {
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
+    };
+    options.theta = options.theta_loss = 0;
+    if (!text.starts_with(kAuto)) return number(text, options.theta);
+    options.theta_loss = kDefaultThetaLoss;
+    const std::string_view rest = std::string_view(text).substr(kAuto.size());
+    if (rest.empty()) return true;
+    return rest.front() == ':' && number(rest.substr(1), options.theta_loss) && options.theta_loss > 0;
 }
 
 engine::LoadProgressFn progress_on_terminal() {

@@ -233,22 +233,41 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
-void add_theta_option(CLI::App& command, ModelOptions& options) {
-    command
-        .add_option("--theta", options.theta,
-                    "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
-                    "computed, and results are no longer the model's own; 0: none is left out")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+void add_sparse_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--sparse-loading", options.sparse_loading,
                     "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
                     "measuring), or auto (where finding and gathering the others takes less time than it saves). "
                     "Unless given: auto")
         ->check(CLI::IsMember({"off", "auto", "always"}));
+    command
+        .add_option("--neuron-guesses", options.neuron_guesses,
+                    "Where neurons were guessed for an expert and it needs others: correct (copy those that are missing) "
+                    "or accept (compute with the guess, as CORM does; results change). Unless given: correct")
+        ->check(CLI::IsMember({"correct", "accept"}));
+    command.add_option("--neuron-cache", options.neuron_cache,
+                       "With a theta: so much of the device's memory keeps the neurons of experts that were copied, so "
+                       "that those are not copied again, e.g. 500MiB. Unless given: none");
     command.add_option("--active-share", options.active_share,
                        "With a theta: the share of a token's neurons that is active, where none were counted yet "
                        "(forecasts, dry runs): a number above 0 and at most 1, or a report of sensitivity --json");
+}
+
+void add_theta_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option_function<std::string>(
+            "--theta", [&options](const std::string& text) {
+                if (!offstage::cli::read_theta(text, options)) {
+                    throw CLI::ValidationError("--theta", text + " is no number from 0 on, auto or auto:LOSS");
+                }
+            },
+            "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
+            "computed, and results are no longer the model's own; 0: none is left out. auto or auto:LOSS: for each "
+            "expert the one that sensitivity --thresholds-for-loss --keep has chosen, for a loss of at most LOSS (0.01) "
+            "nats per token")
+        ->type_name("T|auto[:LOSS]")
+        ->default_str("0");
+    add_sparse_options(command, options);
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {
@@ -757,6 +776,14 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command
+        ->add_option("--thresholds-for-loss", sensitivity.losses,
+                     "Choose a theta for each expert, so that each of these losses (nats per token from theta 0, "
+                     "separated by commas) buys the most neurons left out; scored and, with --keep, kept as well")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--kept-thresholds", sensitivity.kept_thresholds,
+                      "Score the thresholds that are kept beside the model as well");
     command->add_flag("--special", sensitivity.special,
                       "Special tokens written out in the text (<s>, <|user|> ...) count as tokens");
     command->add_option("--window", sensitivity.window, "Tokens the model sees at once")
@@ -776,8 +803,9 @@ int run(int argc, char** argv) {
     command->add_flag("--keep", sensitivity.keep,
                       "Keep the table beside the model (neuron_thresholds.json): the Budget panel tells by it what a "
                       "theta costs");
+    add_sparse_options(*command, sensitivity.model);
     add_device_options(*command, sensitivity.model);
-    add_quant_option(*command, sensitivity.model);
+    add_expert_options(*command, sensitivity.model);
     add_compute_options(*command, sensitivity.model);
     add_json_option(*command, sensitivity.model.json);
     command->callback([&] { status = offstage::cli::run_sensitivity(sensitivity); });

@@ -41,7 +41,9 @@ void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups
     const std::size_t most_rows = std::min(kMostActivationBytes / row_bytes, kMostRowsOfMessage);
     std::vector<std::size_t> order(groups.begin(), groups.end());
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return work.rows.groups()[a].expert < work.rows.groups()[b].expert;
+        const RowGroup& first = work.rows.groups()[a];
+        const RowGroup& second = work.rows.groups()[b];
+        return std::pair(work.theta_of(first), first.expert) < std::pair(work.theta_of(second), second.expert);
     });
     std::vector<std::size_t> together;
     std::size_t n_rows = 0;
@@ -51,7 +53,10 @@ void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups
             work.leave_to_cpu(g);
             continue;
         }
-        if (n_rows + rows > most_rows) {
+        // A message has one theta.
+        const bool apart = !together.empty() && work.theta_of(work.rows.groups()[together.back()]) !=
+                                                    work.theta_of(work.rows.groups()[g]);
+        if (n_rows + rows > most_rows || apart) {
             send(work, std::exchange(together, {}));
             n_rows = 0;
         }
@@ -65,7 +70,7 @@ void RemoteExecutor::send(LayerWork& work, std::vector<std::size_t> groups) {
     NodeCompute message;
     message.layer = static_cast<std::int32_t>(work.layer);
     message.order = host_.sum_order();
-    message.theta = work.theta;
+    message.theta = work.theta_of(work.rows.groups()[groups.front()]);
     message.activations = node_->activations();
     const float* const inputs = work.inputs.get();
     const std::int32_t* const row_token = work.rows.host_row_token();

@@ -106,6 +106,8 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.active_neurons = times.active_neurons;
     event.sparse_copies = times.sparse_copies;
     event.copy_bytes_saved = times.copy_bytes_saved;
+    event.needed_neurons = static_cast<std::uint32_t>(times.sparse.needed);
+    event.held_neurons = static_cast<std::uint32_t>(times.sparse.held);
 
     event.device_read_bytes = times.device_read_bytes;
     event.host_read_bytes = times.host_read_bytes;

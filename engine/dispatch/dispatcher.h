@@ -14,6 +14,7 @@
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/live_comparison.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/policy_outlook.h"
 #include "engine/plan/prefetch_settings.h"
 #include "engine/telemetry/recorder.h"
@@ -48,8 +49,8 @@ class Dispatcher {
     const DispatchSettings& settings() const { return settings_; }
     const CostModel& cost() const { return cost_; }
     // From the next step on; see CostModel::set_theta().
-    void set_theta(double theta, SparseLoading loading, double prior_share) {
-        cost_.set_theta(theta, loading, prior_share);
+    void set_theta(double theta, SparseLoading loading, const ActiveShares& prior) {
+        cost_.set_theta(theta, loading, prior.of_model, prior.of_layers);
     }
     // Speculative loading: whether this step may.
     void set_prefetch(PrefetchMode mode);

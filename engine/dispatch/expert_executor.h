@@ -11,6 +11,7 @@
 #include "engine/dispatch/host_inputs.h"
 #include "engine/dispatch/routed_rows.h"
 #include "engine/plan/dispatch_policy.h"
+#include "engine/plan/expert_thetas.h"
 
 namespace offstage::engine {
 
@@ -31,20 +32,22 @@ struct LayerWork {
     std::vector<Groups> groups_of;      // each executor's, by Way
     std::vector<Span> device_times;     // of the device's experts
     double cpu_us = 0;                  // of the CPU's
-    float theta = 0;                    // kernels::ExpertSpec::theta of all experts of the layer
+    ExpertThetas thetas;                // kernels::ExpertSpec::theta of each
     std::uint64_t skipped_bytes = 0;    // of the CPU's experts, for its sake
     // Of an expert's neurons those that 1 .. kFewTokens rows are expected to need (CostModel::active_share).
     std::array<double, CpuOperations::kFewTokens> active_shares = {};
 
     // Of an expert's bytes those that the CPU is expected to read for it.
     double read_share(const ExpertCall& call) const {
+        const kernels::ExpertLayout& layout = call.weights.layout;
         const bool whole =
-            theta == 0 || call.weights.layout.down_rows_are_outputs || call.n_rows > CpuOperations::kFewTokens;
+            layout.spec.theta == 0 || layout.down_rows_are_outputs || call.n_rows > CpuOperations::kFewTokens;
         return whole ? 1.0 : (1 + 2 * active_shares[static_cast<std::size_t>(call.n_rows - 1)]) / 3;
     }
 
+    float theta_of(const RowGroup& group) const { return thetas.at(layer, group.expert); }
     ExpertCall call(kernels::ExpertView weights, const RowGroup& group) const {
-        weights.layout.spec.theta = theta;
+        weights.layout.spec.theta = theta_of(group);
         return {weights, group.first_row, group.n_rows};
     }
 

@@ -125,6 +125,7 @@ class Bench {
         result.sparse_copies_per_token = static_cast<double>(decoded_.sparse_copies) / n_decoded;
         result.copied_bytes_per_token = static_cast<double>(decoded_.bytes_copied) / n_decoded;
         result.copy_bytes_saved_per_token = static_cast<double>(decoded_.copy_bytes_saved) / n_decoded;
+        result.neuron_hit_rate = decoded_.neuron_hit_rate();
         result.prefill = prefill_rate(result);
         result.decode = decode_rates(decodes);
         return result;
@@ -317,6 +318,8 @@ class Bench {
         decoded_.sparse_copies += end.sparse_copies - begin.sparse_copies;
         decoded_.bytes_copied += end.bytes_copied - begin.bytes_copied;
         decoded_.copy_bytes_saved += end.copy_bytes_saved - begin.copy_bytes_saved;
+        decoded_.needed_neurons += end.needed_neurons - begin.needed_neurons;
+        decoded_.held_neurons += end.held_neurons - begin.held_neurons;
         const double per_ns = 1e-3 / taken_us;
         return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
                 {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us, read.disk * per_ns,

@@ -20,10 +20,12 @@ class GateActivations {
     // without a copy in RAM is packed again.
     std::span<float> of(std::int64_t layer, std::int64_t expert, const float* inputs,
                         std::span<const std::int64_t> rows);
-
-  private:
+    // The inputs of these rows, (rows.size(), hidden_dim): as valid.
+    const float* gathered() const { return gathered_.data(); }
+    // The expert with its rows one after the other: a copy where they are interleaved, valid until the next call.
     kernels::ExpertView with_rows_apart(const kernels::ExpertView& expert);
 
+  private:
     LoadedModel& model_;
     const ExpertGrid& grid_;
     std::vector<std::byte> block_;  // of an expert whose rows are interleaved

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
@@ -95,7 +96,8 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
         std::span<const TokenId> left(window);
         std::int64_t done = 0;
         while (!left.empty()) {
-            std::size_t n = std::min(left.size(), static_cast<std::size_t>(model.forward().max_step()));
+            const std::int64_t most = model.forward().max_step();
+            std::size_t n = std::min(left.size(), as_size(settings.step > 0 ? std::min(settings.step, most) : most));
             const bool wanted = done >= first_row;
             if (!wanted) n = std::min(n, static_cast<std::size_t>(first_row - done));
             const Segment segment{&sequence, left.first(n)};

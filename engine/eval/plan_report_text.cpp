@@ -167,10 +167,12 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"kv_host_bytes", plan.kv_host_bytes},
             {"active_weight_bytes_per_token", r.reads.total()},
             {"theta", r.theta},
+            {"theta_loss", r.theta_loss},
             {"active_share", r.active_share},
-            {"active_share_is", r.theta == 0       ? "of all neurons"
-                                : r.share_is_given ? "given"
-                                                   : "assumed"},
+            {"active_share_is", r.theta == 0 && r.theta_loss == 0 ? "of all neurons"
+                                : r.share_is_given                ? "given"
+                                : r.share_is_measured             ? "measured"
+                                                                  : "assumed"},
             {"copies_sparse", r.copies_sparse},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
@@ -214,11 +216,14 @@ std::string to_text(const PlanReport& r) {
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
                   r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
-    if (r.theta > 0) {
+    if (r.theta > 0 || r.theta_loss > 0) {
+        const std::string theta = r.theta_loss > 0 ? print("auto:%g", r.theta_loss) : print("%g", r.theta);
         text +=
-            print("  theta      %g leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
-                  r.theta, 100 * r.active_share,
-                  r.share_is_given ? "as given" : "assumed, nobody has counted them: --active-share says how many are",
+            print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
+                  theta.c_str(), 100 * r.active_share,
+                  r.share_is_given      ? "as given"
+                  : r.share_is_measured ? "as measured of this model"
+                                        : "assumed, nobody has counted them: --active-share says how many are",
                   r.copies_sparse ? "go without the others" : "go whole");
     }
     text += compared_text(r);

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
+#include <cmath>
 
 #include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
-#include "engine/eval/quantize_report.h"
-#include "engine/eval/reference_logits.h"
 #include "engine/eval/svg_plot.h"
+#include "engine/eval/theta_scorer.h"
 #include "engine/files/text_file.h"
 #include "engine/print.h"
 #include "engine/statistics.h"
@@ -19,74 +18,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kDecodePrompt = 32;  // tokens that are read before the decoded ones
-
-// Sums of the layers' events since it was last asked.
-class ActiveNeurons {
-  public:
-    explicit ActiveNeurons(LoadedModel& model)
-        : recorder_(model.dispatcher().recorder()),
-          next_(recorder_.n_events()),
-          neurons_(as_size(model.spec().experts.n_layers), 0),
-          active_(neurons_) {}
-
-    // At least every Recorder::kEvents events.
-    void take() {
-        for (; next_ < recorder_.n_events(); ++next_) {
-            const LayerEvent& event = recorder_.event(next_);
-            neurons_[as_size(event.layer)] += event.neurons;
-            active_[as_size(event.layer)] += event.active_neurons;
-        }
-    }
-    void fill(ThetaRow& row) const {
-        std::uint64_t neurons = 0, active = 0;
-        const auto share = [](std::uint64_t part, std::uint64_t all) {
-            return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : -1.0;
-        };
-        for (std::size_t layer = 0; layer < neurons_.size(); ++layer) {
-            row.layer_shares.push_back(row.theta > 0 ? share(active_[layer], neurons_[layer]) : 1.0);
-            neurons += neurons_[layer];
-            active += active_[layer];
-        }
-        row.active_share = row.theta > 0 ? share(active, neurons) : 1.0;
-    }
-
-  private:
-    const Recorder& recorder_;
-    std::uint64_t next_;
-    std::vector<std::uint64_t> neurons_, active_;
-};
-
-void score(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
-           ReferenceLogits& reference, ThetaRow& row, const std::stop_token& stop) {
-    const auto start = std::chrono::steady_clock::now();
-    const auto width = as_size(model.spec().vocab_size);
-    const bool fills = reference.n_rows() == 0;
-    ActiveNeurons neurons(model);
-    std::size_t index = 0;
-    std::int64_t n_same = 0;
-    score_text(
-        model, tokens, windows,
-        [&](std::size_t first, std::span<const float> logits) {
-            neurons.take();
-            if (fills) reference.take(logits, model.pool());
-            const std::size_t n = logits.size() / width;
-            for (const LogitComparison& token :
-                 reference.compare(index, logits, tokens.subspan(first, n), model.pool())) {
-                row.perplexity.negative_log_likelihood -= token.log_probability;
-                row.mean_kl += token.kl;
-                n_same += token.same_top ? 1 : 0;
-                ++row.perplexity.n_tokens;
-            }
-            index += n;
-        },
-        stop);
-    neurons.take();
-    neurons.fill(row);
-    row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const auto n = static_cast<double>(std::max<std::int64_t>(1, row.perplexity.n_tokens));
-    row.mean_kl = std::max(0.0, row.mean_kl / n);  // what is kept rounded may say less than nothing
-    row.same_top = static_cast<double>(n_same) / n;
-}
 
 // Returns tokens/s by the device's clock.
 double decode(LoadedModel& model, std::span<const TokenId> tokens, ThetaRow& row, const std::stop_token& stop) {
@@ -111,6 +42,10 @@ std::string percent(double share) {
     return share < 0 ? "not known" : print("%.1f %%", 100 * share);
 }
 
+std::string name_of(const ThetaRow& row) {
+    return (row.loss > 0 ? print("auto:%g", row.loss) : print("%g", row.theta)) + (row.accepts_guesses ? "+guess" : "");
+}
+
 double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
     double most = 0;
     for (const ThetaRow& row : report.rows) most = std::max(most, value(row));
@@ -121,7 +56,8 @@ double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
 
 ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
                            std::vector<double> thetas, std::int64_t decode_tokens,
-                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop) {
+                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop,
+                           std::span<const ChosenThresholds> chosen) {
     for (const double theta : thetas) check_theta(theta);
     thetas.push_back(0);
     std::sort(thetas.begin(), thetas.end());
@@ -132,9 +68,7 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
         throw Error(ErrorKind::kInvalidInput,
                     messages::too_many_to_decode(decode_tokens, n_decoded, tokens.size(), context));
     }
-    const std::uint64_t most =
-        kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));
-    tokens = tokens.first(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
+    tokens = ThetaScorer::scorable(model, tokens);
 
     ThetaReport report;
     report.model = model.summary().name;
@@ -144,23 +78,50 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     report.windows = windows;
     report.decode_tokens = decode_tokens;
     MoeLayer& moe = model.forward().moe();
-    const auto back = [&] { moe.set_theta(model.request().theta); };
+    const auto back = [&] {
+        model.use_theta({});
+        moe.mover().sparse().set_guesses(model.request().neuron_guesses);
+    };
+    const bool accepts =
+        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
+    struct Asked {
+        ExpertThetas thetas;
+        double theta = 0, loss = 0;
+        bool accepts_guesses = false;
+    };
+    std::vector<Asked> of_rows;
+    for (const double theta : thetas) of_rows.push_back({theta, theta, 0, false});
+    for (const ChosenThresholds& each : chosen) {
+        of_rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
+    }
+    for (std::size_t i = 0, n = of_rows.size(); accepts && i < n; ++i) {
+        if (of_rows[i].theta > 0) of_rows.push_back({of_rows[i].thetas, of_rows[i].theta, of_rows[i].loss, true});
+    }
+    SparseCopies& sparse = moe.mover().sparse();
+    const auto set = [&](const Asked& asked) {
+        moe.set_theta(asked.thetas);
+        sparse.set_guesses(asked.accepts_guesses ? NeuronGuesses::kAccept : NeuronGuesses::kCorrect);
+    };
+    WindowSettings scored = windows;
+    if (accepts) scored.step = 1;
     try {
-        ReferenceLogits reference(as_size(model.spec().vocab_size));
-        for (const double theta : thetas) {
-            ThetaRow& row = report.rows.emplace_back();
-            row.theta = theta;
-            moe.set_theta(theta);
-            score(model, tokens, windows, reference, row, stop);
+        ThetaScorer scorer(model, tokens, scored);
+        for (const Asked& asked : of_rows) {
+            set(asked);
+            ThetaRow row = scorer.score(asked.thetas, stop);
+            row.theta = asked.theta;
+            row.loss = asked.loss;
+            row.accepts_guesses = asked.accepts_guesses;
             if (progress) {
-                progress(print("theta %g: perplexity %.4f, active ", theta, row.perplexity.value()) +
+                progress("theta " + name_of(row) + print(": perplexity %.4f, active ", row.perplexity.value()) +
                          percent(row.active_share));
             }
+            report.rows.push_back(std::move(row));
         }
         std::vector<std::vector<double>> rates(report.rows.size());
         for (int repeat = 0; decode_tokens > 0 && repeat < kThetaDecodes; ++repeat) {
             for (std::size_t i = 0; i < report.rows.size(); ++i) {
-                moe.set_theta(report.rows[i].theta);
+                set(of_rows[i]);
                 rates[i].push_back(decode(model, tokens.first(as_size(n_decoded)), report.rows[i], stop));
             }
         }
@@ -175,16 +136,32 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     return report;
 }
 
+double share_of_one_theta(const ThetaReport& report, double mean_kl) {
+    const ThetaRow* before = nullptr;
+    for (const ThetaRow& row : report.rows) {
+        if (!row.of_one_theta() || row.active_share < 0) continue;
+        if (before != nullptr && before->mean_kl <= mean_kl && row.mean_kl >= mean_kl && row.mean_kl > before->mean_kl) {
+            // The distance grows by powers of what is left out; from theta 0 on by its amount.
+            const bool powers = before->mean_kl > 0 && mean_kl > 0 && before->theta > 0;
+            const double part = powers ? std::log(mean_kl / before->mean_kl) / std::log(row.mean_kl / before->mean_kl)
+                                       : (mean_kl - before->mean_kl) / (row.mean_kl - before->mean_kl);
+            return before->active_share + part * (row.active_share - before->active_share);
+        }
+        before = &row;
+    }
+    return -1;
+}
+
 NeuronThresholds thresholds_of(const ThetaReport& report) {
     NeuronThresholds kept;
     kept.model = report.model;
     kept.text = report.text;
     kept.weight_type = report.weight_type;
     for (const ThetaRow& row : report.rows) {
-        if (row.theta == 0) {
+        if (row.theta == 0 && row.of_one_theta()) {
             kept.n_tokens = row.perplexity.n_tokens;
             kept.perplexity = row.perplexity.value();
-        } else if (row.active_share >= 0) {
+        } else if (row.active_share >= 0 && row.of_one_theta()) {
             kept.rows.push_back({row.theta, row.active_share, row.perplexity.value(), row.mean_kl, row.same_top});
         }
     }
@@ -223,6 +200,12 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const ThetaRow& row : report.rows) {
         nlohmann::ordered_json json = {{"theta", row.theta}};
+        if (row.accepts_guesses) json["neuron_guesses"] = "accept";
+        if (row.loss > 0) {
+            json["thresholds_for_loss"] = row.loss;
+            const double one = share_of_one_theta(report, row.mean_kl);
+            if (one >= 0) json["active_share_of_one_theta"] = rounded(one);
+        }
         if (row.active_share >= 0) {
             json["active_share"] = rounded(row.active_share);
             json["layers"] = nlohmann::ordered_json::array();
@@ -251,21 +234,27 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
 
 std::string to_text(const ThetaReport& report) {
     const bool decoded = report.decode_tokens > 0;
-    std::string text = "   theta      active  perplexity   mean KL  same top";
+    std::string text = "         theta      active  perplexity   mean KL  same top";
     if (decoded) text += "  tokens/s  MB read per token";
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%8g  %10s  %10.4f  %8.5f  %7.2f %%", row.theta, percent(row.active_share).c_str(),
+        text += print("%14s  %10s  %10.4f  %8.5f  %7.2f %%", name_of(row).c_str(), percent(row.active_share).c_str(),
                       row.perplexity.value(), row.mean_kl, 100 * row.same_top);
         if (decoded) text += print("  %7.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
         text += "\n";
     }
-    text += "\nactive neurons in %, by layer\n   theta";
+    for (const ThetaRow& row : report.rows) {
+        const double one = row.loss > 0 && !row.accepts_guesses ? share_of_one_theta(report, row.mean_kl) : -1;
+        if (one < 0) continue;
+        text += print("%s: at this distance one theta for all experts leaves %s active\n", name_of(row).c_str(),
+                      percent(one).c_str());
+    }
+    text += "\nactive neurons in %, by layer\n         theta";
     if (report.rows.empty()) return text + "\n";
     for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) text += print("%7zu", layer);
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%8g", row.theta);
+        text += print("%14s", name_of(row).c_str());
         for (const double share : row.layer_shares) {
             text += share < 0 ? std::string("      -") : print("%7.1f", 100 * share);
         }
@@ -281,7 +270,7 @@ std::string to_csv(const ThetaReport& report) {
     text += "\n";
     const auto share = [](double value) { return value < 0 ? std::string() : print("%.6f", value); };
     for (const ThetaRow& row : report.rows) {
-        text += print("%g,", row.theta) + share(row.active_share) +
+        text += name_of(row) + "," + share(row.active_share) +
                 print(",%.6f,%.8f,%.6f", row.perplexity.value(), row.mean_kl, row.same_top);
         text += report.decode_tokens > 0 ? print(",%.3f,%.0f", row.tokens_per_s, row.read_bytes_per_token) : ",,";
         for (const double of_layer : row.layer_shares) {
@@ -299,13 +288,16 @@ std::string to_svg(const ThetaReport& report) {
         plot.title = title;
         plot.x_label = "theta";
         plot.y_label = y_label;
-        plot.x_last = std::max(1e-6, report.rows.empty() ? 1 : report.rows.back().theta);
+        double last = 1e-6;
+        for (const ThetaRow& row : report.rows) last = std::max(last, row.of_one_theta() ? row.theta : 0);
+        plot.x_last = last;
         return plot;
     };
     const auto line = [&](const std::string& name, const char* colour, auto value) {
         PlotSeries series{name, {}, {}, colour};
         series.markers = true;
         for (const ThetaRow& row : report.rows) {
+            if (!row.of_one_theta()) continue;
             series.x.push_back(row.theta);
             series.y.push_back(value(row));
         }

@@ -17,6 +17,9 @@ namespace offstage::engine {
 
 struct ThetaRow {
     double theta = 0;
+    double loss = 0;  // above 0: of ChosenThresholds of this loss; theta is their mean
+    bool accepts_guesses = false;  // NeuronGuesses::kAccept; else wrong guesses were corrected
+    bool of_one_theta() const { return loss == 0 && !accepts_guesses; }
     // 0 .. 1, of all layers and of each layer with experts: (token, neuron) pairs that are
     // not left out. Below 0: not known (experts that a GPU computed are not counted).
     double active_share = 1;
@@ -39,20 +42,26 @@ struct ThetaReport {
     std::string compute;
     WindowSettings windows;
     std::int64_t decode_tokens = 0;  // of each run; 0: none
-    std::vector<ThetaRow> rows;      // theta 0 first, then ascending
+    std::vector<ThetaRow> rows;      // theta 0 first, then ascending, then those of chosen thresholds
 };
 
 inline constexpr int kThetaDecodes = 3;
 
 // Scores the tokens once for each theta, then decodes: the text's first tokens are read
 // and decode_tokens further ones follow one by one. 0 is put before `thetas` where it is
-// missing. A text is cut where the reference's rows would take more than
+// missing; `chosen` are scored besides. Of a request with NeuronGuesses::kAccept, on a device with memory of its own,
+// the text is read token by token, as it must be where neurons are guessed, and each theta is scored with guesses that
+// are corrected and with guesses that are accepted. A text is cut where the reference's rows would take more than
 // kLargestReference. The model's theta is that of its request again afterwards.
 // `progress` (may be empty) gets a line per theta. Throws Error: kInvalidInput (a theta
 // that check_theta() refuses, fewer tokens than a decode takes), as measure_perplexity().
 ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
                            std::vector<double> thetas, std::int64_t decode_tokens,
-                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop);
+                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop,
+                           std::span<const ChosenThresholds> chosen = {});
+// The active share that one theta for all experts would leave at this distance: between the two measured thetas next to
+// it. Below 0: it was not measured so far.
+double share_of_one_theta(const ThetaReport& report, double mean_kl);
 
 // What is kept of it beside a model: the rows whose active share is known.
 NeuronThresholds thresholds_of(const ThetaReport& report);

@@ -30,6 +30,7 @@ void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prompt_attention_us_ = 0;
     if (!loads_ahead_) experts_.places().set_borrowing(false);
     if (cache_ != nullptr) cache_->begin_step();
+    if (neurons_) neurons_->begin_step();
     experts_.staging().forget_speculation();
     experts_.staging().read_prompt(prefill);
 }
@@ -57,6 +58,7 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
     layer_ = layer;
     moves_ = {};
     sparse_.begin_layer(layer);
+    if (neurons_) neurons_->begin_layer();
     called_.clear();
     for (const Assignment& a : assignments) called_.push_back(a.expert);
     demanded_.clear();
@@ -69,6 +71,7 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
         // Where RAM is short the device has the only copy; then the work goes there
         // whatever the policy says.
         if (a.way == Way::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert)) a.way = Way::kResident;
+        if (neurons_ && experts_.on_device(expert)) neurons_->drop(expert);
         if (a.way != Way::kCopy && (a.way != Way::kResident || experts_.on_device(expert))) continue;
         const auto slot = staging.find(expert);  // it is in staging already, or on its way there
         if (slot.has_value()) staging.slot(*slot).awaited = true;
@@ -79,7 +82,7 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
             }
             a.way = Way::kCopy;  // a prompt's copy that is still on its way
         }
-        demanded_.push_back({expert, slot, {}, 0, {}, nullptr, false});
+        demanded_.push_back({expert, slot, {}, 0, {}, nullptr, false, nullptr, false});
         demanded_.back().held = slot.has_value() && !staging.slot(*slot).neurons.empty();
         if (slot.has_value() && !demanded_.back().held) demanded_.back().whole = staging.slot(*slot).copied;
     }
@@ -122,8 +125,11 @@ std::optional<ExpertMover::Arrival> ExpertMover::next_arrival(const SparseCopies
         start_copies();
         return std::nullopt;
     }
-    Arrival arrival{staged(experts_.staging().slot(*demanded.slot), demanded.expert), demanded.neurons, 0,
-                    *demanded.whole};
+    const kernels::ExpertView view =
+        demanded.cached != nullptr
+            ? kernels::ExpertView{demanded.cached->data, grid_.layout(demanded.cached->format)}
+            : staged(experts_.staging().slot(*demanded.slot), demanded.expert);
+    Arrival arrival{view, demanded.neurons, 0, *demanded.whole};
     if (!demanded.neurons.empty()) {
         arrival.whole_ffn_dim = arrival.weights.layout.ffn_dim;
         arrival.weights.layout.ffn_dim = demanded.ffn_dim;
@@ -133,10 +139,15 @@ std::optional<ExpertMover::Arrival> ExpertMover::next_arrival(const SparseCopies
 }
 
 void ExpertMover::computed(DeviceEvent end) {
-    Staging::Slot& slot = experts_.staging().slot(*demanded_[n_asked_ - 1].slot);
-    slot.free = end;
-    slot.awaited = false;
-    if (prefill_) slot.expert = -1;
+    const Demanded& demanded = demanded_[n_asked_ - 1];
+    if (demanded.cached != nullptr) {
+        demanded.cached->used = end;
+    } else {
+        Staging::Slot& slot = experts_.staging().slot(*demanded.slot);
+        slot.free = end;
+        slot.awaited = false;
+        if (prefill_) slot.expert = -1;
+    }
     start_copies();
 }
 
@@ -159,6 +170,7 @@ void ExpertMover::start_copies() {
 // False: every slot still waits to be computed with.
 bool ExpertMover::start_copy(Demanded& demanded) {
     if (demanded.whole.has_value()) return true;  // on its way already
+    if (!demanded.held && !demanded.goes_whole && comes_into_cache(demanded.expert) && copy_to_cache(demanded)) return true;
     if (!demanded.held) {
         demanded.slot = experts_.staging().next(experts_.expert_bytes(experts_.format(demanded.expert)));
     }
@@ -181,8 +193,11 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
     // One that will stay comes whole: it is worth more than this layer.
     const std::span<const std::int32_t> held =
         demanded.held ? std::span<const std::int32_t>(slot.neurons) : std::span<const std::int32_t>();
-    const auto gathered = copies_sparse() && rows_.n_rows > 0 && !would_stay(expert)
-                              ? sparse_.gather(from, format, rows_, held)
+    if (demanded.held && sparse_.accepts_guesses()) {
+        return accept_guess(demanded, held, held.size() * grid_.layout(format).neuron_bytes(), slot.copied);
+    }
+    const auto gathered = copies_sparse() && rows_.n_rows > 0 && !demanded.goes_whole && !would_stay(expert)
+                              ? sparse_.gather(experts_.key(expert), from, format, rows_, held)
                               : std::nullopt;
     if (!gathered.has_value()) return copy(expert, static_cast<const std::byte*>(from.data), slot);
     const kernels::ExpertLayout& layout = gathered->expert.layout;
@@ -202,10 +217,121 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
     demanded.ffn_dim = n_held + layout.ffn_dim;
     demanded.neurons = gathered->neurons;
     demanded.order = gathered->order;
-    moves_.bytes_copied += bytes;
-    moves_.copy_bytes_saved += experts_.expert_bytes(format) - bytes - held_bytes;
-    ++moves_.sparse_copies;
+    came_without(demanded, bytes, held_bytes);
     return end;
+}
+
+void ExpertMover::came_without(const Demanded& demanded, std::uint64_t bytes, std::uint64_t held_bytes) {
+    const kernels::WeightType format = experts_.format(demanded.expert);
+    const std::uint64_t whole = experts_.expert_bytes(format);
+    const std::uint64_t read = as_size(demanded.ffn_dim) * grid_.layout(format).neuron_bytes();
+    moves_.bytes_copied += bytes;
+    moves_.copy_bytes_saved += whole - std::min(whole, bytes + held_bytes);
+    moves_.unread_bytes += whole - std::min(whole, read);
+    ++moves_.sparse_copies;
+}
+
+// Computed with what is there, whatever the expert needs.
+DeviceEvent ExpertMover::accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons,
+                                      std::uint64_t unasked_bytes, DeviceEvent copied) {
+    demanded.ffn_dim = static_cast<std::int64_t>(neurons.size());
+    demanded.neurons = neurons;
+    demanded.order = nullptr;
+    came_without(demanded, 0, unasked_bytes);
+    ++n_completed_;
+    return copied;
+}
+
+// ---- the neuron cache
+bool ExpertMover::comes_into_cache(std::size_t expert) const {
+    return neurons_ && neurons_->on() && copies_sparse() && rows_.n_rows > 0 && !experts_.is_pinned(expert) &&
+           !grid_.layout(experts_.format(expert)).spec.biases;
+}
+
+double ExpertMover::held_share(std::int64_t layer, std::int64_t expert) const {
+    if (!neurons_ || !copies_sparse()) return 0;
+    const std::size_t index = experts_.index(layer, expert);
+    return neurons_->held_share(index, experts_.format(index));
+}
+
+// False: it goes whole, or there is no room.
+bool ExpertMover::copy_to_cache(Demanded& demanded) {
+    const ExpertKey key = experts_.key(demanded.expert);
+    const kernels::WeightType format = experts_.format(demanded.expert);
+    NeuronCache::Entry* entry = neurons_->find(demanded.expert, format);
+    if (entry != nullptr && neurons_->is_guessed(*entry) && sparse_.accepts_guesses()) {
+        neurons_->order_of(*entry, accepted_places_, accepted_order_);
+        demanded.cached = entry;
+        demanded.whole = accept_guess(demanded, accepted_places_, entry->unasked_bytes, entry->copied);
+        demanded.order = accepted_order_.data();
+        entry->unasked_bytes = 0;
+        return true;
+    }
+    const auto held = entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
+    const kernels::ExpertView from = experts_.on_host(key.layer, key.expert);
+    const auto gathered = sparse_.gather(key, from, format, rows_, held);
+    if (!gathered.has_value()) {
+        demanded.goes_whole = true;
+        return false;
+    }
+    const auto [n_needed, n_held] = sparse_.last_hits();
+    const kernels::ExpertLayout& layout = gathered->expert.layout;
+    const std::int64_t n_there = static_cast<std::int64_t>(held.size());
+    const std::size_t neuron_bytes = layout.neuron_bytes();
+    entry = neurons_->room(demanded.expert, format, n_there + layout.ffn_dim, neuron_bytes);
+    std::optional<DeviceEvent> end = entry != nullptr ? std::optional(entry->copied) : std::nullopt;
+    if (entry != nullptr && layout.ffn_dim > 0) {
+        end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data,
+                                   layout.bytes(), neurons_->after());
+    }
+    if (!end.has_value()) {
+        sparse_.take_back();
+        return false;
+    }
+    if (layout.ffn_dim > 0) {
+        sparse_.copied(gathered->buffer, *end);
+        experts_.hold(key.layer, key.expert, *end);
+        moves_.last_copy = *end;
+        moves_.copied_on_demand = true;
+    }
+    // In the order in which they lie: what was there, then what came.
+    neurons_->add(*entry, sparse_.came(), *end);
+    neurons_->count(*entry, n_needed, n_held);
+    demanded.cached = entry;
+    demanded.whole = end;
+    demanded.ffn_dim = n_there + layout.ffn_dim;
+    demanded.neurons = gathered->neurons;
+    demanded.order = gathered->order;
+    n_completed_ += neurons_->is_guessed(*entry);
+    came_without(demanded, layout.bytes(), entry->unasked_bytes);
+    entry->unasked_bytes = 0;
+    return true;
+}
+
+bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::Rows& rows) {
+    const ExpertKey key = experts_.key(expert);
+    const kernels::WeightType format = experts_.format(expert);
+    NeuronCache::Entry* entry = neurons_->find(expert, format);
+    const auto held = entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
+    const kernels::ExpertView in_ram{experts_.ram_block(expert), experts_.ram_layout(format)};
+    const auto gathered = sparse_.gather(key, in_ram, format, rows, held);
+    if (!gathered.has_value()) return false;
+    const kernels::ExpertLayout& layout = gathered->expert.layout;
+    const std::int64_t n_there = static_cast<std::int64_t>(held.size());
+    const std::size_t neuron_bytes = layout.neuron_bytes();
+    entry = neurons_->room(expert, format, n_there + layout.ffn_dim, neuron_bytes);
+    if (entry == nullptr) return false;
+    neurons_->set_guessed(*entry);
+    if (layout.ffn_dim == 0) return true;  // all there
+    const auto end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data,
+                                          layout.bytes(), neurons_->after());
+    if (!end.has_value()) return false;
+    sparse_.copied(gathered->buffer, *end);
+    experts_.hold(key.layer, key.expert, *end);
+    neurons_->add(*entry, sparse_.came(), *end);
+    entry->unasked_bytes += layout.bytes();
+    moves_.bytes_copied += layout.bytes();
+    return true;
 }
 
 std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte* from, Staging::Slot& slot) {
@@ -230,7 +356,7 @@ bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> fr
     Staging::Slot& slot = experts_.staging().slot(*free);
     const kernels::WeightType format = experts_.format(expert);
     const kernels::ExpertView in_ram{experts_.ram_block(expert), experts_.ram_layout(format)};
-    const auto gathered = rows.n_rows > 0 ? sparse_.gather(in_ram, format, rows) : std::nullopt;
+    const auto gathered = rows.n_rows > 0 ? sparse_.gather(experts_.key(expert), in_ram, format, rows) : std::nullopt;
     if (gathered.has_value()) {
         const std::uint64_t bytes = gathered->expert.layout.bytes();
         const auto end = device_.copy_weights(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);
@@ -268,13 +394,19 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
         const std::size_t index = experts_.index(layer_ + 1, experts[i]);
         if (!may_copy_unasked(index)) continue;
         const kernels::WeightType format = experts_.format(index);
-        const bool sparse = inputs != nullptr && !would_stay(index);
+        const bool cached = inputs != nullptr && neurons_ && neurons_->on();
+        const bool sparse = inputs != nullptr && (cached || !would_stay(index));
         const CostModel::ExpertCosts costs = cost_.expert_costs({layer_ + 1, false}, 1, format);
         const double copy_us = sparse ? costs.preparing_us + costs.copy_us : cost_.weight_copy_us(format);
         if (copy_us > slack_us && !regardless) return;
         const auto token = static_cast<std::int32_t>(i / as_size(grid_.n_active));
         SparseCopies::Rows rows;
         if (sparse) rows = {inputs, &token, 0, 1, true};
+        if (cached && rows.n_rows > 0 && copy_unasked_to_cache(index, rows)) {
+            ++moves_.guessed_copies;
+            slack_us -= copy_us;
+            continue;
+        }
         if (!copy_unasked(index, experts_.staging().next_speculative(experts_.expert_bytes(format)), rows)) return;
         ++moves_.guessed_copies;
         slack_us -= copy_us;
@@ -365,7 +497,7 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
     for (const Early& early : early_) keep_copy(early.expert, early.slot);
     for (const Demanded& demanded : demanded_) {
-        if (demanded.whole.has_value()) keep_copy(demanded.expert, *demanded.slot);
+        if (demanded.whole.has_value() && demanded.cached == nullptr) keep_copy(demanded.expert, *demanded.slot);
     }
 }
 

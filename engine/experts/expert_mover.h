@@ -9,6 +9,7 @@
 #include "engine/device/backend.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/experts/expert_store.h"
+#include "engine/experts/neuron_cache.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/dispatch_policy.h"
@@ -46,6 +47,10 @@ class ExpertMover {
     void set_cache(CachePolicy* policy);
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
+    // Copies without all of their neurons stay in so many bytes of the device's memory, and come there. Throws Error
+    // (kOutOfMemory).
+    void set_neuron_cache(std::uint64_t bytes) { neurons_.emplace(device_, bytes); }
+    const NeuronCache* neuron_cache() const { return neurons_ ? &*neurons_ : nullptr; }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
 
     // Where it is on, an answer's experts come without the neurons that they do not need: next_arrival() wants the
@@ -63,6 +68,8 @@ class ExpertMover {
     // it is whole; it is never waited for. One that a prompt made ahead of demand comes
     // in any case.
     Place place(std::int64_t layer, std::int64_t expert) const;
+    // Of the neurons that the expert is expected to need, those that the device has (NeuronCache).
+    double held_share(std::int64_t layer, std::int64_t expert) const;
 
     // Corrects ways that cannot be gone as decided, gives up copies that nobody called,
     // and starts copies on demand: as many as there are slots.
@@ -110,6 +117,7 @@ class ExpertMover {
         std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
         std::uint16_t sparse_copies = 0;
         std::uint64_t copy_bytes_saved = 0;
+        std::uint64_t unread_bytes = 0;  // of experts that the device computed without all of their neurons
         DeviceEvent first_copy, last_copy;  // of those on demand
         bool copied_on_demand = false;
     };
@@ -133,6 +141,8 @@ class ExpertMover {
         std::span<const std::int32_t> neurons;
         const std::int32_t* order = nullptr;
         bool held = false;  // some came unasked, into `slot`
+        NeuronCache::Entry* cached = nullptr;  // in the place of `slot`
+        bool goes_whole = false;               // its neurons were looked for: it is not worth it
     };
     struct Early {  // came before it was asked for, and was computed with
         std::size_t expert = 0;
@@ -142,6 +152,12 @@ class ExpertMover {
     kernels::ExpertView staged(const Staging::Slot& slot, std::size_t expert) const;
     std::optional<DeviceEvent> copy(std::size_t expert, const std::byte* from, Staging::Slot& slot);
     std::optional<DeviceEvent> copy_on_demand(Demanded& demanded, const kernels::ExpertView& from, Staging::Slot& slot);
+    bool comes_into_cache(std::size_t expert) const;
+    bool copy_to_cache(Demanded& demanded);
+    bool copy_unasked_to_cache(std::size_t expert, const SparseCopies::Rows& rows);
+    DeviceEvent accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons, std::uint64_t unasked_bytes,
+                             DeviceEvent copied);
+    void came_without(const Demanded& demanded, std::uint64_t bytes, std::uint64_t held_bytes);
     bool would_stay(std::size_t expert) const;
     std::optional<ExpertKey> victim_for(std::size_t admitted) const;
     bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
@@ -176,6 +192,8 @@ class ExpertMover {
     std::uint16_t n_completed_ = 0;  // copies made unasked whose missing neurons followed
     std::size_t n_asked_ = 0;        // of demanded_: next_arrival() was called for
     std::vector<Early> early_;
+    std::optional<NeuronCache> neurons_;
+    std::vector<std::int32_t> accepted_places_, accepted_order_;
     PromptCopies prompt_copies_;
 };
 

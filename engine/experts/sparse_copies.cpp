@@ -48,10 +48,11 @@ void gather_neurons(const kernels::ExpertView& whole, std::span<const std::int32
     std::copy_n(biases.down, whole.layout.hidden_dim, first + 2 * n);
 }
 
-std::optional<SparseCopies::Gathered> SparseCopies::gather(const kernels::ExpertView& whole, kernels::WeightType format,
-                                                           const Rows& rows, std::span<const std::int32_t> held) {
+std::optional<SparseCopies::Gathered> SparseCopies::gather(ExpertKey key, const kernels::ExpertView& whole,
+                                                           kernels::WeightType format, const Rows& rows,
+                                                           std::span<const std::int32_t> held) {
     kernels::ExpertView expert = whole;
-    expert.layout.spec.theta = theta_;
+    expert.layout.spec.theta = thetas_.at(key.layer, key.expert);
     const kernels::ExpertLayout& layout = expert.layout;
     if (!on() || no_room_ || !operations_.chooses_neurons(layout, rows.n_rows)) return std::nullopt;
     // Biases lie behind the last neuron: nothing can be added there.
@@ -61,8 +62,10 @@ std::optional<SparseCopies::Gathered> SparseCopies::gather(const kernels::Expert
         ++n_not_looked_at_ % kLookAgain != 0) {
         return std::nullopt;
     }
-    choose(expert, format, rows);
+    choose(key, expert, format, rows);
+    n_needed_ = neurons_.size();
     leave_held_out(held);
+    n_held_ = n_needed_ - neurons_.size();
     if (held.empty() || !neurons_.empty()) add_up_to_grain(layout);
     const auto n = static_cast<std::int64_t>(neurons_.size());
     const double share = static_cast<double>(n) / static_cast<double>(layout.ffn_dim);
@@ -75,13 +78,28 @@ std::optional<SparseCopies::Gathered> SparseCopies::gather(const kernels::Expert
     const HostWork gathering{2.0 * static_cast<double>(smaller.bytes())};  // read and written
     work_.gathering_us +=
         device_.run_on_host(gathering, [&] { gather_neurons(whole, neurons_, to, operations_.pool()); });
-    if (!rows.guess) work_.counted += counts_;
+    if (rows.guess) {
+        n_needed_ = n_held_ = 0;
+        counts_ = {};
+    }
+    work_.counted += counts_;
+    work_.needed += n_needed_;
+    work_.held += n_held_;
     if (held.empty()) return Gathered{{to, smaller}, neurons_, nullptr, next_};
     put_in_order(held);
     return Gathered{{to, smaller}, all_, order_.data(), next_};
 }
 
-void SparseCopies::choose(const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows) {
+void SparseCopies::take_back() {
+    for (kernels::NeuronCounts* sum : {&work_.counted, &work_.chosen}) {
+        sum->neurons -= counts_.neurons;
+        sum->active -= counts_.active;
+    }
+    work_.needed -= n_needed_;
+    work_.held -= n_held_;
+}
+
+void SparseCopies::choose(ExpertKey key, const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows) {
     const kernels::ExpertLayout& layout = expert.layout;
     counts_ = {};
     bool computed = false;
@@ -95,22 +113,29 @@ void SparseCopies::choose(const kernels::ExpertView& expert, kernels::WeightType
         operations_.choose_neurons(call, rows.inputs, rows.row_token, neurons_, counts_);
     });
     work_.expected_choosing_us += cost_.choosing_us(rows.n_rows, format);
-    if (!computed) {  // a dry run: as many as are expected
-        const auto n_active = static_cast<std::int32_t>(std::llround(cost_.active_share(layer_, rows.n_rows) * ffn));
-        neurons_.resize(as_size(n_active));
-        std::iota(neurons_.begin(), neurons_.end(), 0);
-        if (rows.guess) {
-            const auto n_right = static_cast<std::int32_t>(dry_recall_ * n_active);
-            for (std::int32_t i = n_right; i < n_active; ++i) {
-                neurons_[as_size(i)] = std::min(i + n_active - n_right, static_cast<std::int32_t>(layout.ffn_dim) - 1);
-            }
-            neurons_.erase(std::unique(neurons_.begin(), neurons_.end()), neurons_.end());
-        }
+    if (!computed) {
+        draw(key, layout.ffn_dim, rows);
         counts_.neurons = static_cast<std::uint64_t>(layout.ffn_dim * rows.n_rows);
         counts_.active =
             static_cast<std::uint64_t>(static_cast<double>(counts_.neurons) * cost_.active_share(layer_, 1));
     }
     if (!rows.guess) work_.chosen += counts_;
+}
+
+// A dry run: as many as are expected, others at each step; of a guess, the share of them that is guessed rightly.
+void SparseCopies::draw(ExpertKey key, std::int64_t ffn_dim, const Rows& rows) {
+    const auto n_active =
+        std::llround(cost_.active_share(key.layer, rows.n_rows) * static_cast<double>(ffn_dim));
+    const auto n_right = rows.guess ? static_cast<std::int64_t>(dry_recall_ * static_cast<double>(n_active)) : n_active;
+    std::uint64_t mixed = step_ * 0x9e3779b97f4a7c15u + as_size(key.layer) * 0xbf58476d1ce4e5b9u + as_size(key.expert);
+    mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebu;
+    const auto first = static_cast<std::int64_t>((mixed >> 11) % as_size(ffn_dim));
+    neurons_.clear();
+    for (std::int64_t i = 0; i < n_active; ++i) {
+        const std::int64_t place = i < n_right ? i : i + n_active - n_right;
+        if (place < ffn_dim) neurons_.push_back(static_cast<std::int32_t>((first + place) % ffn_dim));
+    }
+    std::sort(neurons_.begin(), neurons_.end());
 }
 
 void SparseCopies::leave_held_out(std::span<const std::int32_t> held) {

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/mirror.h"
+#include "engine/experts/cache_policy.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/expert_thetas.h"
 #include "engine/plan/prefetch_settings.h"
 #include "kernels/expert_layout.h"
 
@@ -58,17 +61,21 @@ class SparseCopies {
     static constexpr std::uint64_t kLookAgain = 64;
 
     void set_mode(SparseLoading mode) { mode_ = mode; }
+    void set_guesses(NeuronGuesses guesses) { guesses_ = guesses; }
+    bool accepts_guesses() const { return guesses_ == NeuronGuesses::kAccept; }
     // From the next layer on. 0: everything goes whole.
-    void set_theta(float theta) { theta_ = theta; }
-    bool on() const { return theta_ > 0 && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
+    void set_thetas(const ExpertThetas& thetas) { thetas_ = thetas; }
+    bool on() const { return thetas_.leaves_out() && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
 
     void begin_layer(std::int64_t layer) {
+        if (layer == 0) ++step_;
         layer_ = layer;
         work_ = {};
     }
-    // held: neurons that the device has, in any order. nullopt: the whole expert should be copied.
-    std::optional<Gathered> gather(const kernels::ExpertView& whole, kernels::WeightType format, const Rows& rows,
-                                   std::span<const std::int32_t> held = {});
+    // whole: the expert `key`. held: neurons that the device has, in any order. nullopt: the whole expert should be
+    // copied.
+    std::optional<Gathered> gather(ExpertKey key, const kernels::ExpertView& whole, kernels::WeightType format,
+                                   const Rows& rows, std::span<const std::int32_t> held = {});
     // Dry runs: of the active neurons so many are guessed, and of the guessed ones so many are active.
     void set_dry_recall(double recall) { dry_recall_ = recall; }
     // The buffer is read until then.
@@ -80,8 +87,15 @@ class SparseCopies {
         double gathering_us = 0, expected_gathering_us = 0;
         kernels::NeuronCounts chosen;   // of all experts that were looked at
         kernels::NeuronCounts counted;  // of those of them that did not go whole
+        // Of these, neurons that at least one row needs, and those of them that the device had already.
+        std::uint64_t needed = 0, held = 0;
     };
     const Work& work() const { return work_; }
+    // What gather() said last is not used; the expert is looked at again.
+    void take_back();
+    // Of the last gather(): what is in its copy, as it lies there; how many neurons were needed and held.
+    std::span<const std::int32_t> came() const { return neurons_; }
+    std::pair<std::size_t, std::size_t> last_hits() const { return {n_needed_, n_held_}; }
 
   private:
     struct Buffer {
@@ -89,7 +103,8 @@ class SparseCopies {
         DeviceEvent copied;
     };
 
-    void choose(const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows);
+    void choose(ExpertKey key, const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows);
+    void draw(ExpertKey key, std::int64_t ffn_dim, const Rows& rows);
     void leave_held_out(std::span<const std::int32_t> held);
     void add_up_to_grain(const kernels::ExpertLayout& layout);
     void put_in_order(std::span<const std::int32_t> held);
@@ -99,14 +114,17 @@ class SparseCopies {
     CpuOperations& operations_;
     const CostModel& cost_;
     SparseLoading mode_ = SparseLoading::kAuto;
-    float theta_ = 0;
+    ExpertThetas thetas_;
+    NeuronGuesses guesses_ = NeuronGuesses::kCorrect;
     std::int64_t layer_ = 0;
     Work work_;
     kernels::NeuronCounts counts_;  // of the expert at hand
+    std::size_t n_needed_ = 0, n_held_ = 0;
     std::vector<std::int32_t> neurons_, missing_;
     std::vector<std::int32_t> held_;         // ascending
     std::vector<std::int32_t> all_, order_;  // of held and gathered ones together
     double dry_recall_ = 0.85;               // the middle of what the paper measured
+    std::uint64_t step_ = 0;
     std::uint64_t n_not_looked_at_ = 0;
     std::array<Buffer, kBuffers> buffers_;
     std::size_t next_ = 0;

@@ -136,11 +136,12 @@ void CostModel::move(double& factor, double predicted_us, double measured_us) {
     factor = std::clamp(factor * std::pow(measured_us / predicted_us, 0.1), 0.125, 8.0);
 }
 
-void CostModel::set_theta(double theta, SparseLoading loading, double prior) {
+void CostModel::set_theta(double theta, SparseLoading loading, double prior, std::span<const double> priors) {
     if (theta != theta_) counted_.clear();  // another theta leaves other neurons out
     theta_ = theta;
     loading_ = theta > 0 ? loading : SparseLoading::kOff;
     prior_share_ = prior > 0 ? std::min(prior, 1.0) : kUnknownActiveShare;
+    priors_.assign(priors.begin(), priors.end());
 }
 
 void CostModel::add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active) {
@@ -169,7 +170,9 @@ double CostModel::active_share(std::int64_t layer, std::int64_t n_tokens) const 
     } else if (static_cast<std::size_t>(layer) < counted_.size()) {
         sum = counted_[static_cast<std::size_t>(layer)];
     }
-    const double of_one = sum.neurons > 0 ? sum.active / sum.neurons : prior_share_;
+    const bool known = layer >= 0 && static_cast<std::size_t>(layer) < priors_.size();
+    const double prior = known ? priors_[static_cast<std::size_t>(layer)] : prior_share_;
+    const double of_one = sum.neurons > 0 ? sum.active / sum.neurons : prior;
     // As if each token chose by itself: those of one text have more in common, and need fewer.
     return n_tokens == 1 ? of_one : 1 - std::pow(1 - of_one, static_cast<double>(n_tokens));
 }
@@ -191,7 +194,7 @@ double CostModel::cross_over(kernels::WeightType format) const {
 }
 
 CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::int64_t n_tokens,
-                                               kernels::WeightType format) const {
+                                               kernels::WeightType format, double held) const {
     ExpertCosts costs;
     costs.cpu_us = cpu_us(n_tokens, format);
     costs.gpu_us = gpu_us(n_tokens, format);
@@ -200,17 +203,19 @@ CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::in
     const double share = active_share(layer.index, n_tokens);
     // All of w1 is read, and the other two where they are needed.
     if (lies_by_neurons(format) && n_tokens <= kFewTokens) costs.cpu_us *= (1 + 2 * share) / 3;
-    if (layer.prompt || !copies_sparse(layer.index, n_tokens, format)) return costs;
+    if (layer.prompt || !copies_sparse(layer.index, n_tokens, format, held)) return costs;
+    const double copied = share * (1 - held);
     costs.gpu_us *= share;
-    costs.copy_us = part_copy_us(*this, format, share);
-    costs.preparing_us = choosing_us(n_tokens, format) + gathering_us(format, share);
-    costs.copied_share = share;
+    costs.copy_us = part_copy_us(*this, format, copied);
+    costs.preparing_us = choosing_us(n_tokens, format) + gathering_us(format, copied);
+    costs.copied_share = copied;
     return costs;
 }
 
-bool CostModel::copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format) const {
+bool CostModel::copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format,
+                              double held) const {
     if (loading_ == SparseLoading::kOff || !lies_by_neurons(format) || n_tokens > kFewTokens) return false;
-    const double share = active_share(layer, n_tokens);
+    const double share = active_share(layer, n_tokens) * (1 - held);
     if (share > kMostCopiedShare) return false;
     if (loading_ == SparseLoading::kAlways) return true;
     return choosing_us(n_tokens, format) + gathering_us(format, share) + part_copy_us(*this, format, share) <

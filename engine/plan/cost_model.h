@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -116,7 +117,8 @@ class CostModel {
     // ---- with a theta (kernels::ExpertSpec): which share of the neurons is active. Without one all are.
     // loading: whether experts are copied without those that are not (SparseCopies). prior: of a token, until a layer's
     // were counted; 0: kUnknownActiveShare.
-    void set_theta(double theta, SparseLoading loading, double prior);
+    // priors: the same by layer, where it is known; else empty.
+    void set_theta(double theta, SparseLoading loading, double prior, std::span<const double> priors = {});
     bool leaves_out() const { return theta_ > 0; }
     // Counted in a layer: (token, neuron) pairs, and those of them that were active.
     void add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active);
@@ -136,9 +138,11 @@ class CostModel {
         double preparing_us = 0, copy_us = 0;
         double copied_share = 1;  // of its bytes
     };
-    ExpertCosts expert_costs(const LayerAtHand& layer, std::int64_t n_tokens, kernels::WeightType format) const;
+    // held: of the neurons that are needed, those that the device has already.
+    ExpertCosts expert_costs(const LayerAtHand& layer, std::int64_t n_tokens, kernels::WeightType format,
+                             double held = 0) const;
     // Whether choosing, gathering and copying is expected to take less time than copying the whole expert.
-    bool copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format) const;
+    bool copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format, double held = 0) const;
     void correct_choosing(double expected_us, double measured_us) { move(choosing_factor_, expected_us, measured_us); }
     void correct_gathering(double expected_us, double measured_us) {
         move(gathering_factor_, expected_us, measured_us);
@@ -174,6 +178,7 @@ class CostModel {
     double theta_ = 0;
     SparseLoading loading_ = SparseLoading::kOff;
     double prior_share_ = kUnknownActiveShare;
+    std::vector<double> priors_;  // by layer, or empty
     std::vector<Counted> counted_;  // by layer
     double choosing_factor_ = 1, gathering_factor_ = 1;
     double factor_[3][kGroups] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}};

@@ -687,7 +687,7 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
         n_rows += load.n_tokens;
-        const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format);
+        const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format, load.held);
         if (load.place == Place::kDevice && use_residents) {
             const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
             out.assignments.push_back(

@@ -18,6 +18,7 @@ struct ExpertLoad {
     Place place = Place::kRam;
     kernels::WeightType format = kernels::WeightType::kBf16;  // that its copies are in
     std::uint32_t elsewhere = 0;                              // bit i: the i-th executor elsewhere can take it
+    double held = 0;  // of the neurons that it needs, those that the device has already
 };
 
 // Ways beyond the three of this machine: executors elsewhere.

@@ -74,7 +74,14 @@ struct LoadRequest {
     // (kernels::ExpertSpec::theta): less is read and computed, and results change. 0: none
     // is. Session::set_theta() changes it while the model is loaded.
     double theta = 0;
+    // Above 0: theta is 0, and each expert has the one that was chosen for it, for at most this loss (nats per token,
+    // ChosenThresholds). Load throws Error (kInvalidInput) where none were.
+    double theta_loss = 0;
+    bool leaves_out() const { return theta > 0 || theta_loss > 0; }
     SparseLoading sparse_loading = SparseLoading::kAuto;
+    NeuronGuesses neuron_guesses = NeuronGuesses::kCorrect;
+    // Of the device's memory, for neurons of experts without a place there that were copied once (NeuronCache). 0: none.
+    std::uint64_t neuron_cache_bytes = 0;
     // With a theta: the share of a token's neurons that forecasts, the dispatcher until it has measured, and dry runs
     // take for active, (0, 1]. 0: nobody knows (kUnknownActiveShare).
     double active_share = 0;

@@ -1,13 +1,17 @@
 #include "engine/plan/neuron_thresholds.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/print.h"
 
 namespace offstage::engine {
 namespace {
@@ -15,9 +19,10 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::size_t kLargestThresholdsFile = std::size_t{1} << 20;
+constexpr std::size_t kLargestThresholdsFile = std::size_t{4} << 20;
 constexpr double kLargestThreshold = 1e6;
 constexpr double kLargestLoss = 1e9;
+constexpr std::size_t kMostLayers = 4096, kMostExperts = 65536;
 
 NeuronThreshold read_row(const json& row, std::size_t number, const std::string& source) {
     const JsonFields fields(row, source, "rows[" + std::to_string(number) + "].");
@@ -30,7 +35,87 @@ NeuronThreshold read_row(const json& row, std::size_t number, const std::string&
     return read;
 }
 
+bool is_list(const json* value, std::size_t most) {
+    return value != nullptr && value->is_array() && !value->empty() && value->size() <= most;
+}
+
+std::optional<double> number_in(const json& value, double most) {
+    if (!value.is_number()) return {};
+    const double number = value.get<double>();
+    return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
+}
+
+ChosenThresholds read_chosen(const json& row, std::size_t number, const std::string& source) {
+    const JsonFields fields(row, source, "chosen[" + std::to_string(number) + "].");
+    ChosenThresholds read;
+    read.loss = fields.number("loss", 0, kLargestLoss);
+    read.text = fields.text("text", "");
+    read.n_tokens = fields.integer("n_tokens", 1, std::int64_t{1} << 50);
+    read.active_share = fields.number("active_share", 0, 1);
+    read.perplexity = fields.number("perplexity", 0, kLargestLoss);
+    read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
+    read.same_top = fields.number("same_top", 0, 1);
+    const json* const layers = fields.find("layers");
+    if (!is_list(layers, kMostLayers)) fields.reject("layers", messages::a_share_for_each_layer);
+    for (const json& layer : *layers) {
+        const auto share = number_in(layer, 1);
+        if (!share) fields.reject("layers", messages::a_share_for_each_layer);
+        read.layer_shares.push_back(*share);
+    }
+    const json* const thetas = fields.find("thetas");
+    const auto wrong_thetas = [&] { fields.reject("thetas", messages::a_theta_for_each_expert); };
+    if (!is_list(thetas, kMostLayers) || thetas->size() != layers->size()) wrong_thetas();
+    for (const json& layer : *thetas) {
+        if (!is_list(&layer, kMostExperts) || layer.size() != thetas->front().size()) wrong_thetas();
+        for (const json& theta : layer) {
+            const auto value = number_in(theta, kLargestThreshold);
+            if (!value) wrong_thetas();
+            read.thetas.push_back(static_cast<float>(*value));
+        }
+    }
+    read.n_experts = static_cast<std::int64_t>(thetas->front().size());
+    return read;
+}
+
+// As few digits as say the same number again.
+double short_number(float value) {
+    return std::strtod(print("%.6g", static_cast<double>(value)).c_str(), nullptr);
+}
+
+ordered_json json_of(const ChosenThresholds& chosen) {
+    ordered_json row = {{"loss", chosen.loss},
+                        {"text", chosen.text},
+                        {"n_tokens", chosen.n_tokens},
+                        {"active_share", chosen.active_share},
+                        {"perplexity", chosen.perplexity},
+                        {"mean_kl", chosen.mean_kl},
+                        {"same_top", chosen.same_top},
+                        {"layers", chosen.layer_shares},
+                        {"thetas", ordered_json::array()}};
+    for (std::size_t i = 0; i < chosen.thetas.size(); ++i) {
+        if (i % static_cast<std::size_t>(chosen.n_experts) == 0) row["thetas"].push_back(ordered_json::array());
+        row["thetas"].back().push_back(short_number(chosen.thetas[i]));
+    }
+    return row;
+}
+
 }  // namespace
+
+const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double loss) {
+    const ChosenThresholds* found = nullptr;
+    for (const ChosenThresholds& chosen : measured.chosen) {
+        if (chosen.loss <= loss) found = &chosen;
+    }
+    return found;
+}
+
+void add_chosen(NeuronThresholds& kept, ChosenThresholds chosen) {
+    std::erase_if(kept.chosen, [&](const ChosenThresholds& other) { return other.loss == chosen.loss; });
+    const auto place = std::find_if(kept.chosen.begin(), kept.chosen.end(),
+                                    [&](const ChosenThresholds& other) { return other.loss > chosen.loss; });
+    kept.chosen.insert(place, std::move(chosen));
+    if (kept.chosen.size() > kMostChosen) kept.chosen.erase(kept.chosen.begin());
+}
 
 ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
     NeuronThreshold before;
@@ -45,6 +130,15 @@ ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
         before = row;
     }
     return {};
+}
+
+ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss) {
+    if (loss > 0) {
+        const ChosenThresholds* const chosen = thresholds_for(measured, loss);
+        return chosen != nullptr ? ActiveShares{chosen->active_share, chosen->layer_shares} : ActiveShares{};
+    }
+    const ThresholdLoss expected = expected_loss(measured, theta);
+    return {theta > 0 && expected.known ? expected.active_share : 0, {}};
 }
 
 NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::string& source) {
@@ -66,6 +160,16 @@ NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::strin
         thresholds.rows.push_back(read_row(row, thresholds.rows.size(), source));
         if (!(thresholds.rows.back().theta > last)) fields.reject("rows", messages::ascending_thresholds);
         last = thresholds.rows.back().theta;
+    }
+    const json* const chosen = fields.find("chosen");
+    if (chosen == nullptr) return thresholds;
+    if (!chosen->is_array() || chosen->size() > kMostChosen) fields.reject("chosen", messages::a_list_of_chosen_thresholds);
+    double loss = 0;
+    for (const json& row : *chosen) {
+        if (!row.is_object()) fields.reject("chosen", messages::a_list_of_chosen_thresholds);
+        thresholds.chosen.push_back(read_chosen(row, thresholds.chosen.size(), source));
+        if (!(thresholds.chosen.back().loss > loss)) fields.reject("chosen", messages::ascending_losses);
+        loss = thresholds.chosen.back().loss;
     }
     return thresholds;
 }
@@ -92,6 +196,8 @@ void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::file
                                     {"mean_kl", row.mean_kl},
                                     {"same_top", row.same_top}});
     }
+    if (!thresholds.chosen.empty()) document["chosen"] = ordered_json::array();
+    for (const ChosenThresholds& chosen : thresholds.chosen) document["chosen"].push_back(json_of(chosen));
     const std::string text = document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
     if (const std::string failure = write_file(file, text); !failure.empty()) {
         throw Error(ErrorKind::kInvalidInput, messages::file_cannot_be_written(shown_path(file), failure));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/expert_thetas.h"
+
 namespace offstage::engine {
 
 // What leaving out neurons (LoadRequest::theta) was measured to save and to cost, over some text (CORM, figure 4).
@@ -19,6 +21,25 @@ struct NeuronThreshold {
     bool operator==(const NeuronThreshold&) const = default;
 };
 
+// Thresholds of every expert of a model, chosen so that a loss buys the most neurons left out (engine/eval/
+// threshold_choice.h), and what they were measured to cost over the text that they were chosen on.
+struct ChosenThresholds {
+    double loss = 0;   // nats per token from theta 0 that were allowed
+    std::string text;  // its name, for the person
+    std::int64_t n_tokens = 0;
+    double active_share = 1;
+    double perplexity = 0;
+    double mean_kl = 0;  // at most `loss`
+    double same_top = 1;
+    std::vector<double> layer_shares;  // active, (n_layers)
+    std::int64_t n_experts = 0;        // of a layer
+    std::vector<float> thetas;         // (n_layers, n_experts), 0 or more
+
+    ExpertThetas of_experts() const { return {thetas, n_experts}; }
+
+    bool operator==(const ChosenThresholds&) const = default;
+};
+
 // Of one model; a plain value.
 struct NeuronThresholds {
     std::string model;
@@ -27,9 +48,19 @@ struct NeuronThresholds {
     std::int64_t n_tokens = 0;      // scored
     double perplexity = 0;          // of theta 0
     std::vector<NeuronThreshold> rows;  // by theta, ascending
+    std::vector<ChosenThresholds> chosen;  // by loss, ascending
 
     bool empty() const { return rows.empty(); }
 };
+
+// At most so many ChosenThresholds are kept.
+inline constexpr std::size_t kMostChosen = 16;
+
+// Those of the largest loss up to this one; nullptr: there are none.
+const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double loss);
+// Puts them in their place by loss; those of the same loss are replaced, and those of the smallest loss go where there
+// are too many.
+void add_chosen(NeuronThresholds& kept, ChosenThresholds chosen);
 
 // On the line between the two measured thetas next to it, theta 0 being without loss; nothing beyond the largest one,
 // and where nothing was measured.
@@ -41,9 +72,18 @@ struct ThresholdLoss {
 };
 ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
 
+// The share of a token's neurons that is expected to be active; 0: not known.
+struct ActiveShares {
+    double of_model = 0;
+    std::vector<double> of_layers;  // empty: not known
+};
+// Of one theta for all experts, or (loss above 0) of the thresholds for this loss.
+ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss);
+
 // JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
 // "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
-// A}]}. At most 1 MiB. Reading throws Error naming file, key and what was expected; writing is atomic.
+// A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
+// A, "layers": [S, ...], "thetas": [[T, ...], ...]}]}; "chosen" may be missing. At most 4 MiB. Reading throws Error naming file, key and what was expected; writing is atomic.
 NeuronThresholds parse_neuron_thresholds(std::string_view json, const std::string& source);
 NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file);
 void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::filesystem::path& file);

@@ -43,6 +43,17 @@ SparseLoading parse_sparse_loading(std::string_view name) {
     throw Error(ErrorKind::kInvalidInput, messages::no_such_sparse_loading(name));
 }
 
+std::string_view name_of(NeuronGuesses guesses) {
+    return guesses == NeuronGuesses::kAccept ? "accept" : "correct";
+}
+
+NeuronGuesses parse_neuron_guesses(std::string_view name) {
+    for (const NeuronGuesses guesses : {NeuronGuesses::kCorrect, NeuronGuesses::kAccept}) {
+        if (name_of(guesses) == name) return guesses;
+    }
+    throw Error(ErrorKind::kInvalidInput, messages::no_such_neuron_guesses(name));
+}
+
 std::string_view name_of(PromptLoading loading) {
     switch (loading) {
         case PromptLoading::kOnDemand:

@@ -36,6 +36,14 @@ enum class SparseLoading : std::uint8_t {
 std::string_view name_of(SparseLoading loading);            // "off", "auto", "always"
 SparseLoading parse_sparse_loading(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
+// What is done where neurons that were guessed for an expert turn out to be others than it needs.
+enum class NeuronGuesses : std::uint8_t {
+    kCorrect,  // those that are missing are copied before the expert is computed
+    kAccept,   // it is computed with those that are there (CORM, section 4.2): results change
+};
+std::string_view name_of(NeuronGuesses guesses);            // "correct", "accept"
+NeuronGuesses parse_neuron_guesses(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
 // How experts come from the disk while a model runs.
 enum class DiskReads : std::uint8_t {
     kAuto,    // kDirect where free memory has no room for all experts: no cache keeps them then

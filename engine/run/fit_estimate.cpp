@@ -271,7 +271,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand), planner.reads()};
     const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
     CostModel cost = known != nullptr ? known->cost : CostModel();
-    set_theta(cost, request, device);
+    set_theta(cost, request, device, kept_thresholds(directory_));
     const Sensitivity sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     bool foretells = known != nullptr;
 

@@ -80,6 +80,7 @@ struct DeviceReport {
     std::uint64_t bytes_copied = 0;  // weights
     // Experts that were copied without the neurons that a theta leaves out, and the bytes that this spared the bus.
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
+    double neuron_hit_rate = 0;  // of the neurons that these needed, on the device already
     // Of the steps' time by the device's clock, so that on an emulated device a measured
     // time is divided by an accounted one: recording what layers did and choosing which
     // copies stay, and deciding what experts do.

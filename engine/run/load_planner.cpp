@@ -95,7 +95,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    if (request.theta > 0 && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
+    if (request.leaves_out() && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
         demand.host_fixed_bytes += SparseCopies::kBuffers * SparseCopies::buffer_bytes(demand.expert_bytes);
     }
 
@@ -121,6 +121,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     }
     demand.workspace_fixed_bytes =
         Forward::workspace_bytes(spec, context) + scratch_fixed + demand.kv_workspace_bytes(0);
+    if (!demand.shares_host_memory) demand.workspace_fixed_bytes += (request.neuron_cache_bytes + 255) / 256 * 256;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope +
                                        demand.kv_workspace_bytes(1) - demand.kv_workspace_bytes(0);
     return demand;
@@ -131,6 +132,11 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
 void check_theta(double theta) {
     if (theta >= 0 && theta <= kLargestTheta) return;
     throw Error(ErrorKind::kInvalidInput, messages::theta_out_of_range(theta, kLargestTheta));
+}
+
+void check_theta_loss(double loss) {
+    if (loss > 0 && loss <= kLargestThetaLoss) return;
+    throw Error(ErrorKind::kInvalidInput, messages::theta_loss_out_of_range(loss, kLargestThetaLoss));
 }
 
 void check_request(const LoadRequest& request) {
@@ -144,6 +150,7 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
     }
     check_theta(request.theta);
+    if (request.theta_loss != 0) check_theta_loss(request.theta_loss);
     if (!(request.active_share >= 0 && request.active_share <= 1)) {
         throw Error(ErrorKind::kInvalidInput, messages::active_share_not_a_share(request.active_share));
     }

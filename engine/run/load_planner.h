@@ -29,6 +29,9 @@ void check_request(const LoadRequest& request);
 // Throws Error (kInvalidInput) unless LoadRequest::theta may be this: 0 .. kLargestTheta.
 inline constexpr double kLargestTheta = 1e6;
 void check_theta(double theta);
+// LoadRequest::theta_loss may be up to this.
+inline constexpr double kLargestThetaLoss = 100;
+void check_theta_loss(double loss);  // above 0
 // LoadRequest::kept_context and ReplanRequest's. Throws Error (kInvalidInput).
 void check_kept_context(std::int64_t tokens);
 // "cpu" also where no device is named.

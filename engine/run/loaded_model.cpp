@@ -13,6 +13,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/format_costs.h"
 #include "engine/plan/neuron_thresholds.h"
+#include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
@@ -63,6 +64,11 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
                          const LoadProgressFn& progress, const std::stop_token& stop)
     : ExpertHost(request, progress, stop), text_(std::move(text)) {
     summary_.notes = notes();
+    read_thresholds();
+    thetas_ = asked_thetas();
+    basis().thresholds = summary_.thresholds;
+    basis().sparse_loading = device().shares_host_memory() ? SparseLoading::kOff : request.sparse_loading;
+    basis().active_share = request.active_share;
     planner_.emplace(request, LoadInputs{spec(), basis().master, source().master().dense_bytes(), device().info(),
                                          [&](const Backend::StepShape& shape) { return device().scratch_bytes(shape); },
                                          memory(), device().memory().usage().budget_bytes, ram().usage().budget_bytes});
@@ -84,6 +90,7 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
     fill(plan);
     master.watch({}, {});
     runtime_.emplace(*this, std::move(weights), dense_read_bytes, std::move(plan));
+    use_theta({});
     device().memory().fail_allocation(0);
     ram().fail_allocation(0);
     device().fail_copy(0);
@@ -157,7 +164,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
-    set_theta(basis.cost, request, device().info());
+    set_theta(basis.cost, request, device().info(), summary_.thresholds);
     // For forecasts of how long a re-plan takes. A dry run never quantizes.
     if (!request.dry) {
         basis.quantizing_speeds =
@@ -201,8 +208,10 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
-    summary_.theta = request.theta;
-    read_thresholds();
+    summary_.theta = request.theta_loss > 0 ? static_cast<double>(thetas_.mean()) : request.theta;
+    summary_.theta_loss = request.theta_loss;
+    summary_.accepts_guesses = request.leaves_out() && request.neuron_guesses == NeuronGuesses::kAccept &&
+                               request.sparse_loading != SparseLoading::kOff && !device().shares_host_memory();
     summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
     summary_.device_compute = name_of(device_products());
@@ -238,15 +247,39 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
 
 // A file that is damaged costs a note, not the model.
 void LoadedModel::read_thresholds() {
-    if (directory().empty()) return;
-    const std::filesystem::path file = neuron_thresholds_file(directory());
-    std::error_code failure;
-    if (!std::filesystem::exists(file, failure)) return;
-    try {
-        summary_.thresholds = read_neuron_thresholds(file);
-    } catch (const Error& error) {
-        summary_.notes.push_back(error.message());
+    Message problem;
+    summary_.thresholds = kept_thresholds(directory(), &problem);
+    if (!problem.empty()) summary_.notes.push_back(std::move(problem));
+}
+
+void LoadedModel::use_theta(std::optional<double> theta) {
+    ActiveShares prior =
+        theta ? expected_shares(summary_.thresholds, *theta, 0)
+              : expected_shares(summary_.thresholds, request().theta, request().theta_loss);
+    if (request().active_share > 0) prior = {request().active_share, {}};
+    forward().moe().set_theta(theta ? ExpertThetas(*theta) : thetas_, std::move(prior));
+}
+
+ExpertThetas LoadedModel::asked_thetas() const {
+    const double loss = request().theta_loss;
+    if (loss == 0) return request().theta;
+    const ChosenThresholds* const chosen = thresholds_for(summary_.thresholds, loss);
+    if (chosen == nullptr) {
+        std::string kept;
+        for (const ChosenThresholds& each : summary_.thresholds.chosen) {
+            kept += (kept.empty() ? "" : ", ") + print("%g", each.loss);
+        }
+        const MessageArgument list =
+            kept.empty() ? MessageArgument(messages::no_thresholds_kept) : MessageArgument(kept);
+        throw Error(ErrorKind::kInvalidInput, messages::no_thresholds_for_loss(name(), print("%g", loss), list));
     }
+    const ExpertGrid& grid = spec().experts;
+    const auto n_layers = static_cast<std::int64_t>(chosen->layer_shares.size());
+    if (n_layers != grid.n_layers || chosen->n_experts != grid.n_experts) {
+        throw Error(ErrorKind::kInvalidInput, messages::thresholds_of_another_model(name(), n_layers, chosen->n_experts,
+                                                                                    grid.n_layers, grid.n_experts));
+    }
+    return chosen->of_experts();
 }
 
 void LoadedModel::keep_habits() {

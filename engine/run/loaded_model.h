@@ -40,6 +40,10 @@ class LoadedModel : public ExpertHost {
     Forward& forward() { return runtime_->forward(); }
     KvSequence new_sequence() { return runtime_->new_sequence(); }
     WeightReads reads() const { return runtime_->reads(); }
+    // As opened (LoadRequest::theta, theta_loss).
+    const ExpertThetas& thetas() const { return thetas_; }
+    // One theta for all experts from the next step on; nothing: as opened.
+    void use_theta(std::optional<double> theta);
     // For forecasts: the routing's habits since the last call, beside what is kept of
     // earlier runs. Nothing of a dry run, and not before there is enough to tell.
     void keep_habits();
@@ -61,11 +65,13 @@ class LoadedModel : public ExpertHost {
     void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
     void read_thresholds();
+    ExpertThetas asked_thetas() const;
 
     TextFiles text_;
     std::optional<LoadPlanner> planner_;
     std::optional<ModelRuntime> runtime_;
     ModelSummary summary_;
+    ExpertThetas thetas_;
 };
 
 }  // namespace offstage::engine

@@ -44,7 +44,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     running_ = {model_->new_sequence(), {}, 0};
-    theta_ = request.theta;
+    theta_ = used_theta_ = kAsOpened;
     model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
@@ -140,7 +140,11 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     const double begin_us = model_->device().now_us();
     const bool moved = replans_.between_steps();
     follow_context();
-    forward.moe().set_theta(theta_);
+    const double theta = theta_;
+    if (theta != used_theta_) {
+        model_->use_theta(theta == kAsOpened ? std::nullopt : std::optional(theta));
+        used_theta_ = theta;
+    }
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();

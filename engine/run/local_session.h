@@ -84,7 +84,9 @@ class LocalSession final : public Session {
     PrefixStore kept_;                   // of other conversations; these two go before the model does
     CachedPrefix running_;               // the conversation's
     AnswerRecord record_;                // of the answer being made
-    std::atomic<double> theta_ = 0;      // of the next step
+    static constexpr double kAsOpened = -1;
+    std::atomic<double> theta_ = kAsOpened;  // of the next step
+    double used_theta_ = kAsOpened;          // of the last one
     double started_us_ = 0;              // of the answer, by the device's clock
     std::vector<float> endless_logits_;  // see possible()
 };

@@ -92,11 +92,15 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
     return formats;
 }
 
-void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device) {
+void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device,
+               const NeuronThresholds& thresholds) {
     const bool copies = device.kind != DeviceKind::kCpu;
+    ActiveShares prior = expected_shares(thresholds, request.theta, request.theta_loss);
+    if (request.active_share > 0) prior = {request.active_share, {}};
     // As the kernels are given it.
-    cost.set_theta(static_cast<double>(static_cast<float>(request.theta)),
-                   copies ? request.sparse_loading : SparseLoading::kOff, request.active_share);
+    const double theta = request.theta_loss > 0 ? request.theta_loss : request.theta;
+    cost.set_theta(static_cast<double>(static_cast<float>(theta)),
+                   copies ? request.sparse_loading : SparseLoading::kOff, prior.of_model, prior.of_layers);
 }
 
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device) {

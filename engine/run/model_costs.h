@@ -14,6 +14,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/planner.h"
 #include "engine/run/load_planner.h"
 
@@ -39,8 +40,9 @@ struct ModelCosts {
     Message not_kept;       // a sentence where what was measured could not be
 };
 
-// What the request leaves out of the experts.
-void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device);
+// What the request leaves out of the experts. thresholds: what was measured of the model.
+void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device,
+               const NeuronThresholds& thresholds = {});
 
 // Without measuring anything: kept for this machine, or following from a profile. Nothing
 // where something is missing. A disk counts as known_disk_read() says.

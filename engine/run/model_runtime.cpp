@@ -19,11 +19,11 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
                plan_.max_step, plan_.context) {
     const LoadRequest& request = experts.request();
     experts.dispatcher().set_prefetch(request.prefetch);
-    forward_.moe().set_theta(request.theta);
-    forward_.moe().set_sparse_loading(request.sparse_loading, request.active_share);
+    forward_.moe().set_sparse_loading(request.sparse_loading, request.neuron_guesses);
     if (experts.device().shares_host_memory()) return;
     ExpertMover& mover = forward_.moe().mover();
     mover.set_cache(cache_policy_.get());
+    if (request.neuron_cache_bytes > 0) mover.set_neuron_cache(request.neuron_cache_bytes);
     mover.set_prompt_loading(request.prompt_loading);
     if (request.learn_placement && request.popularity_file.empty() && experts.popularity().n_tokens == 0)
         learn_placement();

@@ -111,6 +111,17 @@ fs::path neuron_thresholds_file(const fs::path& model) {
     return file_beside(model, "neuron_thresholds.json");
 }
 
+NeuronThresholds kept_thresholds(const fs::path& path, Message* problem) {
+    std::error_code failure;
+    if (path.empty() || !fs::exists(neuron_thresholds_file(path), failure)) return {};
+    try {
+        return read_neuron_thresholds(neuron_thresholds_file(path));
+    } catch (const Error& error) {
+        if (problem != nullptr) *problem = error.message();
+        return {};
+    }
+}
+
 std::string routing_habits_key(const std::string& model, const ExpertGrid& grid) {
     return "habits|" + model + "|" + std::to_string(grid.n_layers) + "x" + std::to_string(grid.n_experts) + "x" +
            std::to_string(grid.n_active);

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/message.h"
 #include "engine/model/model_spec.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/popularity.h"
 #include "kernels/types.h"
@@ -36,6 +38,9 @@ std::filesystem::path popularity_file(const std::filesystem::path& path);
 // And what leaving out its neurons costs: neuron_thresholds.json, or
 // NAME.neuron_thresholds.json.
 std::filesystem::path neuron_thresholds_file(const std::filesystem::path& path);
+// What is kept beside a model (an empty path: nothing is). A file that cannot be read counts as none; problem (may be
+// nullptr) is what is wrong with it.
+NeuronThresholds kept_thresholds(const std::filesystem::path& path, Message* problem = nullptr);
 
 // From config.json (or a GGUF file's metadata) and, when they are there, the headers of
 // the checkpoint; without a checkpoint the type is the one that config.json names. Throws

@@ -90,7 +90,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
 
     work_.layer = layer;
     work_.normalised = step.normalised;
-    for (std::size_t n = 0; theta_ > 0 && n < work_.active_shares.size(); ++n) {
+    for (std::size_t n = 0; thetas_.leaves_out() && n < work_.active_shares.size(); ++n) {
         work_.active_shares[n] = dispatcher_.cost().active_share(layer, static_cast<std::int64_t>(n) + 1);
     }
     const kernels::NeuronCounts counted = operations_.neurons();
@@ -146,6 +146,7 @@ void MoeLayer::find_experts(std::int64_t layer) {
             load.place = Place::kRam;
         }
         load.format = experts_.format(layer, load.expert);
+        load.held = load.place == Place::kDevice ? 0 : mover_.held_share(layer, load.expert);
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (elsewhere_[i]->takes(layer, load.expert)) load.elsewhere |= 1u << i;
         }
@@ -245,10 +246,10 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
     n_tokens_ = n_tokens;
     n_guesses_ = 0;
-    work_.theta = theta_;
+    work_.thetas = thetas_;
     mover_.sparse().set_mode(sparse_loading_);
-    mover_.sparse().set_theta(theta_);
-    dispatcher_.set_theta(theta_, mover_.sparse().on() ? sparse_loading_ : SparseLoading::kOff, active_share_);
+    mover_.sparse().set_thetas(thetas_);
+    dispatcher_.set_theta(thetas_.mean(), mover_.sparse().on() ? sparse_loading_ : SparseLoading::kOff, prior_);
     resident_.set_prefill(prefill);
     mover_.begin_step(prefill, n_tokens, last);
     last_end_ = device_.record(Queue::kCompute);
@@ -283,7 +284,7 @@ void MoeLayer::record_layer() {
         if (is_elsewhere(a.way)) continue;
         (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) += experts_.expert_bytes(a.format);
     }
-    times.device_read_bytes -= std::min(times.device_read_bytes, moves.copy_bytes_saved);
+    times.device_read_bytes -= std::min(times.device_read_bytes, moves.unread_bytes);
     times.host_read_bytes -= std::min(times.host_read_bytes, pending_.neurons.skipped_bytes);
     times.neurons = pending_.neurons.neurons;
     times.active_neurons = pending_.neurons.active;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -37,14 +38,17 @@ class MoeLayer {
     ExpertMover& mover() { return mover_; }
     // From the next step on: neurons of routed experts that are nearer to zero are left out
     // (kernels::ExpertSpec::theta). 0 at first.
-    void set_theta(double theta) { theta_ = static_cast<float>(theta); }
-    // Whether experts are copied without such neurons, and how many of a token's are active until some were counted
-    // (LoadRequest::active_share).
-    void set_sparse_loading(SparseLoading loading, double active_share) {
-        sparse_loading_ = loading;
-        active_share_ = active_share;
+    // prior: how many of a token's are active until some were counted.
+    void set_theta(ExpertThetas thetas, ActiveShares prior = {}) {
+        thetas_ = std::move(thetas);
+        prior_ = std::move(prior);
     }
-    float theta() const { return theta_; }
+    // Whether experts are copied without such neurons, and what is done about wrong guesses of them.
+    void set_sparse_loading(SparseLoading loading, NeuronGuesses guesses = NeuronGuesses::kCorrect) {
+        sparse_loading_ = loading;
+        mover_.sparse().set_guesses(guesses);
+    }
+    const ExpertThetas& thetas() const { return thetas_; }
     // At most kMostElsewhere; between two steps, as remove_executors(), which removes all
     // that were added.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
@@ -115,9 +119,9 @@ class MoeLayer {
     HabitCounter habits_;
 
     const CpuOperations& operations_;
-    float theta_ = 0;
+    ExpertThetas thetas_;
     SparseLoading sparse_loading_ = SparseLoading::kAuto;
-    double active_share_ = 0;
+    ActiveShares prior_;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;

@@ -12,6 +12,8 @@
 #include "engine/plan/sensitivity.h"
 #include "engine/plan/transition.h"
 #include "engine/run/replan.h"
+#include "engine/plan/neuron_thresholds.h"
+#include "engine/plan/prefetch_settings.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -28,6 +30,9 @@ struct PlanBasis {
     std::int64_t hidden_dim = 0;
     PolicyKind decode = PolicyKind::kBalanced;
     bool dry = false;
+    NeuronThresholds thresholds;  // measured of the model
+    SparseLoading sparse_loading = SparseLoading::kOff;
+    double active_share = 0;   // LoadRequest::active_share
     std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
 
     PlanCosts costs() const;  // of this object

@@ -72,11 +72,18 @@ void PlanDraft::check(const Budget& budget) const {
 ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     ReplanPreview preview;
     preview.plan = plan(request).plan;
-    const auto forecast_of = [&](const Plan& which) {
-        return forecast(which, basis.demand, basis.popularity, basis.cost, prefill, decode, kForecastPrompt);
+    const auto forecast_of = [&](const Plan& which, const CostModel& cost) {
+        return forecast(which, basis.demand, basis.popularity, cost, prefill, decode, kForecastPrompt);
     };
-    Forecast before = forecast_of(now);
-    Forecast after = forecast_of(preview.plan);
+    CostModel cost_after = basis.cost;
+    if (request.theta.has_value()) {
+        ActiveShares prior = expected_shares(basis.thresholds, *request.theta, 0);
+        if (basis.active_share > 0) prior = {basis.active_share, {}};
+        cost_after.set_theta(static_cast<double>(static_cast<float>(*request.theta)), basis.sparse_loading,
+                             prior.of_model, prior.of_layers);
+    }
+    Forecast before = forecast_of(now, basis.cost);
+    Forecast after = forecast_of(preview.plan, cost_after);
     correct(before, after, measured);
     preview.measured_steps = measured.n_steps;
     preview.tokens_per_s_before = before.decode_tokens_per_s;

@@ -161,10 +161,15 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const CostedModel costed{request, spec, machine.type, formats_of(request, report.demand, compare), planner.reads()};
     ModelCosts found = measured_costs(costed, device, *machine.host, progress, stop);
     CostModel& cost = found.cost;
+    const NeuronThresholds thresholds = kept_thresholds(report.shape.directory);
+    set_theta(cost, request, device.info(), thresholds);
     report.costs = cost.table();
     report.theta = request.theta;
+    report.theta_loss = request.theta_loss;
     report.active_share = cost.active_share(-1, 1);
-    report.share_is_given = request.theta == 0 || request.active_share > 0;
+    report.share_is_given = !request.leaves_out() || request.active_share > 0;
+    report.share_is_measured =
+        !report.share_is_given && expected_shares(thresholds, request.theta, request.theta_loss).of_model > 0;
     report.copies_sparse = cost.copies_sparse(-1, 1, cost.master());
     report.cost_source = source_of(found, report.device);
     // Weights are not read, so nobody knows this model's own.

@@ -37,8 +37,10 @@ struct PlanReport {
     WeightReads reads;  // of a decoded token
     // What the forecast leaves out of the experts (LoadRequest::theta).
     double theta = 0;
-    double active_share = 1;     // of a token's neurons
-    bool share_is_given = true;  // else nobody knows it: kUnknownActiveShare
+    double theta_loss = 0;          // LoadRequest::theta_loss
+    double active_share = 1;        // of a token's neurons
+    bool share_is_given = true;     // by the request
+    bool share_is_measured = false;  // of this model; else nobody knows it: kUnknownActiveShare
     bool copies_sparse = false;  // experts are forecast to be copied without the others
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor

@@ -21,6 +21,8 @@ struct ReplanRequest {
     std::optional<KvType> kv;  // what keys and values are kept in: those of the conversation are written anew
     std::optional<QualityFloor> quality;  // the planner chooses each expert's format
     std::optional<FormatId> experts;      // one format for all; excludes `quality`
+    // Of previews: LoadRequest::theta that would be in force after. Plans do not change it; Session::set_theta() does.
+    std::optional<double> theta;
 };
 
 // What a person wants of some experts, whatever the plan says.

@@ -34,6 +34,9 @@ struct LayerEvent {
     // for it: bytes_copied is without them.
     std::uint16_t sparse_copies = 0;
     std::uint64_t copy_bytes_saved = 0;
+    // Of experts that were copied without some neurons, those that a token needed, and those of them that the device had
+    // already (a guess, or the neuron cache).
+    std::uint32_t needed_neurons = 0, held_neurons = 0;
 };
 
 // Where an expert of a layer and step ran.
@@ -78,8 +81,13 @@ struct DispatchTotals {
     std::uint64_t admissions = 0;                              // copies that took a resident's place
     std::uint64_t neurons = 0, active_neurons = 0;             // as in LayerEvent
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;     // as in LayerEvent
+    std::uint64_t needed_neurons = 0, held_neurons = 0;        // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     DispatchTotals& operator+=(const DispatchTotals& other);
+    // Share of the needed neurons that were on the device already; 0 when none were needed.
+    double neuron_hit_rate() const {
+        return needed_neurons > 0 ? static_cast<double>(held_neurons) / static_cast<double>(needed_neurons) : 0;
+    }
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.
     double hit_rate() const {
         return routed_tokens ? static_cast<double>(resident_tokens) / static_cast<double>(routed_tokens) : 0;

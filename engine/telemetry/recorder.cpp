@@ -23,6 +23,8 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     active_neurons += other.active_neurons;
     sparse_copies += other.sparse_copies;
     copy_bytes_saved += other.copy_bytes_saved;
+    needed_neurons += other.needed_neurons;
+    held_neurons += other.held_neurons;
     gpu_us += other.gpu_us;
     copy_us += other.copy_us;
     cpu_us += other.cpu_us;
@@ -79,6 +81,8 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     sums.active_neurons = event.active_neurons;
     sums.sparse_copies = event.sparse_copies;
     sums.copy_bytes_saved = event.copy_bytes_saved;
+    sums.needed_neurons = event.needed_neurons;
+    sums.held_neurons = event.held_neurons;
     sums.gpu_us = static_cast<double>(event.gpu_us);
     sums.copy_us = static_cast<double>(event.copy_us);
     sums.cpu_us = static_cast<double>(event.cpu_us);

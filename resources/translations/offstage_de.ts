@@ -3620,6 +3620,26 @@
         <comment>pairing_not_proven</comment>
         <translation>Was bei %1 antwortet, kennt den Code nicht; es kann ein anderer Computer sein als der, der ihn zeigt: Nichts wurde gespeichert.</translation>
     </message>
+    <message>
+        <source>a list of at most 16 objects</source>
+        <comment>a_list_of_chosen_thresholds</comment>
+        <translation>eine Liste von höchstens 16 Objekten</translation>
+    </message>
+    <message>
+        <source>objects whose &quot;loss&quot; is above 0 and ascends</source>
+        <comment>ascending_losses</comment>
+        <translation>Objekte, deren „loss“ über 0 liegt und ansteigt</translation>
+    </message>
+    <message>
+        <source>a list with a share from 0 to 1 for each layer</source>
+        <comment>a_share_for_each_layer</comment>
+        <translation>eine Liste mit einem Anteil von 0 bis 1 für jede Schicht</translation>
+    </message>
+    <message>
+        <source>a list for each layer, each of as many numbers from 0 to 1e6</source>
+        <comment>a_theta_for_each_expert</comment>
+        <translation>eine Liste für jede Schicht, jede aus gleich vielen Zahlen von 0 bis 1e6</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5387,10 +5407,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Trefferquote im Zeitverlauf</translation>
     </message>
     <message>
-        <source>Share of (token, expert) pairs that found their expert on the device. A click selects the token.</source>
-        <translation>Anteil der Paare (Token, Experte), deren Experte auf dem Gerät lag. Ein Klick wählt das Token aus.</translation>
-    </message>
-    <message>
         <source>prefetch</source>
         <translation>Prefetch</translation>
     </message>
@@ -5599,6 +5615,18 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
         <translation>Das Modell läuft auf der CPU: Es gibt keinen Cache, dessen Linien zu zeichnen wären</translation>
+    </message>
+    <message>
+        <source>Share of (token, expert) pairs that found their expert on the device; of experts that are copied without some of their neurons, the share of the needed ones that were there. A click selects the token.</source>
+        <translation>Anteil der Paare (Token, Experte), deren Experte auf dem Gerät lag; von Experten, die ohne einen Teil ihrer Neuronen kopiert werden, der Anteil der benötigten, die schon da waren. Ein Klick wählt das Token aus.</translation>
+    </message>
+    <message>
+        <source>neurons</source>
+        <translation>Neuronen</translation>
+    </message>
+    <message>
+        <source>neurons hit: %1</source>
+        <translation>Neuronen getroffen: %1</translation>
     </message>
 </context>
 <context>

@@ -3620,6 +3620,26 @@
         <comment>pairing_not_proven</comment>
         <translation>Thứ trả lời ở %1 không biết mã, nên có thể là máy khác với máy đang hiển thị mã: không lưu gì cả.</translation>
     </message>
+    <message>
+        <source>a list of at most 16 objects</source>
+        <comment>a_list_of_chosen_thresholds</comment>
+        <translation>một danh sách có nhiều nhất 16 đối tượng</translation>
+    </message>
+    <message>
+        <source>objects whose &quot;loss&quot; is above 0 and ascends</source>
+        <comment>ascending_losses</comment>
+        <translation>các đối tượng có “loss” lớn hơn 0 và tăng dần</translation>
+    </message>
+    <message>
+        <source>a list with a share from 0 to 1 for each layer</source>
+        <comment>a_share_for_each_layer</comment>
+        <translation>một danh sách có tỷ lệ từ 0 đến 1 cho mỗi lớp</translation>
+    </message>
+    <message>
+        <source>a list for each layer, each of as many numbers from 0 to 1e6</source>
+        <comment>a_theta_for_each_expert</comment>
+        <translation>một danh sách cho mỗi lớp, mỗi danh sách có cùng số lượng số từ 0 đến 1e6</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5383,10 +5403,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Tỷ lệ trúng theo thời gian</translation>
     </message>
     <message>
-        <source>Share of (token, expert) pairs that found their expert on the device. A click selects the token.</source>
-        <translation>Tỷ lệ các cặp (token, chuyên gia) mà chuyên gia đã có sẵn trên thiết bị. Nhấp chuột để chọn token.</translation>
-    </message>
-    <message>
         <source>prefetch</source>
         <translation>nạp trước</translation>
     </message>
@@ -5595,6 +5611,18 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>The model runs on the CPU: there is no cache whose lines could be drawn</source>
         <translation>Mô hình chạy trên CPU: không có bộ nhớ đệm để vẽ đường</translation>
+    </message>
+    <message>
+        <source>Share of (token, expert) pairs that found their expert on the device; of experts that are copied without some of their neurons, the share of the needed ones that were there. A click selects the token.</source>
+        <translation>Tỷ lệ các cặp (token, chuyên gia) tìm thấy chuyên gia trên thiết bị; với các chuyên gia được sao chép thiếu một phần nơ-ron, tỷ lệ nơ-ron cần dùng đã có sẵn ở đó. Nhấp để chọn token.</translation>
+    </message>
+    <message>
+        <source>neurons</source>
+        <translation>nơ-ron</translation>
+    </message>
+    <message>
+        <source>neurons hit: %1</source>
+        <translation>nơ-ron trúng: %1</translation>
     </message>
 </context>
 <context>

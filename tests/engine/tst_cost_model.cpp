@@ -99,6 +99,22 @@ class TestCostModel : public QObject {
         model.set_theta(0.1, SparseLoading::kOff, 0);
         QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
         QCOMPARE(model.expert_costs({}, 1, model.master()).copy_us, 100.0);
+        // What is there already is not copied; and layers of which more is known have shares of their own.
+        const std::vector<double> of_layers = {0.2, 0.6};
+        model.set_theta(0.3, SparseLoading::kAlways, 0.4, of_layers);
+        QCOMPARE(model.active_share(0, 1), 0.2);
+        QCOMPARE(model.active_share(1, 1), 0.6);
+        QCOMPARE(model.active_share(2, 1), 0.4);
+        QCOMPARE(model.active_share(-1, 1), 0.4);
+        const auto format = model.master();
+        const CostModel::ExpertCosts none = model.expert_costs({1, false}, 1, format);
+        const CostModel::ExpertCosts half = model.expert_costs({1, false}, 1, format, 0.5);
+        QCOMPARE(none.copied_share, 0.6);
+        QCOMPARE(half.copied_share, 0.3);
+        QVERIFY(half.copy_us < none.copy_us && half.preparing_us < none.preparing_us);
+        QCOMPARE(half.gpu_us, none.gpu_us);
+        model.add_active(1, 100, 10);
+        QCOMPARE(model.active_share(1, 1), 0.1);
         model.set_theta(0, SparseLoading::kAuto, 0.4);
         QCOMPARE(model.expert_costs({}, 1, model.master()).cpu_us, 50.0);
         QCOMPARE(model.active_share(3, 1), 1.0);

@@ -109,8 +109,10 @@ class TestCudaModelOnHost : public QObject {
     // not come over the bus.
     void answers_withATheta_areThoseOfTheCpu_data() {
         QTest::addColumn<QString>("policy");
-        QTest::newRow("resident or on the CPU") << QStringLiteral("static");
-        if (!kSanitized) QTest::newRow("resident or copied") << QStringLiteral("transfer");
+        QTest::addColumn<quint64>("cached");
+        QTest::newRow("resident or on the CPU") << QStringLiteral("static") << quint64{0};
+        if (!kSanitized) QTest::newRow("resident or copied") << QStringLiteral("transfer") << quint64{0};
+        if (!kSanitized) QTest::newRow("with a neuron cache") << QStringLiteral("transfer") << quint64{6'000'000};
     }
     void answers_withATheta_areThoseOfTheCpu() {
         QFETCH(QString, policy);
@@ -119,6 +121,8 @@ class TestCudaModelOnHost : public QObject {
         LoadRequest on_gpu = onHostLayer(policy, 50);
         on_gpu.cache = CacheKind::kStatic;
         on_gpu.sparse_loading = SparseLoading::kAlways;
+        QFETCH(quint64, cached);
+        on_gpu.neuron_cache_bytes = cached;
         if (policy == QStringLiteral("transfer")) on_gpu.prefetch = PrefetchMode::kAlways;
         on_cpu.theta = on_gpu.theta = 0.5;
         LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
@@ -138,6 +142,10 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(totals.resident_calls > 0 && (copies ? totals.copied_calls : totals.cpu_calls) > 0);
         QCOMPARE(totals.sparse_copies > 0, copies);
         QCOMPARE(totals.copy_bytes_saved > 0, copies);
+        if (cached > 0) {
+            QVERIFY(totals.neuron_hit_rate() > 0.2);
+            QVERIFY(gpu->forward().moe().mover().neuron_cache()->used_bytes() > 0);
+        }
         QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));

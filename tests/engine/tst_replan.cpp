@@ -94,22 +94,27 @@ class TestReplan : public QObject, ReplanSetup {
     void places_moveAHundredTimes_outputStays_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<double>("theta");
-        QTest::newRow("balanced") << QStringLiteral("balanced") << 0.0;
-        QTest::newRow("transfer") << QStringLiteral("transfer") << 0.0;
+        QTest::addColumn<int>("cached");
+        QTest::newRow("balanced") << QStringLiteral("balanced") << 0.0 << 0;
+        QTest::newRow("transfer") << QStringLiteral("transfer") << 0.0 << 0;
         // Neurons are left out, the same ones wherever their expert is.
-        QTest::newRow("balanced, with a theta") << QStringLiteral("balanced") << 0.1;
-        QTest::newRow("transfer, with a theta") << QStringLiteral("transfer") << 0.1;
+        QTest::newRow("balanced, with a theta") << QStringLiteral("balanced") << 0.1 << 0;
+        QTest::newRow("transfer, with a theta") << QStringLiteral("transfer") << 0.1 << 0;
+        // And stay where they came, in the room of so many experts.
+        QTest::newRow("with a neuron cache") << QStringLiteral("transfer") << 0.25 << 12;
     }
     void places_moveAHundredTimes_outputStays() {
         QFETCH(QString, policy);
         QFETCH(double, theta);
+        QFETCH(int, cached);
         LoadRequest request = on("emulated:rtx-3060-desktop");
+        request.neuron_cache_bytes = static_cast<std::uint64_t>(cached) * expert_bytes_;
         request.theta = theta;
         request.sparse_loading = SparseLoading::kAlways;
         // What may stay comes whole.
         if (theta > 0 && policy == QStringLiteral("transfer")) request.cache = CacheKind::kStatic;
         request.dispatch = parse_dispatch(policy.toStdString());
-        request.vram_bytes = vramFor(20);
+        request.vram_bytes = vramFor(20 + cached);
         Play undisturbed(request);
         Play disturbed(request);
         std::mt19937_64 random(11);
@@ -123,7 +128,7 @@ class TestReplan : public QObject, ReplanSetup {
             if (token % apart == 0) {
                 ReplanRequest replan;
                 const auto n = static_cast<std::int64_t>(random() % 65);
-                replan.vram_bytes = vramFor(n);
+                replan.vram_bytes = vramFor(n + cached);
                 if (random() % 3 == 0) replan.ram_bytes = dense_bytes_ + (70 + random() % 30) * expert_bytes_;
                 if (random() % 8 == 0) disturbed.replanner.cancel();
                 disturbed.replanner.begin(++id, replan, token);
@@ -148,6 +153,7 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(visible > 0 && ended > 0);
         const std::uint64_t sparse = disturbed.model.dispatcher().recorder().all_totals().sparse_copies;
         if (policy == QStringLiteral("transfer")) QCOMPARE(sparse > 0, theta > 0);
+        if (cached > 0) QVERIFY(disturbed.model.dispatcher().recorder().all_totals().neuron_hit_rate() > 0.1);
         disturbed.checkSteps();
     }
 

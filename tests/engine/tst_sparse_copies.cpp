@@ -5,6 +5,8 @@
 #include <QTemporaryFile>
 #include <QtTest>
 
+#include "engine/experts/neuron_cache.h"
+#include "engine/device/open_device.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/eval/theta_report.h"
 #include "engine/experts/sparse_copies.h"
@@ -188,7 +190,7 @@ class TestSparseCopies : public QObject {
         cpu->forward().moe().set_theta(0);
         QCOMPARE(oneByOne(*emulated, tokens), oneByOne(*cpu, tokens));
         emulated->forward().moe().set_theta(0.25);
-        emulated->forward().moe().set_sparse_loading(SparseLoading::kOff, 0);
+        emulated->forward().moe().set_sparse_loading(SparseLoading::kOff);
         QCOMPARE(oneByOne(*emulated, tokens), expected);
         const DispatchTotals after = emulated->dispatcher().recorder().all_totals();
         QCOMPARE(after.sparse_copies, totals.sparse_copies);
@@ -229,6 +231,180 @@ class TestSparseCopies : public QObject {
         emulated->forward().moe().set_theta(1e-4);
         QVERIFY(!oneByOne(*emulated, tokens).empty());
         QCOMPARE(emulated->dispatcher().recorder().all_totals().sparse_copies, totals.sparse_copies);
+    }
+
+    // CORM's way: what was guessed is computed with. The results are others, unless every neuron is guessed.
+    void guessedNeurons_areAccepted_whereThatIsAsked() {
+        LoadRequest request = onThisMachine();
+        request.theta = 0.25;
+        const std::vector<TokenId> tokens = text(16);
+        const Rows expected = oneByOne(*open(request), tokens);
+        LoadRequest on_bus = onBus(request);
+        on_bus.prefetch = PrefetchMode::kAlways;
+        on_bus.vram_bytes += 2 * expert_bytes_;
+        const auto correcting = open(on_bus);
+        QVERIFY(!correcting->summary().accepts_guesses);
+        QCOMPARE(oneByOne(*correcting, tokens), expected);
+        for (const bool cached : {false, true}) {
+            on_bus.neuron_guesses = NeuronGuesses::kAccept;
+            if (cached) {
+                on_bus.neuron_cache_bytes = 30 * expert_bytes_;
+                on_bus.vram_bytes += on_bus.neuron_cache_bytes;
+            }
+            const auto accepting = open(on_bus);
+            QVERIFY(accepting->summary().accepts_guesses);
+            const Rows got = oneByOne(*accepting, tokens);
+            QCOMPARE(got.size(), expected.size());
+            QVERIFY(got != expected);
+            const DispatchTotals totals = accepting->dispatcher().recorder().all_totals();
+            QVERIFY(totals.used_guesses > 0);
+            // A wrong guess is no rubbish.
+            double worst = 0;
+            for (std::size_t i = 0; i < got.size(); ++i) worst = std::max(worst, relativeError(got[i], expected[i]));
+            QVERIFY2(worst < 1.5, qPrintable(QString::number(worst)));
+            if (!cached) {
+                const std::uint64_t corrected = correcting->dispatcher().recorder().all_totals().bytes_copied;
+                QVERIFY2(totals.bytes_copied < corrected,
+                         qPrintable(QStringLiteral("%1 %2").arg(totals.bytes_copied).arg(corrected)));
+            }
+            // Without a theta there is nothing to guess.
+            accepting->forward().moe().set_theta(0);
+            correcting->forward().moe().set_theta(0);
+            QCOMPARE(oneByOne(*accepting, tokens), oneByOne(*correcting, tokens));
+            correcting->forward().moe().set_theta(0.25);
+        }
+        on_bus.theta = 0;
+        QVERIFY(!open(on_bus)->summary().accepts_guesses);
+    }
+
+    // What guesses that are accepted cost is measured beside what the theta does.
+    void report_hasGuessesCorrectedAndAccepted() {
+        LoadRequest request = onThisMachine();
+        request.theta = 0.25;
+        LoadRequest on_bus = onBus(request);
+        on_bus.prefetch = PrefetchMode::kAlways;
+        on_bus.vram_bytes += 2 * expert_bytes_;
+        on_bus.theta = 0;
+        on_bus.neuron_guesses = NeuronGuesses::kAccept;
+        const auto model = open(on_bus);
+        const ThetaReport report = measure_thetas(*model, text(40), {32, 16}, {0.2}, 0, {}, {});
+        QCOMPARE(report.rows.size(), std::size_t{3});
+        QVERIFY(!report.rows[1].accepts_guesses && report.rows[2].accepts_guesses);
+        QCOMPARE(report.rows[2].theta, 0.2);
+        QVERIFY2(report.rows[2].mean_kl > 1.2 * report.rows[1].mean_kl,
+                 qPrintable(QStringLiteral("%1 %2").arg(report.rows[1].mean_kl).arg(report.rows[2].mean_kl)));
+        QCOMPARE(thresholds_of(report).rows.size(), std::size_t{1});
+        QVERIFY(to_text(report).find("0.2+guess") != std::string::npos);
+        QVERIFY(model->forward().moe().mover().sparse().accepts_guesses());
+    }
+
+    // The neurons that came once stay: no bit changes, and less is copied the more there is room for.
+    void neuronCache_sparesTheBus_andChangesNoBit_data() {
+        QTest::addColumn<QString>("quant");
+        QTest::addColumn<int>("compute");
+        QTest::addColumn<bool>("guesses");
+        QTest::newRow("as in the file") << QString() << static_cast<int>(ComputeMode::kF32) << false;
+        QTest::newRow("with guesses") << QString() << static_cast<int>(ComputeMode::kF32) << true;
+        QTest::newRow("hqq4 in bytes") << QStringLiteral("experts=hqq4") << static_cast<int>(ComputeMode::kInt8) << true;
+    }
+    void neuronCache_sparesTheBus_andChangesNoBit() {
+        QFETCH(QString, quant);
+        QFETCH(int, compute);
+        QFETCH(bool, guesses);
+        LoadRequest request = onThisMachine();
+        request.compute = static_cast<ComputeMode>(compute);
+        if (!quant.isEmpty()) request.quant = parse_quant(quant.toStdString());
+        request.theta = 0.25;
+        const std::vector<TokenId> tokens = text(24);
+        const Rows expected = oneByOne(*open(request), tokens);
+        LoadRequest on_bus = onBus(request);
+        if (guesses) {
+            on_bus.prefetch = PrefetchMode::kAlways;
+            on_bus.vram_bytes += 2 * expert_bytes_;
+        }
+        std::uint64_t before = ~std::uint64_t{0};
+        for (const std::uint64_t experts : {0, 3, 12, 40}) {
+            LoadRequest caching = on_bus;
+            caching.neuron_cache_bytes = experts * expert_bytes_;
+            caching.vram_bytes += (caching.neuron_cache_bytes + 255) / 256 * 256;
+            const auto model = open(caching);
+            QCOMPARE(model->plan().n_resident(), std::int64_t{0});
+            QCOMPARE(oneByOne(*model, tokens), expected);
+            const DispatchTotals totals = model->dispatcher().recorder().all_totals();
+            const NeuronCache* const cache = model->forward().moe().mover().neuron_cache();
+            QCOMPARE(cache != nullptr, experts > 0);
+            if (experts > 0) {
+                QVERIFY(cache->used_bytes() <= caching.neuron_cache_bytes);
+                QVERIFY(cache->n_experts() > 0);
+            }
+            if (experts == 0 && !guesses) QCOMPARE(totals.held_neurons, std::uint64_t{0});
+            if (experts >= 12) {
+                QVERIFY2(totals.bytes_copied < before, qPrintable(QStringLiteral("%1 with %2 experts, %3 before")
+                                                                      .arg(totals.bytes_copied)
+                                                                      .arg(experts)
+                                                                      .arg(before)));
+                QVERIFY(totals.neuron_hit_rate() > 0.1 && totals.neuron_hit_rate() < 1);
+            }
+            if (experts == 12) QVERIFY(cache->n_evicted() > 0);
+            if (experts == 40) {
+                QVERIFY2(totals.neuron_hit_rate() > 0.4, qPrintable(QString::number(totals.neuron_hit_rate())));
+                // A partly cached expert takes what it holds.
+                QVERIFY(static_cast<std::uint64_t>(cache->n_experts()) * expert_bytes_ > cache->used_bytes());
+            }
+            before = totals.bytes_copied;
+        }
+    }
+
+    // Neurons of an expert stay in their order of coming; those go that are used least for their bytes.
+    void neuronCache_evictsByUsePerByte() {
+        kernels::ThreadPool pool(1);
+        CpuOperations operations(pool, kernels::GemmMode::kF32);
+        const auto device = open_device("emulated:rtx-3060", 0, operations);
+        NeuronCache cache(*device, 4096);
+        const auto make = [&](std::size_t expert, std::int64_t n) {
+            NeuronCache::Entry* const entry = cache.room(expert, kernels::WeightType::kBf16, n, 64);
+            if (entry == nullptr) return false;
+            std::vector<std::int32_t> neurons;
+            for (auto i = static_cast<std::int64_t>(entry->neurons.size()); i < n; ++i) {
+                neurons.push_back(static_cast<std::int32_t>(n - i));
+                std::memset(entry->data + i * 64, static_cast<int>(expert * 16 + static_cast<std::size_t>(i)), 64);
+            }
+            cache.add(*entry, neurons, {DeviceEvent::Queue::kCopy, 0});
+            return true;
+        };
+        const auto next = [&] {
+            cache.begin_step();
+            for (int i = 0; i < 3; ++i) cache.begin_layer();
+        };
+        QVERIFY(make(1, 16) && make(2, 16) && make(3, 32));
+        QCOMPARE(cache.used_bytes(), std::uint64_t{4096});
+        QVERIFY2(!make(4, 4), "all are awaited by the layer at hand");
+        next();
+        // The third is used as often as the first, but takes twice as much.
+        for (const std::size_t expert : {1, 3, 2, 2}) QVERIFY(cache.find(expert, kernels::WeightType::kBf16) != nullptr);
+        next();
+        QVERIFY(make(4, 4));
+        QVERIFY(cache.find(3, kernels::WeightType::kBf16) == nullptr);
+        QCOMPARE(cache.n_evicted(), std::uint64_t{1});
+        // It grows in another place, with what it has.
+        QVERIFY(make(2, 24));
+        NeuronCache::Entry* const grown = cache.find(2, kernels::WeightType::kBf16);
+        QCOMPARE(grown->neurons.size(), std::size_t{24});
+        for (int i = 0; i < 24; ++i) QCOMPARE(static_cast<int>(grown->data[i * 64 + 63]), 32 + i);
+        std::vector<std::int32_t> neurons, order;
+        cache.order_of(*grown, neurons, order);
+        QVERIFY(std::is_sorted(neurons.begin(), neurons.end()));
+        for (std::size_t i = 0; i < neurons.size(); ++i) {
+            QCOMPARE(grown->neurons[static_cast<std::size_t>(order[i])], neurons[i]);
+        }
+        // Another format has other bytes; more than all there is has no room.
+        QVERIFY(cache.find(1, kernels::WeightType::kInt8) == nullptr);
+        QVERIFY(cache.find(1, kernels::WeightType::kBf16) == nullptr);
+        QVERIFY(!make(5, 65));
+        cache.drop(2);
+        cache.drop(2);
+        QCOMPARE(cache.n_experts(), std::int64_t{1});
+        QCOMPARE(cache.used_bytes(), std::uint64_t{256});
     }
 
     // Hardly any neuron is left out: gathering would take longer than it saves.

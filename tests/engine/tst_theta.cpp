@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/eval/theta_report.h"
 #include "engine/run/local_session.h"
+#include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
 
@@ -235,7 +236,7 @@ class TestTheta : public QObject {
             for (const double share : row.layer_shares) mean += share / static_cast<double>(row.layer_shares.size());
             QVERIFY(std::abs(mean - row.active_share) < 1e-9);  // every layer has as many
         }
-        QCOMPARE(model->forward().moe().theta(), 0.0f);
+        QCOMPARE(model->forward().moe().thetas().mean(), 0.0f);
         const NeuronThresholds kept = thresholds_of(report);
         QCOMPARE(kept.n_tokens, alone.n_tokens);
         QCOMPARE(kept.rows.size(), std::size_t{2});
@@ -262,7 +263,7 @@ class TestTheta : public QObject {
     void thresholds_areKeptAndRead() {
         const QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath(QStringLiteral("t.json")).toStdString();
-        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
         write_neuron_thresholds(written, file);
         const NeuronThresholds read = read_neuron_thresholds(file);
         QVERIFY(read.rows == written.rows && read.model == written.model && read.text == written.text);
@@ -290,6 +291,38 @@ class TestTheta : public QObject {
                                      ErrorKind::kInvalidModel, told.c_str()),
                      QString());
         }
+    }
+
+    // What was measured of the model is what forecasts take for active, and what a preview of another theta is made of.
+    void forecasts_knowWhatIsActive() {
+        LoadRequest request = onThisMachine(demoModel());
+        put(request, QStringLiteral("emulated:rtx-3060"), QStringLiteral("transfer"), 0);
+        request.sparse_loading = SparseLoading::kAlways;
+        LocalSession session;
+        session.load(request, {}, {});
+        const ReplanPreview whole = session.preview({});
+        ReplanRequest change;
+        change.theta = 0.3;
+        const ReplanPreview less = session.preview(change);
+        QCOMPARE(less.tokens_per_s_before, whole.tokens_per_s_before);
+        QVERIFY2(less.tokens_per_s_after > 1.1 * whole.tokens_per_s_after,
+                 qPrintable(QStringLiteral("%1 %2").arg(less.tokens_per_s_after).arg(whole.tokens_per_s_after)));
+        request.theta = 0.3;
+        const ModelSummary opened = session.load(request, {}, {});
+        QVERIFY(std::abs(session.preview({}).tokens_per_s_before / less.tokens_per_s_after - 1) < 1e-6);
+        change.theta = 0;
+        QVERIFY(std::abs(session.preview(change).tokens_per_s_after / whole.tokens_per_s_after - 1) < 1e-6);
+
+        const PlanReport report = plan_model(request, 16, {}, {});
+        QVERIFY(report.share_is_measured && !report.share_is_given);
+        QCOMPARE(report.active_share, expected_loss(opened.thresholds, 0.3).active_share);
+        request.active_share = 0.9;
+        const PlanReport given = plan_model(request, 16, {}, {});
+        QVERIFY(given.share_is_given && !given.share_is_measured);
+        QCOMPARE(given.active_share, 0.9);
+        QVERIFY(given.forecast.decode_tokens_per_s < report.forecast.decode_tokens_per_s);
+        QCOMPARE(expected_shares(opened.thresholds, 0, 0).of_model, 0.0);
+        QCOMPARE(expected_shares(opened.thresholds, 1e5, 0).of_model, 0.0);
     }
 
     // What lies beside a model is in its summary; what cannot be read is a note.

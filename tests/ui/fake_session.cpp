@@ -465,6 +465,10 @@ class FakeSession : public engine::Session {
             totals.guessed_copies += event.guessed_copies;
             totals.used_guesses += event.used_guesses;
             totals.admissions += event.admissions;
+            event.needed_neurons = prompt ? 0 : m_script.neededNeurons;
+            event.held_neurons = prompt ? 0 : m_script.heldNeurons;
+            totals.needed_neurons += event.needed_neurons;
+            totals.held_neurons += event.held_neurons;
             step_us += static_cast<double>(event.attention_us + event.layer_us);
             m_events.push_back(event);
         }

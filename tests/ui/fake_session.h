@@ -35,6 +35,8 @@ struct Script {
     std::int64_t active = 2;
     // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
     std::int64_t residents = 0;
+    // Of each layer of an answer's step: neurons of copied experts that were needed, and of these there already.
+    std::uint32_t neededNeurons = 0, heldNeurons = 0;
     bool emulated = false;
     std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
     bool ignoresEnd = true;  // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends

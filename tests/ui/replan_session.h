@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct ReplanStage {
     engine::NeuronThresholds thresholds;  // of a model that is loaded from now on
     bool leavesOut = true;                // whether the engine can leave out neurons
     double theta = 0;
+    std::optional<double> previewTheta;  // that the last preview was asked for
 };
 
 class ReplanSession : public engine::Session {
@@ -100,7 +102,8 @@ class ReplanSession : public engine::Session {
     void request_preview(const engine::ReplanRequest& request, engine::PreviewFn done) override {
         const std::lock_guard lock(m_stage->mutex);
         m_waiting = std::move(done);
-        m_waitingChanges = request.vram_bytes || request.ram_bytes || request.context || request.kv ||
+        m_stage->previewTheta = request.theta;
+        m_waitingChanges = request.theta || request.vram_bytes || request.ram_bytes || request.context || request.kv ||
                            request.quality || request.experts || request.kept_context;
     }
     void answerPreview() {

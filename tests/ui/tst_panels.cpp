@@ -481,6 +481,29 @@ class TestPanels : public QObject {
         QVERIFY(point > 100);
     }
 
+    // Where experts are copied without some of their neurons, those that were there have a line and a sum of their own.
+    void cache_tellsNeuronsHit() {
+        test::Script script = onDevice();
+        script.neededNeurons = 200;
+        script.heldNeurons = 130;
+        Bench b(script);
+        b.load();
+        b.cache->setMeanOf(1);
+        b.answer();
+        const auto& hits = b.cache->hits();
+        QCOMPARE(hits.seriesCount(), 2);
+        QVERIFY(hits.points(1).size() > 100);
+        for (const QPointF& point : hits.points(1)) QCOMPARE(point.y(), 0.65);
+        QTRY_VERIFY2(b.cache->sumsText().contains(QStringLiteral("neurons hit: ") + percentText(0.65)),
+                     qPrintable(b.cache->sumsText()));
+        b.cache->setLayer(2);
+        QCOMPARE(hits.seriesCount(), 3);
+        QVERIFY(hits.points(2).size() > 100);
+        b.cache->resize(420, 900);
+        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+        if (!folder.isEmpty()) QVERIFY(b.cache->grab().save(folder + QStringLiteral("/cache-neurons.png")));
+    }
+
     void cache_prefetch_isOfEachToken() {
         Bench b(onDevice());
         b.load();

@@ -432,7 +432,7 @@ class TestPanels2 : public QObject {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
         bench.with([](ReplanStage& s) {
-            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}};
+            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
         });
         bench.show();
         ValueSlider& theta = panel.form().theta();
@@ -447,7 +447,11 @@ class TestPanels2 : public QObject {
         QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
                  qPrintable(panel.previewText()));
         QVERIFY(panel.previewText().contains(QStringLiteral("none -> KL 0.03")));
-        bench.with([](ReplanStage& s) { QCOMPARE(s.theta, 0.0); });
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.theta, 0.0);
+            QVERIFY(s.previewTheta.has_value());
+            QCOMPARE(*s.previewTheta, 0.2);
+        });
         picture(panel, QStringLiteral("budget-theta"));
 
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);

@@ -103,6 +103,9 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
     if (to.kv != from.kv) {
         request.kv = to.kv;
     }
+    if (to.theta != from.theta) {
+        request.theta = to.theta;
+    }
     const bool sameFloor = to.quality.min_mean_bits == from.quality.min_mean_bits &&
                            to.quality.max_loss == from.quality.max_loss && to.experts == from.experts;
     if (!sameFloor && to.experts) {

@@ -38,6 +38,7 @@ struct StepFigures {
     std::uint64_t tokens = 0, resident = 0, bytes = 0;
     std::uint64_t missed = 0;  // calls whose expert had no place on the device, guessed in time or not
     std::uint64_t guessed = 0, used = 0, admissions = 0;
+    std::uint64_t neededNeurons = 0, heldNeurons = 0;
     double hitRate() const {
         return tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : kNothing;
     }
@@ -54,6 +55,8 @@ StepFigures figuresOf(const LoggedStep& step, int layer) {
         figures.guessed += event.guessed_copies;
         figures.used += event.used_guesses;
         figures.admissions += event.admissions;
+        figures.neededNeurons += event.needed_neurons;
+        figures.heldNeurons += event.held_neurons;
         figures.missed += event.used_guesses;
         for (std::size_t i = 0; i < event.n_assignments; ++i) {
             const engine::AssignmentEvent& a = step.assignments[event.first_assignment + i];
@@ -125,8 +128,8 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     m_hits->addSeries(tr("all layers"));
     m_hits->setAccessibleName(tr("Hit rate over time"));
     m_hits->setToolTip(
-        tr("Share of (token, expert) pairs that found their expert on the device. A click selects the "
-           "token."));
+        tr("Share of (token, expert) pairs that found their expert on the device; of experts that are copied without "
+           "some of their neurons, the share of the needed ones that were there. A click selects the token."));
     m_prefetch->setPercentMode(tr("prefetch"));
     m_prefetch->addSeries(tr("recall"));
     m_prefetch->addSeries(tr("precision"));
@@ -289,6 +292,10 @@ QString CachePanel::comparisonText() const {
     return m_comparison->text();
 }
 
+QString CachePanel::sumsText() const {
+    return m_sums->text();
+}
+
 bool CachePanel::hasAccelerator() const {
     return engine().model() && engine().model()->device != "cpu";
 }
@@ -317,10 +324,11 @@ void CachePanel::modelChanged() {
 void CachePanel::startAgain() {
     m_nextStep = m_selection.log().firstOfPresentModel();
     for (RunningMean* mean : {&m_means.hits, &m_means.layerHits, &m_means.bytes, &m_means.missed, &m_means.guessed,
-                              &m_means.used, &m_means.admissions}) {
+                              &m_means.used, &m_means.admissions, &m_means.neededNeurons, &m_means.heldNeurons}) {
         mean->reset(m_mean->currentData().toInt());
     }
     m_prompts.clear();
+    m_neuronLine = -1;
     m_hits->removeAllSeries();
     m_hits->addSeries(tr("all layers"));
     if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
@@ -370,6 +378,15 @@ void CachePanel::addStep(const LoggedStep& step) {
             m_hits->append(kLayerLine, x,
                            m_means.layerHits.add(figuresOf(step, m_layer->currentData().toInt()).hitRate()));
         }
+        // Only where experts are copied without some of their neurons is there anything to tell.
+        if (all.neededNeurons > 0) {
+            if (m_neuronLine < 0) {
+                m_neuronLine = m_hits->addSeries(tr("neurons"), LinePlot::Line::Dashed);
+            }
+            const double needed = m_means.neededNeurons.add(static_cast<double>(all.neededNeurons));
+            m_hits->append(m_neuronLine, x,
+                           shareOf(m_means.heldNeurons.add(static_cast<double>(all.heldNeurons)), needed));
+        }
         m_bytes->append(0, x, m_means.bytes.add(static_cast<double>(all.bytes)));
         m_exchanges->append(0, x, m_means.admissions.add(static_cast<double>(all.admissions)));
         // Shares of sums, not means of shares: a token with one guess would count as much as one with ten.
@@ -408,6 +425,9 @@ void CachePanel::refreshControls() {
                                                   .arg(locale.toString(static_cast<qulonglong>(totals.used_guesses)),
                                                        locale.toString(static_cast<qulonglong>(totals.guessed_copies)))
                                             : tr("no expert was copied on a guess"));
+        if (totals.needed_neurons > 0) {
+            text += QStringLiteral("; ") + tr("neurons hit: %1").arg(percentText(totals.neuron_hit_rate()));
+        }
         m_sums->setText(text);
     } else {
         m_sums->clear();

@@ -45,6 +45,7 @@ class CachePanel : public Panel {
     QSpinBox& slotsBox() const { return *m_slots; }
     QPushButton& compareButton() const { return *m_compare; }
     QString comparisonText() const;
+    QString sumsText() const;
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;
@@ -91,9 +92,10 @@ class CachePanel : public Panel {
     CacheComparison* m_replays;
     QTimer m_progressTimer;
 
+    int m_neuronLine = -1;   // of m_hits; -1: there is none
     quint64 m_nextStep = 0;  // StepId of the first step that is not drawn yet
     struct Means {
-        RunningMean hits, layerHits, bytes, missed, guessed, used, admissions;
+        RunningMean hits, layerHits, bytes, missed, guessed, used, admissions, neededNeurons, heldNeurons;
     } m_means;
     std::vector<PlotMark> m_prompts;
     std::int64_t m_replayedSteps = 0;

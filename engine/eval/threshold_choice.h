@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/eval/perplexity.h"
+#include "engine/plan/neuron_thresholds.h"
+
+namespace offstage::engine {
+
+// A threshold for each expert, so that a given loss buys the most neurons left out.
+//
+// 1. The text is read once with theta 0. Of every (token, neuron) pair of a chosen expert what leaving it out would take
+//    from the layer's output is formed: (router weight * activation * |w2 column|)^2, summed over the neurons whose
+//    |act(w1 x)| is within each of kThresholdSteps steps. So each expert has a curve: pairs left out against what they
+//    are worth, by theta.
+// 2. What a layer's worth is in nats is measured: the text is scored with one theta in that layer alone.
+// 3. Greedy: each expert's curve is replaced by its convex hull, and of all experts' segments those that leave out the
+//    most pairs per nat are taken until the loss is used up.
+// 4. The text is scored with what was chosen; the budget of 3 is corrected by what was measured, until the measured loss
+//    is just below the one that is allowed. Then 2 is repeated with the chosen thresholds in each layer, and 3 and 4.
+// Neurons of one model have the same bytes: pairs left out are bytes left out.
+
+inline constexpr int kThresholdSteps = 192;
+// The i-th step's end; the steps are of one ratio, from below 1e-3 to above 10, each a number of 4 digits.
+float threshold_step(int i);
+
+// Of one expert, or of several: what theta threshold_step(i) leaves out.
+struct LeftOutCurve {
+    std::vector<double> pairs;  // (kThresholdSteps), ascending: (token, neuron) pairs
+    std::vector<double> worth;  // (kThresholdSteps), ascending
+};
+// The steps that the greedy choice takes, one for each curve: those of the largest pairs whose worth is at most
+// `budget` in sum. At least 0, the first step.
+std::vector<int> choose_steps(std::span<const LeftOutCurve> curves, double budget);
+
+// One for each loss, with the figures of this text. losses: nats per token, above 0. Scores the text about
+// 2 * n_layers + 8 * losses.size() times. `progress` (may be empty) gets a line for each choice. The model's theta is
+// that of its request again afterwards. Throws Error: kInvalidInput (a loss that check_theta_loss() refuses), and as
+// measure_thetas().
+std::vector<ChosenThresholds> choose_thresholds(LoadedModel& model, std::span<const TokenId> tokens,
+                                                const WindowSettings& windows, std::vector<double> losses,
+                                                const std::function<void(const std::string& line)>& progress,
+                                                const std::stop_token& stop);
+
+}  // namespace offstage::engine

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// Neurons of experts that have no place on the device, kept there after they were copied (CORM, section 4.3): an expert
+// that is called again needs only those active neurons that it has not got yet, and the union stays. All experts share
+// one piece of the device's memory by bytes, so that a partly cached expert costs what it holds (the paper gives each a
+// whole expert's room). Where there is no room, those go that were used least for what they take.
+//
+// An entry is one stretch of the piece, because what computes an expert wants its neurons side by side; one that
+// outgrows its stretch is moved within the device. One thread, the engine's.
+class NeuronCache {
+  public:
+    struct Entry {
+        std::byte* data = nullptr;
+        std::uint64_t bytes = 0;  // of the stretch
+        kernels::WeightType format = kernels::WeightType::kBf16;
+        std::vector<std::int32_t> neurons;  // as they lie, from data on
+        DeviceEvent copied;                 // when they are all there
+        DeviceEvent used;                   // the last computation that reads them
+        std::uint64_t guessed_at = 0;     // the layer that looked for neurons which nobody had asked for yet; 0: none
+        std::uint64_t unasked_bytes = 0;  // that came for guesses since it was last called
+        double hits = 0;  // of the neurons that it needed, those that were there: of which older ones count less
+        double uses = 0;                    // of which older ones count less
+        std::uint64_t last_step = 0;
+        std::uint64_t awaited = 0;  // the layer at hand, or the next one, computes with it: not before that it goes
+    };
+
+    // `bytes` of the device's memory, MemoryUse::kWorkspace. Throws Error (kOutOfMemory). 0: nothing is ever kept.
+    NeuronCache(Backend& device, std::uint64_t bytes);
+
+    bool on() const { return memory_.size() > 0; }
+    std::uint64_t bytes() const { return memory_.size(); }
+    std::uint64_t used_bytes() const;  // of these, by entries
+    std::int64_t n_experts() const { return static_cast<std::int64_t>(entries_.size()); }
+    std::uint64_t n_evicted() const { return n_evicted_; }
+
+    void begin_step() { ++step_; }
+    // From now on entries that are found or made are kept until this is called twice more.
+    void begin_layer() { ++layer_; }
+
+    // nullptr: none of its neurons are there in this format. What is found counts as used.
+    Entry* find(std::size_t expert, kernels::WeightType format);
+    // Room for so many neurons of neuron_bytes each, the entry's own staying first: an entry that is there (see find())
+    // or a new one. What is written to it by the copy queue has to wait for after(). nullptr: there is none.
+    Entry* room(std::size_t expert, kernels::WeightType format, std::int64_t n_neurons, std::size_t neuron_bytes);
+    DeviceEvent after() const { return freed_; }
+    // Neurons for the next layer are looked for; whether the layer before the one at hand did.
+    void set_guessed(Entry& entry) const { entry.guessed_at = layer_; }
+    bool is_guessed(const Entry& entry) const { return entry.guessed_at > 0 && entry.guessed_at + 1 == layer_; }
+    // These were copied behind the entry's own; copied: when they are there.
+    void add(Entry& entry, std::span<const std::int32_t> neurons, DeviceEvent copied);
+    // Of neurons that an expert needed, some were there.
+    void count(Entry& entry, std::size_t n_needed, std::size_t n_held);
+    // Expected of its next call; 0: nothing is there.
+    double held_share(std::size_t expert, kernels::WeightType format) const;
+    // Its neurons ascending, and where each lies among them.
+    void order_of(const Entry& entry, std::vector<std::int32_t>& neurons, std::vector<std::int32_t>& order) const;
+    // E.g. because the expert has got a place on the device.
+    void drop(std::size_t expert);
+
+  private:
+    using Entries = std::map<std::size_t, Entry>;  // by expert
+
+    std::optional<std::uint64_t> find_room(std::uint64_t bytes) const;  // an offset
+    bool evict_one(std::size_t except);
+    void give_back(const Entry& entry);
+    double uses_now(const Entry& entry) const;
+
+    Backend& device_;
+    DeviceBlock memory_;
+    Entries entries_;
+    std::map<std::uint64_t, std::uint64_t> taken_;  // offset to bytes
+    DeviceEvent freed_;                             // nothing reads what was given back from then on
+    std::uint64_t step_ = 0, layer_ = 0, n_evicted_ = 0;
+};
+
+}  // namespace offstage::engine
