@@ -72,6 +72,7 @@ void NodeClient::want(std::vector<NodeExpert> wanted) {
         --n_held_;
     }
     complete_ = false;
+    ++n_changes_;
     send_want_locked();
 }
 
