@@ -3481,9 +3481,9 @@
         <translation>%1 arbeitet nicht für diesen Computer: %2</translation>
     </message>
     <message>
-        <source>%1 is gone (%2): its experts run here from now on, and the answer is the same.</source>
+        <source>%1 is gone (%2): what it held is computed here or by another machine from now on, and the answer is the same.</source>
         <comment>node_lost</comment>
-        <translation>%1 ist ausgefallen (%2): Seine Experten laufen ab jetzt hier, und die Antwort bleibt dieselbe.</translation>
+        <translation>%1 ist ausgefallen (%2): Was er hielt, wird ab jetzt hier oder von einem anderen Computer gerechnet, und die Antwort bleibt dieselbe.</translation>
     </message>
     <message>
         <source>%1 is back and is used again.</source>

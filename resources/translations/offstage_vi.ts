@@ -3481,9 +3481,9 @@
         <translation>%1 từ chối làm việc cho máy tính này: %2</translation>
     </message>
     <message>
-        <source>%1 is gone (%2): its experts run here from now on, and the answer is the same.</source>
+        <source>%1 is gone (%2): what it held is computed here or by another machine from now on, and the answer is the same.</source>
         <comment>node_lost</comment>
-        <translation>%1 đã mất kết nối (%2): từ giờ các chuyên gia của máy đó chạy ở đây, và câu trả lời vẫn như cũ.</translation>
+        <translation>%1 đã mất kết nối (%2): từ giờ phần máy đó giữ được tính ở đây hoặc trên máy khác, và câu trả lời vẫn như cũ.</translation>
     </message>
     <message>
         <source>%1 is back and is used again.</source>
