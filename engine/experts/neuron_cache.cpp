@@ -11,12 +11,12 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kStretchAlignment = 256;
 constexpr double kKeptUses = 63.0 / 64;      // of a step before
 constexpr std::uint64_t kLayersAwaited = 2;  // the one at hand and the one that is guessed for
 
 std::uint64_t rounded(std::uint64_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return (bytes + kStretchAlignment - 1) / kStretchAlignment * kStretchAlignment;
 }
 
 }  // namespace
