@@ -100,9 +100,8 @@ void NeuronCache::order_of(const Entry& entry, std::vector<std::int32_t>& neuron
                            std::vector<std::int32_t>& order) const {
     order.resize(entry.neurons.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-        return entry.neurons[as_size(a)] < entry.neurons[as_size(b)];
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::int32_t a, std::int32_t b) { return entry.neurons[as_size(a)] < entry.neurons[as_size(b)]; });
     neurons.resize(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) neurons[i] = entry.neurons[as_size(order[i])];
 }

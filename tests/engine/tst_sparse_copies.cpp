@@ -5,10 +5,10 @@
 #include <QTemporaryFile>
 #include <QtTest>
 
-#include "engine/experts/neuron_cache.h"
-#include "engine/device/open_device.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/device/open_device.h"
 #include "engine/eval/theta_report.h"
+#include "engine/experts/neuron_cache.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/quant/quantizer.h"
 #include "engine/run/loaded_model.h"
@@ -306,7 +306,8 @@ class TestSparseCopies : public QObject {
         QTest::addColumn<bool>("guesses");
         QTest::newRow("as in the file") << QString() << static_cast<int>(ComputeMode::kF32) << false;
         QTest::newRow("with guesses") << QString() << static_cast<int>(ComputeMode::kF32) << true;
-        QTest::newRow("hqq4 in bytes") << QStringLiteral("experts=hqq4") << static_cast<int>(ComputeMode::kInt8) << true;
+        QTest::newRow("hqq4 in bytes") << QStringLiteral("experts=hqq4") << static_cast<int>(ComputeMode::kInt8)
+                                       << true;
     }
     void neuronCache_sparesTheBus_andChangesNoBit() {
         QFETCH(QString, quant);
@@ -382,7 +383,8 @@ class TestSparseCopies : public QObject {
         QVERIFY2(!make(4, 4), "all are awaited by the layer at hand");
         next();
         // The third is used as often as the first, but takes twice as much.
-        for (const std::size_t expert : {1, 3, 2, 2}) QVERIFY(cache.find(expert, kernels::WeightType::kBf16) != nullptr);
+        for (const std::size_t expert : {1, 3, 2, 2})
+            QVERIFY(cache.find(expert, kernels::WeightType::kBf16) != nullptr);
         next();
         QVERIFY(make(4, 4));
         QVERIFY(cache.find(3, kernels::WeightType::kBf16) == nullptr);
