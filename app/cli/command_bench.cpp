@@ -120,7 +120,8 @@ int run_bench(const BenchOptions& options) {
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
     if (summary.theta > 0 && !cpu) {
         std::printf(
-            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what they "
+            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what "
+            "they "
             "needed being there, %s instead of %s over the bus\n",
             100 * r.active_share, r.sparse_copies_per_token, 100 * r.neuron_hit_rate,
             engine::format_bytes(static_cast<std::uint64_t>(r.copied_bytes_per_token)).c_str(),

@@ -31,7 +31,7 @@ struct ModelOptions {
     std::string kv;          // "bf16"; empty: the default
     std::int64_t kept_context = 0;
     double theta = 0;
-    double theta_loss = 0;  // --theta auto:LOSS
+    double theta_loss = 0;       // --theta auto:LOSS
     std::string sparse_loading;  // empty: auto
     std::string neuron_guesses;  // empty: correct
     std::string neuron_cache;    // "500MiB"; empty: none
@@ -126,7 +126,7 @@ struct SensitivityOptions {
     std::string text;  // file
     bool special = false;
     std::vector<double> thetas = {0.05, 0.1, 0.15, 0.2, 0.25, 0.3};
-    std::vector<double> losses;  // thresholds are chosen for each
+    std::vector<double> losses;    // thresholds are chosen for each
     bool kept_thresholds = false;  // those kept beside the model are scored as well
     std::int64_t window = 512;
     std::int64_t stride = 256;

@@ -241,9 +241,10 @@ void add_sparse_options(CLI::App& command, ModelOptions& options) {
                     "Unless given: auto")
         ->check(CLI::IsMember({"off", "auto", "always"}));
     command
-        .add_option("--neuron-guesses", options.neuron_guesses,
-                    "Where neurons were guessed for an expert and it needs others: correct (copy those that are missing) "
-                    "or accept (compute with the guess, as CORM does; results change). Unless given: correct")
+        .add_option(
+            "--neuron-guesses", options.neuron_guesses,
+            "Where neurons were guessed for an expert and it needs others: correct (copy those that are missing) "
+            "or accept (compute with the guess, as CORM does; results change). Unless given: correct")
         ->check(CLI::IsMember({"correct", "accept"}));
     command.add_option("--neuron-cache", options.neuron_cache,
                        "With a theta: so much of the device's memory keeps the neurons of experts that were copied, so "
@@ -256,14 +257,16 @@ void add_sparse_options(CLI::App& command, ModelOptions& options) {
 void add_theta_option(CLI::App& command, ModelOptions& options) {
     command
         .add_option_function<std::string>(
-            "--theta", [&options](const std::string& text) {
+            "--theta",
+            [&options](const std::string& text) {
                 if (!offstage::cli::read_theta(text, options)) {
                     throw CLI::ValidationError("--theta", text + " is no number from 0 on, auto or auto:LOSS");
                 }
             },
             "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
             "computed, and results are no longer the model's own; 0: none is left out. auto or auto:LOSS: for each "
-            "expert the one that sensitivity --thresholds-for-loss --keep has chosen, for a loss of at most LOSS (0.01) "
+            "expert the one that sensitivity --thresholds-for-loss --keep has chosen, for a loss of at most LOSS "
+            "(0.01) "
             "nats per token")
         ->type_name("T|auto[:LOSS]")
         ->default_str("0");

@@ -54,8 +54,8 @@ void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups
             continue;
         }
         // A message has one theta.
-        const bool apart = !together.empty() && work.theta_of(work.rows.groups()[together.back()]) !=
-                                                    work.theta_of(work.rows.groups()[g]);
+        const bool apart = !together.empty() &&
+                           work.theta_of(work.rows.groups()[together.back()]) != work.theta_of(work.rows.groups()[g]);
         if (n_rows + rows > most_rows || apart) {
             send(work, std::exchange(together, {}));
             n_rows = 0;

@@ -44,7 +44,7 @@ struct BenchResult {
     double sparse_copies_per_token = 0;
     double copied_bytes_per_token = 0;
     double copy_bytes_saved_per_token = 0;
-    double neuron_hit_rate = 0;  // of the neurons that those needed, on the device already
+    double neuron_hit_rate = 0;     // of the neurons that those needed, on the device already
     BenchRate prefill;              // products of weights and attention, two operations per multiply-add
     std::vector<BenchRate> decode;  // what reads or copies weights: one for the CPU, or three with an accelerator
     std::string prefill_products;   // "f32", "bf16" or "int8": how the products were formed

@@ -93,6 +93,8 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
         const std::int64_t first_row = scored - begin + n_prefix - 1;
 
         KvSequence sequence = model.new_sequence();
+        // Token by token it is read as an answer is made.
+        const std::int64_t n_prompt = settings.step == 1 ? 0 : static_cast<std::int64_t>(window.size());
         std::span<const TokenId> left(window);
         std::int64_t done = 0;
         while (!left.empty()) {
@@ -102,7 +104,7 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
             if (!wanted) n = std::min(n, static_cast<std::size_t>(first_row - done));
             const Segment segment{&sequence, left.first(n)};
             require_done(model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone,
-                                              stop, static_cast<std::int64_t>(window.size())),
+                                              stop, n_prompt),
                          model.device());
             if (wanted) {
                 rows(static_cast<std::size_t>(scored), model.forward().logits());

@@ -17,7 +17,7 @@ namespace offstage::engine {
 struct WindowSettings {
     std::int64_t window = 512;  // tokens the model sees at once, the tokenizer's prefix (BOS) among them
     std::int64_t stride = 256;  // tokens from one window's beginning to the next's
-    std::int64_t step = 0;      // tokens of a step at most; 0: what the model takes at once
+    std::int64_t step = 0;      // tokens of a step at most; 0: what the model takes at once; 1: as answers are made
 };
 
 // The text's tokens; no prefix is added. special: the strings of special tokens in it

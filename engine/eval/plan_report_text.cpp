@@ -218,13 +218,12 @@ std::string to_text(const PlanReport& r) {
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
     if (r.theta > 0 || r.theta_loss > 0) {
         const std::string theta = r.theta_loss > 0 ? print("auto:%g", r.theta_loss) : print("%g", r.theta);
-        text +=
-            print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
-                  theta.c_str(), 100 * r.active_share,
-                  r.share_is_given      ? "as given"
-                  : r.share_is_measured ? "as measured of this model"
-                                        : "assumed, nobody has counted them: --active-share says how many are",
-                  r.copies_sparse ? "go without the others" : "go whole");
+        text += print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
+                      theta.c_str(), 100 * r.active_share,
+                      r.share_is_given      ? "as given"
+                      : r.share_is_measured ? "as measured of this model"
+                                            : "assumed, nobody has counted them: --active-share says how many are",
+                      r.copies_sparse ? "go without the others" : "go whole");
     }
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";

@@ -140,7 +140,8 @@ double share_of_one_theta(const ThetaReport& report, double mean_kl) {
     const ThetaRow* before = nullptr;
     for (const ThetaRow& row : report.rows) {
         if (!row.of_one_theta() || row.active_share < 0) continue;
-        if (before != nullptr && before->mean_kl <= mean_kl && row.mean_kl >= mean_kl && row.mean_kl > before->mean_kl) {
+        if (before != nullptr && before->mean_kl <= mean_kl && row.mean_kl >= mean_kl &&
+            row.mean_kl > before->mean_kl) {
             // The distance grows by powers of what is left out; from theta 0 on by its amount.
             const bool powers = before->mean_kl > 0 && mean_kl > 0 && before->theta > 0;
             const double part = powers ? std::log(mean_kl / before->mean_kl) / std::log(row.mean_kl / before->mean_kl)

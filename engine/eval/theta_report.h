@@ -17,7 +17,7 @@ namespace offstage::engine {
 
 struct ThetaRow {
     double theta = 0;
-    double loss = 0;  // above 0: of ChosenThresholds of this loss; theta is their mean
+    double loss = 0;               // above 0: of ChosenThresholds of this loss; theta is their mean
     bool accepts_guesses = false;  // NeuronGuesses::kAccept; else wrong guesses were corrected
     bool of_one_theta() const { return loss == 0 && !accepts_guesses; }
     // 0 .. 1, of all layers and of each layer with experts: (token, neuron) pairs that are

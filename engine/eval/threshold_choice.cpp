@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <queue>
 #include <utility>
+
+#include <queue>
 
 #include "engine/as_size.h"
 #include "engine/device/mirror.h"
-#include "engine/eval/loaded_step_model.h"
 #include "engine/eval/gate_activations.h"
+#include "engine/eval/loaded_step_model.h"
 #include "engine/eval/theta_scorer.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/print.h"
@@ -307,7 +308,7 @@ std::vector<int> choose_steps(std::span<const LeftOutCurve> curves, double budge
         Piece best{c, -1, 0, 0};
         for (int to = from + 1; to < kThresholdSteps; ++to) {
             const Piece segment{c, to, curve.pairs[as_size(to)] - curve.pairs[as_size(from)],
-                                  curve.worth[as_size(to)] - curve.worth[as_size(from)]};
+                                curve.worth[as_size(to)] - curve.worth[as_size(from)]};
             if (segment.pairs > 0 && (best.to < 0 || !is_worse(segment, best))) best = segment;
         }
         if (best.to >= 0) next.push(best);

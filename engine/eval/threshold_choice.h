@@ -14,14 +14,16 @@ namespace offstage::engine {
 
 // A threshold for each expert, so that a given loss buys the most neurons left out.
 //
-// 1. The text is read once with theta 0. Of every (token, neuron) pair of a chosen expert what leaving it out would take
+// 1. The text is read once with theta 0. Of every (token, neuron) pair of a chosen expert what leaving it out would
+// take
 //    from the layer's output is formed: (router weight * activation * |w2 column|)^2, summed over the neurons whose
 //    |act(w1 x)| is within each of kThresholdSteps steps. So each expert has a curve: pairs left out against what they
 //    are worth, by theta.
 // 2. What a layer's worth is in nats is measured: the text is scored with one theta in that layer alone.
 // 3. Greedy: each expert's curve is replaced by its convex hull, and of all experts' segments those that leave out the
 //    most pairs per nat are taken until the loss is used up.
-// 4. The text is scored with what was chosen; the budget of 3 is corrected by what was measured, until the measured loss
+// 4. The text is scored with what was chosen; the budget of 3 is corrected by what was measured, until the measured
+// loss
 //    is just below the one that is allowed. Then 2 is repeated with the chosen thresholds in each layer, and 3 and 4.
 // Neurons of one model have the same bytes: pairs left out are bytes left out.
 

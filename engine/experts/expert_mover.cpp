@@ -126,9 +126,8 @@ std::optional<ExpertMover::Arrival> ExpertMover::next_arrival(const SparseCopies
         return std::nullopt;
     }
     const kernels::ExpertView view =
-        demanded.cached != nullptr
-            ? kernels::ExpertView{demanded.cached->data, grid_.layout(demanded.cached->format)}
-            : staged(experts_.staging().slot(*demanded.slot), demanded.expert);
+        demanded.cached != nullptr ? kernels::ExpertView{demanded.cached->data, grid_.layout(demanded.cached->format)}
+                                   : staged(experts_.staging().slot(*demanded.slot), demanded.expert);
     Arrival arrival{view, demanded.neurons, 0, *demanded.whole};
     if (!demanded.neurons.empty()) {
         arrival.whole_ffn_dim = arrival.weights.layout.ffn_dim;
@@ -170,7 +169,8 @@ void ExpertMover::start_copies() {
 // False: every slot still waits to be computed with.
 bool ExpertMover::start_copy(Demanded& demanded) {
     if (demanded.whole.has_value()) return true;  // on its way already
-    if (!demanded.held && !demanded.goes_whole && comes_into_cache(demanded.expert) && copy_to_cache(demanded)) return true;
+    if (!demanded.held && !demanded.goes_whole && comes_into_cache(demanded.expert) && copy_to_cache(demanded))
+        return true;
     if (!demanded.held) {
         demanded.slot = experts_.staging().next(experts_.expert_bytes(experts_.format(demanded.expert)));
     }
@@ -267,7 +267,8 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
         entry->unasked_bytes = 0;
         return true;
     }
-    const auto held = entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
+    const auto held =
+        entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
     const kernels::ExpertView from = experts_.on_host(key.layer, key.expert);
     const auto gathered = sparse_.gather(key, from, format, rows_, held);
     if (!gathered.has_value()) {
@@ -281,8 +282,8 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
     entry = neurons_->room(demanded.expert, format, n_there + layout.ffn_dim, neuron_bytes);
     std::optional<DeviceEvent> end = entry != nullptr ? std::optional(entry->copied) : std::nullopt;
     if (entry != nullptr && layout.ffn_dim > 0) {
-        end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data,
-                                   layout.bytes(), neurons_->after());
+        end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data, layout.bytes(),
+                                   neurons_->after());
     }
     if (!end.has_value()) {
         sparse_.take_back();
@@ -312,7 +313,8 @@ bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::
     const ExpertKey key = experts_.key(expert);
     const kernels::WeightType format = experts_.format(expert);
     NeuronCache::Entry* entry = neurons_->find(expert, format);
-    const auto held = entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
+    const auto held =
+        entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
     const kernels::ExpertView in_ram{experts_.ram_block(expert), experts_.ram_layout(format)};
     const auto gathered = sparse_.gather(key, in_ram, format, rows, held);
     if (!gathered.has_value()) return false;

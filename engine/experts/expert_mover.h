@@ -117,7 +117,7 @@ class ExpertMover {
         std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
         std::uint16_t sparse_copies = 0;
         std::uint64_t copy_bytes_saved = 0;
-        std::uint64_t unread_bytes = 0;  // of experts that the device computed without all of their neurons
+        std::uint64_t unread_bytes = 0;     // of experts that the device computed without all of their neurons
         DeviceEvent first_copy, last_copy;  // of those on demand
         bool copied_on_demand = false;
     };
@@ -140,7 +140,7 @@ class ExpertMover {
         std::int64_t ffn_dim = 0;
         std::span<const std::int32_t> neurons;
         const std::int32_t* order = nullptr;
-        bool held = false;  // some came unasked, into `slot`
+        bool held = false;                     // some came unasked, into `slot`
         NeuronCache::Entry* cached = nullptr;  // in the place of `slot`
         bool goes_whole = false;               // its neurons were looked for: it is not worth it
     };

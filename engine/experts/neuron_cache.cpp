@@ -11,12 +11,12 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kStretchAlignment = 256;
 constexpr double kKeptUses = 63.0 / 64;      // of a step before
 constexpr std::uint64_t kLayersAwaited = 2;  // the one at hand and the one that is guessed for
 
 std::uint64_t rounded(std::uint64_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return (bytes + kStretchAlignment - 1) / kStretchAlignment * kStretchAlignment;
 }
 
 }  // namespace
@@ -100,9 +100,8 @@ void NeuronCache::order_of(const Entry& entry, std::vector<std::int32_t>& neuron
                            std::vector<std::int32_t>& order) const {
     order.resize(entry.neurons.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-        return entry.neurons[as_size(a)] < entry.neurons[as_size(b)];
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::int32_t a, std::int32_t b) { return entry.neurons[as_size(a)] < entry.neurons[as_size(b)]; });
     neurons.resize(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) neurons[i] = entry.neurons[as_size(order[i])];
 }

@@ -28,10 +28,10 @@ class NeuronCache {
         std::vector<std::int32_t> neurons;  // as they lie, from data on
         DeviceEvent copied;                 // when they are all there
         DeviceEvent used;                   // the last computation that reads them
-        std::uint64_t guessed_at = 0;     // the layer that looked for neurons which nobody had asked for yet; 0: none
-        std::uint64_t unasked_bytes = 0;  // that came for guesses since it was last called
+        std::uint64_t guessed_at = 0;       // the layer that looked for neurons which nobody had asked for yet; 0: none
+        std::uint64_t unasked_bytes = 0;    // that came for guesses since it was last called
         double hits = 0;  // of the neurons that it needed, those that were there: of which older ones count less
-        double uses = 0;                    // of which older ones count less
+        double uses = 0;  // of which older ones count less
         std::uint64_t last_step = 0;
         std::uint64_t awaited = 0;  // the layer at hand, or the next one, computes with it: not before that it goes
     };

@@ -99,7 +99,8 @@ void SparseCopies::take_back() {
     work_.held -= n_held_;
 }
 
-void SparseCopies::choose(ExpertKey key, const kernels::ExpertView& expert, kernels::WeightType format, const Rows& rows) {
+void SparseCopies::choose(ExpertKey key, const kernels::ExpertView& expert, kernels::WeightType format,
+                          const Rows& rows) {
     const kernels::ExpertLayout& layout = expert.layout;
     counts_ = {};
     bool computed = false;
@@ -124,8 +125,7 @@ void SparseCopies::choose(ExpertKey key, const kernels::ExpertView& expert, kern
 
 // A dry run: as many as are expected, others at each step; of a guess, the share of them that is guessed rightly.
 void SparseCopies::draw(ExpertKey key, std::int64_t ffn_dim, const Rows& rows) {
-    const auto n_active =
-        std::llround(cost_.active_share(key.layer, rows.n_rows) * static_cast<double>(ffn_dim));
+    const auto n_active = std::llround(cost_.active_share(key.layer, rows.n_rows) * static_cast<double>(ffn_dim));
     const auto n_right = rows.guess ? static_cast<std::int64_t>(dry_recall_ * static_cast<double>(n_active)) : n_active;
     std::uint64_t mixed = step_ * 0x9e3779b97f4a7c15u + as_size(key.layer) * 0xbf58476d1ce4e5b9u + as_size(key.expert);
     mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebu;

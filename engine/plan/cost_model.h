@@ -178,7 +178,7 @@ class CostModel {
     double theta_ = 0;
     SparseLoading loading_ = SparseLoading::kOff;
     double prior_share_ = kUnknownActiveShare;
-    std::vector<double> priors_;  // by layer, or empty
+    std::vector<double> priors_;    // by layer, or empty
     std::vector<Counted> counted_;  // by layer
     double choosing_factor_ = 1, gathering_factor_ = 1;
     double factor_[3][kGroups] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}};

@@ -16,7 +16,9 @@ class ExpertThetas {
     ExpertThetas(double of_all = 0) : mean_(static_cast<float>(of_all)) {}
     // (n_layers, n_experts)
     ExpertThetas(std::vector<float> of_each, std::int64_t n_experts) : n_experts_(n_experts) {
-        mean_ = of_each.empty() ? 0 : std::accumulate(of_each.begin(), of_each.end(), 0.0f) / static_cast<float>(of_each.size());
+        mean_ = of_each.empty()
+                    ? 0
+                    : std::accumulate(of_each.begin(), of_each.end(), 0.0f) / static_cast<float>(of_each.size());
         of_each_ = std::make_shared<const std::vector<float>>(std::move(of_each));
     }
 
@@ -27,8 +29,9 @@ class ExpertThetas {
     float mean() const { return mean_; }  // the one, where it is that of all
 
     bool operator==(const ExpertThetas& other) const {
-        return mean_ == other.mean_ && (of_each_ == other.of_each_ || (of_each_ != nullptr && other.of_each_ != nullptr &&
-                                                                       *of_each_ == *other.of_each_));
+        return mean_ == other.mean_ &&
+               (of_each_ == other.of_each_ ||
+                (of_each_ != nullptr && other.of_each_ != nullptr && *of_each_ == *other.of_each_));
     }
 
   private:

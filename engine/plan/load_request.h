@@ -80,7 +80,8 @@ struct LoadRequest {
     bool leaves_out() const { return theta > 0 || theta_loss > 0; }
     SparseLoading sparse_loading = SparseLoading::kAuto;
     NeuronGuesses neuron_guesses = NeuronGuesses::kCorrect;
-    // Of the device's memory, for neurons of experts without a place there that were copied once (NeuronCache). 0: none.
+    // Of the device's memory, for neurons of experts without a place there that were copied once (NeuronCache). 0:
+    // none.
     std::uint64_t neuron_cache_bytes = 0;
     // With a theta: the share of a token's neurons that forecasts, the dispatcher until it has measured, and dry runs
     // take for active, (0, 1]. 0: nobody knows (kUnknownActiveShare).

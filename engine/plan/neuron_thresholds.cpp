@@ -144,7 +144,8 @@ ActiveShares expected_shares(const NeuronThresholds& measured, double theta, dou
 NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::string& source) {
     const json document = parse_json(text, source, {.max_depth = 8});
     const JsonFields fields(document, source);
-    if (fields.text("format") != "offstage-neuron-thresholds") fields.reject("format", "\"offstage-neuron-thresholds\"");
+    if (fields.text("format") != "offstage-neuron-thresholds")
+        fields.reject("format", "\"offstage-neuron-thresholds\"");
     fields.integer("version", 1, 1);
     NeuronThresholds thresholds;
     thresholds.model = fields.text("model", "");
@@ -163,7 +164,8 @@ NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::strin
     }
     const json* const chosen = fields.find("chosen");
     if (chosen == nullptr) return thresholds;
-    if (!chosen->is_array() || chosen->size() > kMostChosen) fields.reject("chosen", messages::a_list_of_chosen_thresholds);
+    if (!chosen->is_array() || chosen->size() > kMostChosen)
+        fields.reject("chosen", messages::a_list_of_chosen_thresholds);
     double loss = 0;
     for (const json& row : *chosen) {
         if (!row.is_object()) fields.reject("chosen", messages::a_list_of_chosen_thresholds);

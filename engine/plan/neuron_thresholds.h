@@ -43,11 +43,11 @@ struct ChosenThresholds {
 // Of one model; a plain value.
 struct NeuronThresholds {
     std::string model;
-    std::string text;               // its name, for the person
-    std::string weight_type;        // of the experts: "BF16"
-    std::int64_t n_tokens = 0;      // scored
-    double perplexity = 0;          // of theta 0
-    std::vector<NeuronThreshold> rows;  // by theta, ascending
+    std::string text;                      // its name, for the person
+    std::string weight_type;               // of the experts: "BF16"
+    std::int64_t n_tokens = 0;             // scored
+    double perplexity = 0;                 // of theta 0
+    std::vector<NeuronThreshold> rows;     // by theta, ascending
     std::vector<ChosenThresholds> chosen;  // by loss, ascending
 
     bool empty() const { return rows.empty(); }
@@ -82,8 +82,9 @@ ActiveShares expected_shares(const NeuronThresholds& measured, double theta, dou
 
 // JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
 // "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
-// A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
-// A, "layers": [S, ...], "thetas": [[T, ...], ...]}]}; "chosen" may be missing. At most 4 MiB. Reading throws Error naming file, key and what was expected; writing is atomic.
+// A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K,
+// "same_top": A, "layers": [S, ...], "thetas": [[T, ...], ...]}]}; "chosen" may be missing. At most 4 MiB. Reading
+// throws Error naming file, key and what was expected; writing is atomic.
 NeuronThresholds parse_neuron_thresholds(std::string_view json, const std::string& source);
 NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file);
 void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::filesystem::path& file);

@@ -253,9 +253,8 @@ void LoadedModel::read_thresholds() {
 }
 
 void LoadedModel::use_theta(std::optional<double> theta) {
-    ActiveShares prior =
-        theta ? expected_shares(summary_.thresholds, *theta, 0)
-              : expected_shares(summary_.thresholds, request().theta, request().theta_loss);
+    ActiveShares prior = theta ? expected_shares(summary_.thresholds, *theta, 0)
+                               : expected_shares(summary_.thresholds, request().theta, request().theta_loss);
     if (request().active_share > 0) prior = {request().active_share, {}};
     forward().moe().set_theta(theta ? ExpertThetas(*theta) : thetas_, std::move(prior));
 }

@@ -80,15 +80,15 @@ class LocalSession final : public Session {
     DecodeWatch watch_;
     ReplanQueue replans_;
     SnapshotPublisher publisher_;
-    RoutingRecorder recorder_;           // of the conversation
-    PrefixStore kept_;                   // of other conversations; these two go before the model does
-    CachedPrefix running_;               // the conversation's
-    AnswerRecord record_;                // of the answer being made
+    RoutingRecorder recorder_;  // of the conversation
+    PrefixStore kept_;          // of other conversations; these two go before the model does
+    CachedPrefix running_;      // the conversation's
+    AnswerRecord record_;       // of the answer being made
     static constexpr double kAsOpened = -1;
     std::atomic<double> theta_ = kAsOpened;  // of the next step
     double used_theta_ = kAsOpened;          // of the last one
-    double started_us_ = 0;              // of the answer, by the device's clock
-    std::vector<float> endless_logits_;  // see possible()
+    double started_us_ = 0;                  // of the answer, by the device's clock
+    std::vector<float> endless_logits_;      // see possible()
 };
 
 }  // namespace offstage::engine

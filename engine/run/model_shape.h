@@ -6,8 +6,8 @@
 
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
-#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/popularity.h"
 #include "kernels/types.h"
 

@@ -37,15 +37,15 @@ struct ModelSummary {
     ExpertFormats expert_formats;
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
     std::string kv_type;                                 // "bf16": keys and values of the context
-    double theta = 0;       // LoadRequest::theta: above 0 results are not the model's own
-    bool accepts_guesses = false;  // NeuronGuesses::kAccept, where experts are copied without neurons
-    double theta_loss = 0;  // LoadRequest::theta_loss: above 0 `theta` is the mean of the experts'
-    NeuronThresholds thresholds;                         // what others were measured to cost; empty: nothing is known
-    std::string compute;                                 // "bf16" or "f32": products of batched multiplications
-    std::string compute_origin;                          // where that choice is from, for the person (ComputeChoice)
-    std::string device_compute;                          // the device's own choice (DeviceProducts); empty: it has none
-    std::string device_compute_origin;                   // where that one is from
-    std::string instruction_set;                         // "avx512_bf16"
+    double theta = 0;                                    // LoadRequest::theta: above 0 results are not the model's own
+    bool accepts_guesses = false;       // NeuronGuesses::kAccept, where experts are copied without neurons
+    double theta_loss = 0;              // LoadRequest::theta_loss: above 0 `theta` is the mean of the experts'
+    NeuronThresholds thresholds;        // what others were measured to cost; empty: nothing is known
+    std::string compute;                // "bf16" or "f32": products of batched multiplications
+    std::string compute_origin;         // where that choice is from, for the person (ComputeChoice)
+    std::string device_compute;         // the device's own choice (DeviceProducts); empty: it has none
+    std::string device_compute_origin;  // where that one is from
+    std::string instruction_set;        // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;

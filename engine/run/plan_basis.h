@@ -6,14 +6,14 @@
 
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
+#include "engine/plan/prefetch_settings.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/plan/transition.h"
 #include "engine/run/replan.h"
-#include "engine/plan/neuron_thresholds.h"
-#include "engine/plan/prefetch_settings.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

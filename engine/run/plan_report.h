@@ -37,11 +37,11 @@ struct PlanReport {
     WeightReads reads;  // of a decoded token
     // What the forecast leaves out of the experts (LoadRequest::theta).
     double theta = 0;
-    double theta_loss = 0;          // LoadRequest::theta_loss
-    double active_share = 1;        // of a token's neurons
-    bool share_is_given = true;     // by the request
+    double theta_loss = 0;           // LoadRequest::theta_loss
+    double active_share = 1;         // of a token's neurons
+    bool share_is_given = true;      // by the request
     bool share_is_measured = false;  // of this model; else nobody knows it: kUnknownActiveShare
-    bool copies_sparse = false;  // experts are forecast to be copied without the others
+    bool copies_sparse = false;      // experts are forecast to be copied without the others
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor
     // of quality allows. Empty unless asked for.

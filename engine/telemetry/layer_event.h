@@ -34,8 +34,8 @@ struct LayerEvent {
     // for it: bytes_copied is without them.
     std::uint16_t sparse_copies = 0;
     std::uint64_t copy_bytes_saved = 0;
-    // Of experts that were copied without some neurons, those that a token needed, and those of them that the device had
-    // already (a guess, or the neuron cache).
+    // Of experts that were copied without some neurons, those that a token needed, and those of them that the device
+    // had already (a guess, or the neuron cache).
     std::uint32_t needed_neurons = 0, held_neurons = 0;
 };
 

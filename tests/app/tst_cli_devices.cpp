@@ -1,6 +1,8 @@
 // offstage-cli on devices: budgets, policies, beams, profiles, plans, calibrations and scenarios, on the demo model and
 // an emulated GPU with a few MiB.
 
+#include <cmath>
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -342,6 +344,27 @@ class TestCliDevices : public QObject {
         const Outcome text = run(base + words("--theta 0.25"));
         QVERIFY2(text.out.contains("50 % of a token's are taken for active (assumed"), text.out.constData());
         QCOMPARE(run(base + words("--theta 0.25 --active-share nobody")).status, 1);
+    }
+
+    // A theta for each expert, as it is kept beside the model; and what no such theta is.
+    void thetaAuto_isThatOfTheModel() {
+        const QStringList base = words("logits --model %1 --tokens 1,20,300", {kDemo});
+        const QJsonObject own = json(base + words("--theta auto:0.003"));
+        QCOMPARE(own[QLatin1String("theta_loss")].toDouble(), 0.003);
+        QVERIFY(own[QLatin1String("theta")].toDouble() > 0.05);
+        QVERIFY(own[QLatin1String("logits")] != json(base)[QLatin1String("logits")]);
+        QCOMPARE(json(base + words("--theta auto"))[QLatin1String("theta_loss")].toDouble(), 0.01);
+        const Outcome said = run(base + words("--theta auto"));
+        QVERIFY2(said.err.contains("every expert has a theta of its own"), said.err.constData());
+        const Outcome none = run(base + words("--theta auto:0.00001"));
+        QCOMPARE(none.status, 1);
+        QVERIFY2(none.err.contains("kept: 0.001, 0.003, 0.01"), none.err.constData());
+        for (const char* const wrong : {"auto:", "auto:0", "autos", "-1", "x", "auto:0.1x"}) {
+            QVERIFY2(run(base + QStringList{QStringLiteral("--theta"), QLatin1String(wrong)}).status != 0, wrong);
+        }
+        const QJsonObject plan = json(words("plan --policy transfer --theta 0.25 --model %1", {kDemo}) + kEmulated);
+        QCOMPARE(plan[QLatin1String("active_share_is")].toString(), QStringLiteral("measured"));
+        QVERIFY(std::abs(plan[QLatin1String("active_share")].toDouble() - 0.32) < 0.02);
     }
 
     // Neurons known one layer ahead, and what each part of leaving them out gains.

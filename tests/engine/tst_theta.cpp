@@ -263,7 +263,8 @@ class TestTheta : public QObject {
     void thresholds_areKeptAndRead() {
         const QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath(QStringLiteral("t.json")).toStdString();
-        const NeuronThresholds written{"m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
+        const NeuronThresholds written{
+            "m", "text.txt", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
         write_neuron_thresholds(written, file);
         const NeuronThresholds read = read_neuron_thresholds(file);
         QVERIFY(read.rows == written.rows && read.model == written.model && read.text == written.text);
@@ -276,7 +277,8 @@ class TestTheta : public QObject {
         QCOMPARE(expected_loss(read, 0.3).same_top, 0.9);
         QVERIFY(!expected_loss(read, 0.31).known);
         QVERIFY(!expected_loss({}, 0.1).known);
-        const std::string head = R"({"format": "offstage-neuron-thresholds", "version": 1, "n_tokens": 1, "perplexity": 1, "rows": )";
+        const std::string head =
+            R"({"format": "offstage-neuron-thresholds", "version": 1, "n_tokens": 1, "perplexity": 1, "rows": )";
         const auto row = [](const char* theta, const char* share) {
             return std::string(R"({"theta": )") + theta + R"(, "active_share": )" + share +
                    R"(, "perplexity": 1, "mean_kl": 0, "same_top": 1})";

@@ -187,24 +187,29 @@ class TestThresholdChoice : public QObject {
         LoadRequest asked = request();
         asked.theta_loss = 1e-7;
         writeThresholds([](int, int) { return 0.1f; });
-        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "kept: 0.5"), QString());
+        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "kept: 0.5"),
+                 QString());
         asked.theta_loss = -1;
-        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "loss of -1"), QString());
+        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "loss of -1"),
+                 QString());
         asked.theta_loss = 0.5;
         NeuronThresholds other = written([](int, int) { return 0.1f; });
         other.chosen[0].n_experts = 4;
         other.chosen[0].layer_shares.assign(16, 0.5);
         write_neuron_thresholds(other, neuron_thresholds_file(demo_));
-        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "16 layers of 4"), QString());
+        QCOMPARE(tests::mismatch(tests::error_of([&] { open(asked); }), ErrorKind::kInvalidInput, "16 layers of 4"),
+                 QString());
 
         const std::string head =
             R"({"format": "offstage-neuron-thresholds", "version": 1, "n_tokens": 1, "perplexity": 1, "rows": [], "chosen": )";
         const auto row = [](const char* loss, const char* layers, const char* thetas) {
-            return std::string(R"({"loss": )") + loss + R"(, "n_tokens": 1, "active_share": 1, "perplexity": 1, "mean_kl": 0, "same_top": 1, "layers": )" +
+            return std::string(R"({"loss": )") + loss +
+                   R"(, "n_tokens": 1, "active_share": 1, "perplexity": 1, "mean_kl": 0, "same_top": 1, "layers": )" +
                    layers + R"(, "thetas": )" + thetas + "}";
         };
-        QCOMPARE(parse_neuron_thresholds(head + "[" + row("0.1", "[1, 0.5]", "[[0.1], [0.2]]") + "]}", "f").chosen[0].thetas,
-                 (std::vector<float>{0.1f, 0.2f}));
+        QCOMPARE(
+            parse_neuron_thresholds(head + "[" + row("0.1", "[1, 0.5]", "[[0.1], [0.2]]") + "]}", "f").chosen[0].thetas,
+            (std::vector<float>{0.1f, 0.2f}));
         const std::pair<std::string, std::string> damaged[] = {
             {head + "3}", "a list of at most 16"},
             {head + "[3]}", "a list of at most 16"},

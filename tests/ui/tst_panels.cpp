@@ -16,6 +16,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/dispatch_view.h"
@@ -493,7 +494,7 @@ class TestPanels : public QObject {
         const auto& hits = b.cache->hits();
         QCOMPARE(hits.seriesCount(), 2);
         QVERIFY(hits.points(1).size() > 100);
-        for (const QPointF& point : hits.points(1)) QCOMPARE(point.y(), 0.65);
+        for (std::size_t i = 0; i < hits.points(1).size(); ++i) QCOMPARE(hits.points(1)[i].y(), 0.65);
         QTRY_VERIFY2(b.cache->sumsText().contains(QStringLiteral("neurons hit: ") + percentText(0.65)),
                      qPrintable(b.cache->sumsText()));
         b.cache->setLayer(2);

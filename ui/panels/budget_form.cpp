@@ -202,8 +202,9 @@ void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snap
     const BudgetSetting kept = setting();
     m_quality->setChoices(model.expert_formats);
     // As far as was measured, where something was: beyond, nobody knows what it costs.
-    m_theta->setRange(0, std::max(model.thresholds.empty() ? kLargestTheta : model.thresholds.rows.back().theta, kept.theta),
-                      kThetaStep, 3);
+    m_theta->setRange(
+        0, std::max(model.thresholds.empty() ? kLargestTheta : model.thresholds.rows.back().theta, kept.theta),
+        kThetaStep, 3);
     m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
     m_vram->setEnabled(m_hasVram);
     m_vramReason->setVisible(!m_hasVram);

@@ -32,13 +32,14 @@ struct BudgetSetting {
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
 // The setting in force: as loaded, and changed by every re-plan since that was carried out.
 BudgetSetting settingInForce(const EngineController& engine);
-// What has to be asked for to come from one setting to the other; only what differs; theta is for its preview alone, it is no
-// plan's.
+// What has to be asked for to come from one setting to the other; only what differs; theta is for its preview alone, it
+// is no plan's.
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
 // "VRAM 6.0 GiB, RAM 20.0 GiB, context 4,096, at least 4.00 bits"; what is 0 is left out.
 QString settingText(const BudgetSetting& setting);
 
-// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left out. Disabled rows say why. GUI thread only.
+// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left out. Disabled rows say why. GUI
+// thread only.
 class BudgetForm : public QWidget {
     Q_OBJECT
 

@@ -374,9 +374,8 @@ void CachePanel::addStep(const LoggedStep& step) {
     const StepFigures all = figuresOf(step, -1);
     if (hasAccelerator()) {
         m_hits->append(kAllLine, x, m_means.hits.add(all.hitRate()));
-        if (m_hits->seriesCount() > kLayerLine) {
-            m_hits->append(kLayerLine, x,
-                           m_means.layerHits.add(figuresOf(step, m_layer->currentData().toInt()).hitRate()));
+        if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
+            m_hits->append(kLayerLine, x, m_means.layerHits.add(figuresOf(step, layer).hitRate()));
         }
         // Only where experts are copied without some of their neurons is there anything to tell.
         if (all.neededNeurons > 0) {
