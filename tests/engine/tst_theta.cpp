@@ -296,9 +296,10 @@ class TestTheta : public QObject {
     }
 
     // What was measured of the model is what forecasts take for active, and what a preview of another theta is made of.
+    // The host is emulated as well: what gathering costs is worked out there, whatever this build measures.
     void forecasts_knowWhatIsActive() {
         LoadRequest request = onThisMachine(demoModel());
-        put(request, QStringLiteral("emulated:rtx-3060"), QStringLiteral("transfer"), 0);
+        put(request, QStringLiteral("emulated:corm"), QStringLiteral("transfer"), 0);
         request.sparse_loading = SparseLoading::kAlways;
         LocalSession session;
         session.load(request, {}, {});
