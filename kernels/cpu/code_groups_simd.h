@@ -256,7 +256,7 @@ struct CodeGroup {
 
     __attribute__((always_inline)) void open(CodeRow row, std::int64_t group) {
         block = row.bytes + group * kBytes;
-        codes = row.codes + group * kGroup;
+        if constexpr (has_codebook(kType)) codes = row.codes + group * kGroup;
         if constexpr (is_of_eighths(kType)) {
             read_scales();
         } else if constexpr (kBlocks == 1) {
