@@ -167,6 +167,12 @@ constexpr Codebook<kPoints, kDim> codebook_of(const std::uint64_t (&points)[kWor
     return book;
 }
 
+// What a point's digits stand for.
+constexpr std::int8_t kIq2Values[3] = {8, 25, 43};
+constexpr std::int8_t kIq1Values[3] = {-8, 0, 8};
+constexpr std::int8_t kIq3XxsValues[8] = {4, 12, 20, 28, 36, 44, 52, 62};
+constexpr std::int8_t kIq3SValues[8] = {1, 3, 5, 7, 9, 11, 13, 15};
+
 // All of them. IQ1's values are 8 times too large: an eighth is added to each or taken
 // from it.
 struct BlockCodebooks {
@@ -179,10 +185,6 @@ struct BlockCodebooks {
 };
 
 constexpr BlockCodebooks block_codebooks() {
-    constexpr std::int8_t kIq2Values[3] = {8, 25, 43};
-    constexpr std::int8_t kIq1Values[3] = {-8, 0, 8};
-    constexpr std::int8_t kIq3XxsValues[8] = {4, 12, 20, 28, 36, 44, 52, 62};
-    constexpr std::int8_t kIq3SValues[8] = {1, 3, 5, 7, 9, 11, 13, 15};
     return {codebook_of<256, 8>(kIq2XxsPoints, kIq2Values),    codebook_of<512, 8>(kIq2XsPoints, kIq2Values),
             codebook_of<1024, 8>(kIq2SPoints, kIq2Values),     codebook_of<2048, 8>(kIq1Points, kIq1Values),
             codebook_of<256, 4>(kIq3XxsPoints, kIq3XxsValues), codebook_of<512, 4>(kIq3SPoints, kIq3SValues)};

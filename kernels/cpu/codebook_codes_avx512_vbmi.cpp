@@ -1,6 +1,7 @@
 // A point of a book is kept as a word of 16 bits, a digit after the other: all words of a
 // book lie in vectors, and a tree of permutations finds those of 32 indices at once.
 
+#include <algorithm>
 #include <array>
 #include <immintrin.h>
 
@@ -56,20 +57,25 @@ constexpr const auto& words_of_type() {
     }
 }
 
-// What a point's digits stand for, as block_codebooks() says, in each 16 bytes.
+template <int kBase>
+__m512i in_each_16_bytes(const std::int8_t (&values)[kBase]) {
+    alignas(16) std::int8_t bytes[16] = {};
+    std::copy_n(values, kBase, bytes);
+    return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
+}
+
+// What a point's digits stand for.
 template <WeightType kType>
 __m512i values_of_digits() {
-    __m128i values;
     if constexpr (kType == WeightType::kIq3Xxs) {
-        values = _mm_setr_epi8(4, 12, 20, 28, 36, 44, 52, 62, 0, 0, 0, 0, 0, 0, 0, 0);
+        return in_each_16_bytes(kIq3XxsValues);
     } else if constexpr (kType == WeightType::kIq3S) {
-        values = _mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 0, 0, 0, 0, 0, 0, 0, 0);
+        return in_each_16_bytes(kIq3SValues);
     } else if constexpr (is_of_eighths(kType)) {
-        values = _mm_setr_epi8(-8, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        return in_each_16_bytes(kIq1Values);
     } else {
-        values = _mm_setr_epi8(8, 25, 43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        return in_each_16_bytes(kIq2Values);
     }
-    return _mm512_broadcast_i32x4(values);
 }
 
 template <int kPoints>
