@@ -1,6 +1,7 @@
 // Experts of which a theta leaves neurons out, beside the same experts whole, both measured in turn in one run: what is
 // gained, and what the bytes alone would allow. Weights are 1 GiB, so that no cache holds them; shaped as the engine
-// has them (experts of 7168 neurons in chunks of 112). Active neurons are drawn at random, each on its own.
+// has them (experts of 7168 neurons in chunks of 112). Active neurons are drawn at random, each on its own or in groups
+// that lie side by side, as an order by co-activation would at best have them.
 //
 //   bench_sparse --benchmark_filter=BF16
 
@@ -46,7 +47,8 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, int n_threads, int active_percent) {
+void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, int n_threads, int active_percent,
+                   int group) {
     ThreadPool pool(n_threads);
     const CpuKernels& kernels = cpu_kernels();
     const InstructionSet set = kernels.instruction_set;
@@ -57,8 +59,10 @@ void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, i
     // Bytes that make small numbers of every type; w1 of neurons that are to be left out is zero.
     std::fill(weights().begin(), weights().end(), Bf16{0x3c00});
     std::mt19937 random(1);
+    bool active = false;
     for (std::int64_t j = 0; j < n_neurons; ++j) {
-        if (static_cast<int>(random() % 100) < active_percent) continue;
+        if (j % group == 0) active = static_cast<int>(random() % 100) < active_percent;
+        if (active) continue;
         std::memset(bytes + j * neuron_bytes, 0, row_bytes(type, kHiddenDim));
     }
     ExpertView dense{bytes, expert_layout(type, kHiddenDim, n_neurons)};
@@ -126,11 +130,13 @@ int main(int argc, char** argv) {
                                                 {WeightType::kHqq4, false},
                                                 {WeightType::kHqq4, true},
                                                 {WeightType::kInt8, true}}) {
-            for (const int active : {100, 70, 50, 30, 0}) {
-                const std::string name = std::string(byte_inputs ? "sparse_expert_bytes/" : "sparse_expert/") +
-                                         name_of(type) + "/" + std::to_string(threads) + " threads/" +
-                                         std::to_string(active) + " % active";
-                benchmark::RegisterBenchmark(name.c_str(), sparse_expert, byte_inputs, type, threads, active)
+            for (const auto& [active, group] :
+                 {std::pair{100, 1}, {70, 1}, {50, 1}, {50, 4}, {50, 8}, {50, 16}, {30, 1}, {0, 1}}) {
+                std::string name = std::string(byte_inputs ? "sparse_expert_bytes/" : "sparse_expert/") +
+                                   name_of(type) + "/" + std::to_string(threads) + " threads/" +
+                                   std::to_string(active) + " % active";
+                if (group > 1) name += " in groups of " + std::to_string(group);
+                benchmark::RegisterBenchmark(name.c_str(), sparse_expert, byte_inputs, type, threads, active, group)
                     ->UseManualTime()
                     ->Iterations(1)
                     ->Unit(benchmark::kMillisecond);

@@ -96,6 +96,32 @@ class TestJoinedNodes : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, session.join(joining({cupboard.address("cupboard")}, atOnce()), {}));
     }
 
+    // A theta for each expert: messages have one, so that a layer's experts may need several.
+    void thetasOfExperts_areThoseOfTheMachine() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        const auto answerAt = [&](double loss, bool joined, std::uint64_t& active, std::uint64_t& rows) {
+            LoadRequest leaving = request();
+            leaving.theta_loss = loss;
+            LocalSession session;
+            session.load(leaving, {}, {});
+            if (joined) session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
+            if (joined && !isUp(session, 1)) return std::vector<TokenId>();
+            const auto tokens = answer(session);
+            const Snapshot now = session.snapshot();
+            active = now.totals.active_neurons;
+            rows = joined ? now.machines[0].rows : 0;
+            return tokens;
+        };
+        std::uint64_t active = 0, rows = 0, none = 0;
+        const auto dense = answerAt(0, false, none, rows);
+        const auto alone = answerAt(0.01, false, active, rows);
+        QVERIFY(none == 0 && active > 0);
+        QVERIFY(alone != dense);
+        QVERIFY(answerAt(0.01, true, active, rows) == alone);
+        QVERIFY(rows > 0);
+    }
+
     void machineThatIsNotThere_holdsUpNothing_andSaysWhy() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
