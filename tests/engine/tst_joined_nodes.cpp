@@ -100,7 +100,7 @@ class TestJoinedNodes : public QObject {
     void thetasOfExperts_areThoseOfTheMachine() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
-        const auto answerAt = [&](double loss, bool joined, std::uint64_t& active, std::uint64_t& rows) {
+        const auto answerAt = [&](double loss, bool joined, std::uint64_t& active, double& rows) {
             LoadRequest leaving = request();
             leaving.theta_loss = loss;
             LocalSession session;
@@ -113,7 +113,8 @@ class TestJoinedNodes : public QObject {
             rows = joined ? now.machines[0].rows : 0;
             return tokens;
         };
-        std::uint64_t active = 0, rows = 0, none = 0;
+        std::uint64_t active = 0, none = 0;
+        double rows = 0;
         const auto dense = answerAt(0, false, none, rows);
         const auto alone = answerAt(0.01, false, active, rows);
         QVERIFY(none == 0 && active > 0);
