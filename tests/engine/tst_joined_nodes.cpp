@@ -35,7 +35,7 @@ class TestJoinedNodes : public QObject {
     QTemporaryDir m_cache;
     LoadRequest request() const { return nodeRequest(demoModel(), m_cache.path().toStdString()); }
 
-    static std::vector<TokenId> answer(Session& session, float temperature = 0, std::int64_t n = 12) {
+    static std::vector<TokenId> answer(Session& session, float temperature = 0, int n = 12) {
         GenerationRequest ask;
         ask.messages = {{Role::kUser, "What is an expert?"}};
         ask.sampler.temperature = temperature;
