@@ -35,15 +35,16 @@ class TestJoinedNodes : public QObject {
     QTemporaryDir m_cache;
     LoadRequest request() const { return nodeRequest(demoModel(), m_cache.path().toStdString()); }
 
-    static std::vector<TokenId> answer(Session& session, float temperature = 0, int n = 12) {
+    static GenerationResult reply(Session& session) {
         GenerationRequest ask;
         ask.messages = {{Role::kUser, "What is an expert?"}};
-        ask.sampler.temperature = temperature;
-        ask.sampler.seed = 1;
-        ask.max_tokens = n;
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 12;
+        ask.n_alternatives = 0;
         ask.ignore_end = true;
-        return session.generate(ask, {}, {}).tokens;
+        return session.generate(ask, {}, {});
     }
+    static std::vector<TokenId> answer(Session& session) { return reply(session).tokens; }
     static bool isUp(const Session& session, std::size_t machines) {
         return becomesTrue([&] {
             const Snapshot now = session.snapshot();
@@ -107,12 +108,13 @@ class TestJoinedNodes : public QObject {
             LocalSession session;
             session.load(leaving, {}, {});
             if (joined) session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
-            if (joined && !isUp(session, 1)) return std::vector<TokenId>();
-            const auto tokens = answer(session, 1.5f, 40);  // drawn: small changes of the logits are seen
+            std::vector<float> probabilities;
+            if (joined && !isUp(session, 1)) return probabilities;
+            for (const TokenChoice& choice : reply(session).choices) probabilities.push_back(choice.log_probability);
             const Snapshot now = session.snapshot();
             active = now.totals.active_neurons;
             rows = joined ? now.machines[0].rows : 0;
-            return tokens;
+            return probabilities;
         };
         std::uint64_t active = 0, none = 0;
         double rows = 0;
