@@ -108,13 +108,12 @@ class TestJoinedNodes : public QObject {
             LocalSession session;
             session.load(leaving, {}, {});
             if (joined) session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
-            std::vector<float> probabilities;
-            if (joined && !isUp(session, 1)) return probabilities;
-            for (const TokenChoice& choice : reply(session).choices) probabilities.push_back(choice.log_probability);
+            if (joined && !isUp(session, 1)) return std::vector<TokenChoice>();
+            std::vector<TokenChoice> choices = reply(session).choices;
             const Snapshot now = session.snapshot();
             active = now.totals.active_neurons;
             rows = joined ? now.machines[0].rows : 0;
-            return probabilities;
+            return choices;
         };
         std::uint64_t active = 0, none = 0;
         double rows = 0;
