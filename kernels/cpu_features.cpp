@@ -3,6 +3,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <cstdint>
+#include <cstring>
 #endif
 
 namespace offstage::kernels {
@@ -23,6 +24,15 @@ constexpr bool bit(std::uint32_t word, int index) {
     return ((word >> index) & 1u) != 0;
 }
 
+// The family of leaf 1's eax, 0 where another company made the processor.
+std::uint32_t amd_family(std::uint32_t version) {
+    std::uint32_t largest = 0, name[3] = {};
+    __get_cpuid(0, &largest, &name[0], &name[2], &name[1]);
+    if (std::memcmp(name, "AuthenticAMD", sizeof name) != 0) return 0;
+    const std::uint32_t base = version >> 8 & 0xf;
+    return base == 0xf ? base + (version >> 20 & 0xff) : base;
+}
+
 CpuFeatures detect() {
     CpuFeatures features;
     std::uint32_t eax = 0;
@@ -30,6 +40,7 @@ CpuFeatures detect() {
     std::uint32_t ecx = 0;
     std::uint32_t edx = 0;
     if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return features;
+    features.rows_in_turn = amd_family(eax) == 0x1a;
     const bool fma = bit(ecx, 12);
     const bool osxsave = bit(ecx, 27);
     const bool avx = bit(ecx, 28);

@@ -6,6 +6,7 @@
 #include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
+#include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
 namespace {
@@ -22,11 +23,12 @@ struct Gating {
 };
 
 // Neurons taken together: their w2 columns share one pass over the outputs, which for
-// several tokens costs more than the weights themselves. For one or two tokens the
-// weights' own order in memory matters more.
+// several tokens costs more than the weights themselves. For one or two tokens what
+// matters is how memory is read: found by measuring.
 template <typename Rows>
 constexpr int neurons_at_once(int n_tokens) {
-    return n_tokens <= 2 ? 2 : Rows::kPacked ? kPackedNeuronsAtOnce : 8;
+    if (n_tokens <= 2) return n_tokens == 1 && !Rows::kPacked ? 4 : 2;
+    return Rows::kPacked ? kPackedNeuronsAtOnce : 8;
 }
 
 // Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3
@@ -162,10 +164,11 @@ void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float*
     if constexpr (kTokens == 1) {
         if constexpr (Rows::kPacked) {
             stream_one_token(weights, gating, n, n_neurons, x, scale[0], out);
-        } else {
+            return;
+        } else if (cpu_features().rows_in_turn) {
             run_one_token(weights, gating, n, n_neurons, x, scale[0], out);
+            return;
         }
-        return;
     }
     std::int64_t j = 0;
     for (; j + kNeurons <= n_neurons; j += kNeurons) {

@@ -2,29 +2,29 @@
 
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
+#include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
 namespace {
 
-// Up to so many tokens memory is what takes time, and one row after the other is read faster than several side by side:
-// these lie a power of two apart in many models, and so in the same sets of a cache.
+// Up to so many tokens memory is what takes time, and CpuFeatures::rows_in_turn says how it is read best.
 constexpr int kTokensOfOneRow = 4;
 
 // Rows at once for a number of tokens: of more tokens as many sums as registers allow,
 // leaving room for the weights and an input.
-template <typename Rows>
+template <typename Rows, bool kInTurn>
 constexpr int matvec_rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
-    if (n_tokens <= kTokensOfOneRow) return 1;
+    if (kInTurn && n_tokens <= kTokensOfOneRow) return 1;
     const int fitting = (kRegisters - 4) / (n_tokens + 1);
     return fitting >= 4 ? 4 : fitting >= 1 ? fitting : 1;
 }
 
-template <int kTokens, typename Rows>
+template <int kTokens, typename Rows, bool kInTurn>
 void multiply_rows(Rows weights, std::int64_t n_cols, const float* x, std::int64_t x_stride, std::int64_t row_begin,
                    std::int64_t row_end, float* y, std::int64_t y_stride) {
     using Row = typename Rows::Row;
-    constexpr int kRows = matvec_rows_at_once<Rows>(kTokens);
+    constexpr int kRows = matvec_rows_at_once<Rows, kInTurn>(kTokens);
     constexpr int kRowsAhead = kRows == 1 && kTokens == kTokensOfOneRow ? 2 : kRows;
     std::int64_t row = row_begin;
     for (; row + kRows <= row_end; row += kRows) {
@@ -55,10 +55,21 @@ void multiply_tokens(Rows weights, std::int64_t n_cols, const float* x, std::int
     using MultiplyRows =
         void (*)(Rows, std::int64_t, const float*, std::int64_t, std::int64_t, std::int64_t, float*, std::int64_t);
     static constexpr MultiplyRows kByTokens[8] = {
-        multiply_rows<1, Rows>, multiply_rows<2, Rows>, multiply_rows<3, Rows>, multiply_rows<4, Rows>,
-        multiply_rows<5, Rows>, multiply_rows<6, Rows>, multiply_rows<7, Rows>, multiply_rows<8, Rows>,
+        multiply_rows<1, Rows, false>, multiply_rows<2, Rows, false>, multiply_rows<3, Rows, false>,
+        multiply_rows<4, Rows, false>, multiply_rows<5, Rows, false>, multiply_rows<6, Rows, false>,
+        multiply_rows<7, Rows, false>, multiply_rows<8, Rows, false>,
     };
-    kByTokens[n_tokens - 1](weights, n_cols, x, x_stride, row_begin, row_end, y, y_stride);
+    MultiplyRows multiply = kByTokens[n_tokens - 1];
+    if constexpr (!Rows::kPacked) {
+        static constexpr MultiplyRows kInTurn[kTokensOfOneRow] = {
+            multiply_rows<1, Rows, true>,
+            multiply_rows<2, Rows, true>,
+            multiply_rows<3, Rows, true>,
+            multiply_rows<4, Rows, true>,
+        };
+        if (n_tokens <= kTokensOfOneRow && cpu_features().rows_in_turn) multiply = kInTurn[n_tokens - 1];
+    }
+    multiply(weights, n_cols, x, x_stride, row_begin, row_end, y, y_stride);
 }
 
 void multiply_any(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t row_begin,
