@@ -32,15 +32,15 @@ ExpertPacker::~ExpertPacker() {
     changed_.notify_all();
 }
 
-void ExpertPacker::start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
-                         const kernels::ExpertLayout& layout) {
+void ExpertPacker::start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::span<std::byte> block,
+                         const kernels::ExpertLayout& layout, Backend* pins) {
     assert(!started_);
     started_ = true;
     {
         const std::lock_guard lock(mutex_);
         give_up_ = std::stop_source();
         result_.reset();
-        job_ = Job{layer, expert, format, block, layout};
+        job_ = Job{layer, expert, format, block, layout, pins};
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& ends) { work(ends); });
     changed_.notify_all();
@@ -60,12 +60,11 @@ void ExpertPacker::wait() {
     changed_.wait(lock, [&] { return result_.has_value(); });
 }
 
-void ExpertPacker::cancel() {
-    if (!started_) return;
+std::optional<ExpertPacker::Result> ExpertPacker::cancel() {
+    if (!started_) return std::nullopt;
     give_up_.request_stop();
     wait();
-    started_ = false;
-    result_.reset();
+    return poll();
 }
 
 void ExpertPacker::work(const std::stop_token& ends) {
@@ -80,8 +79,11 @@ void ExpertPacker::work(const std::stop_token& ends) {
         try {
             if (!dry_) {
                 result.from_cache =
-                    source_.pack(job.layer, job.expert, job.format, job.block, pool, give_up).from_cache;
-                interleave_expert(job.layout, job.block, pool);
+                    source_.pack(job.layer, job.expert, job.format, job.block.data(), pool, give_up).from_cache;
+                interleave_expert(job.layout, job.block.data(), pool);
+            }
+            if (job.pins != nullptr) {
+                result.pinned = job.pins->pin(job.block) ? SlotHeap::Pinned::kYes : SlotHeap::Pinned::kRefused;
             }
             result.ok = true;
         } catch (const std::exception& error) {

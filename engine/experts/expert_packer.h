@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "engine/device/backend.h"
+#include "engine/experts/slot_heap.h"
 #include "engine/indices.h"
 #include "engine/message.h"
 #include "engine/quant/expert_source.h"
@@ -26,20 +29,22 @@ class ExpertPacker {
     ExpertPacker& operator=(const ExpertPacker&) = delete;
 
     // Precondition: !busy(). `block` must stay until the job is done. Its rows are
-    // interleaved where the layout says so.
-    void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
-               const kernels::ExpertLayout& layout);
+    // interleaved where the layout says so. pins: page-locks the block once it is filled; nullptr: nobody does.
+    void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::span<std::byte> block,
+               const kernels::ExpertLayout& layout, Backend* pins);
     bool busy() const { return started_; }
 
     struct Result {
         bool ok = false;
         bool from_cache = false;
+        SlotHeap::Pinned pinned = SlotHeap::Pinned::kNotTried;
         Message problem;  // a sentence; empty when ok
     };
     // The result once it is there; busy() is false then.
     std::optional<Result> poll();
-    // Waits until the job has given up or ended; its block may be reused then.
-    void cancel();
+    // Waits until the job has given up or ended; its block may be reused then. What became of it; nullopt: there was
+    // none.
+    std::optional<Result> cancel();
     void wait();  // until poll() has something to give; returns at once when nothing was started
 
   private:
@@ -47,8 +52,9 @@ class ExpertPacker {
         LayerIndex layer{0};
         ExpertIndex expert{0};
         kernels::WeightType format = kernels::WeightType::kBf16;
-        std::byte* block = nullptr;
+        std::span<std::byte> block;
         kernels::ExpertLayout layout;
+        Backend* pins = nullptr;
     };
     void work(const std::stop_token& ends);
 

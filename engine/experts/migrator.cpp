@@ -66,7 +66,8 @@ void Migrator::begin(const Plan& plan) {
 }
 
 void Migrator::stop() {
-    packer_.cancel();
+    const auto packed = packer_.cancel();
+    if (packed.has_value()) store_.copies().pinned(packing_->expert, packed->pinned);
     const auto give_up = [&](const Task& task) { store_.copies().abandon(task.expert); };
     if (packing_.has_value()) give_up(*packing_);
     if (uploading_.has_value()) give_up(*uploading_);
@@ -113,6 +114,7 @@ void Migrator::finish_packing(When when) {
     const auto result = packer_.poll();
     if (!result.has_value()) return;
     Task task = *std::exchange(packing_, std::nullopt);
+    store_.copies().pinned(task.expert, result->pinned);
     if (!result->ok) {
         store_.copies().abandon(task.expert);
         fail(result->problem);
@@ -171,10 +173,12 @@ void Migrator::pack_next() {
             continue;
         }
         try {
-            std::byte* block = store_.copies().prepare_ram(task.expert, task.format);
+            PreparedCopies& copies = store_.copies();
+            std::byte* block = copies.prepare_ram(task.expert, task.format, SlotHeap::Pinning::kLater);
             const ExpertKey key = store_.key(task.expert);
-            packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block,
-                          store_.ram_layout(task.format));
+            packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format,
+                          {block, static_cast<std::size_t>(store_.expert_bytes(task.format))},
+                          store_.ram_layout(task.format), copies.to_pin(task.expert));
             packing_ = task;
             packing_since_us_ = now_us();
         } catch (const Error& error) {

@@ -35,8 +35,11 @@ struct MigrationProgress {
 // that is in force whole, and says why; whoever owns it then begins a migration back. One thread, the engine's.
 class Migrator {
   public:
-    // The store must outlive this object.
+    // The referents must outlive this object.
     Migrator(ExpertStore& store, ExpertSource& source, Backend& device, bool dry);
+    ~Migrator() { stop(); }
+    Migrator(const Migrator&) = delete;
+    Migrator& operator=(const Migrator&) = delete;
 
     // Towards this plan from what is in force now; a migration on its way is given up first. Experts that are `held`
     // (pinned by the person) keep their place. Does nothing yet.

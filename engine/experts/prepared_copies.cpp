@@ -8,18 +8,26 @@
 
 namespace offstage::engine {
 
-std::byte* PreparedCopies::prepare_ram(std::size_t index, kernels::WeightType format) {
+std::byte* PreparedCopies::prepare_ram(std::size_t index, kernels::WeightType format, SlotHeap::Pinning pinning) {
     Entry& entry = table_.entries_[index];
     if (entry.prepared == nullptr) entry.prepared = std::make_unique<Prepared>();
     entry.prepared->format = format;
     assert(!entry.prepared->ram);
     try {
-        entry.prepared->ram = table_.ram_.allocate(table_.expert_bytes(format));
+        entry.prepared->ram = table_.ram_.allocate(table_.expert_bytes(format), pinning);
     } catch (const Error&) {
         entry.prepared.reset();
         throw;
     }
     return entry.prepared->ram.data;
+}
+
+Backend* PreparedCopies::to_pin(std::size_t index) const {
+    return table_.ram_.to_pin(table_.entries_[index].prepared->ram);
+}
+
+void PreparedCopies::pinned(std::size_t index, SlotHeap::Pinned outcome) {
+    table_.ram_.pinned(table_.entries_[index].prepared->ram, outcome);
 }
 
 void PreparedCopies::prepare_format(std::size_t index, kernels::WeightType format) {

@@ -16,7 +16,11 @@ class PreparedCopies {
 
     // Room in RAM for the expert in this format, to be filled by the caller. Throws Error
     // (kOutOfMemory).
-    std::byte* prepare_ram(std::size_t index, kernels::WeightType format);
+    std::byte* prepare_ram(std::size_t index, kernels::WeightType format,
+                           SlotHeap::Pinning pinning = SlotHeap::Pinning::kNow);
+    // Of that room, as SlotHeap has them.
+    Backend* to_pin(std::size_t index) const;
+    void pinned(std::size_t index, SlotHeap::Pinned outcome);
     // Copies the prepared block, or, where none was prepared, the RAM copy, to new room
     // on the device. False when the device refuses the copy. Throws Error (kOutOfMemory).
     bool prepare_device(std::size_t index);

@@ -17,14 +17,18 @@ void SlotHeap::set_pinning(Backend* backend, std::uint64_t budget_bytes) {
     pin_budget_bytes_ = budget_bytes;
 }
 
-SlotHeap::Slot SlotHeap::allocate(std::uint64_t bytes) {
+SlotHeap::Slot SlotHeap::allocate(std::uint64_t bytes, Pinning pinning) {
     if (bytes == 0) return {};
     Piece piece;
     piece.memory = arena_->allocate(static_cast<std::size_t>(bytes), use_, purpose_);
     if (pins_ != nullptr && pinned_bytes_ + bytes <= pin_budget_bytes_) {
-        piece.pinned = pins_->pin({piece.memory.data(), piece.memory.size()});
-        if (piece.pinned) pinned_bytes_ += bytes;
-        if (!piece.pinned) pin_budget_bytes_ = pinned_bytes_;  // the system gives no more
+        pinned_bytes_ += bytes;
+        piece.waits = pinning == Pinning::kLater;
+        piece.pinned = !piece.waits && pins_->pin({piece.memory.data(), piece.memory.size()});
+        if (!piece.waits && !piece.pinned) {
+            pinned_bytes_ -= bytes;
+            pin_budget_bytes_ = pinned_bytes_;  // the system gives no more
+        }
     }
     const Slot slot{piece.memory.data(), bytes};
     bytes_ += bytes;
@@ -32,11 +36,24 @@ SlotHeap::Slot SlotHeap::allocate(std::uint64_t bytes) {
     return slot;
 }
 
+Backend* SlotHeap::to_pin(Slot slot) const {
+    return pieces_.at(slot.data).waits ? pins_ : nullptr;
+}
+
+void SlotHeap::pinned(Slot slot, Pinned outcome) {
+    Piece& piece = pieces_.at(slot.data);
+    if (!piece.waits) return;
+    piece.waits = false;
+    piece.pinned = outcome == Pinned::kYes;
+    if (!piece.pinned) pinned_bytes_ -= piece.memory.size();
+    if (outcome == Pinned::kRefused) pin_budget_bytes_ = pinned_bytes_;
+}
+
 void SlotHeap::unpin(Piece& piece) {
-    if (!piece.pinned) return;
-    pins_->unpin({piece.memory.data(), piece.memory.size()});
+    if (!piece.pinned && !piece.waits) return;
+    if (piece.pinned) pins_->unpin({piece.memory.data(), piece.memory.size()});
     pinned_bytes_ -= piece.memory.size();
-    piece.pinned = false;
+    piece.pinned = piece.waits = false;
 }
 
 void SlotHeap::release(Slot slot) {

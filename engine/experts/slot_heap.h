@@ -35,18 +35,27 @@ class SlotHeap {
     // From now on slots are page-locked as far as the budget goes; nullptr: none are.
     void set_pinning(Backend* backend, std::uint64_t budget_bytes);
 
+    // Page-locking takes tens of milliseconds for an expert that no page of is in memory yet. kLater: it is left to the
+    // caller, on whatever thread (to_pin()).
+    enum class Pinning : std::uint8_t { kNow, kLater };
     // Throws Error (kOutOfMemory).
-    Slot allocate(std::uint64_t bytes);
+    Slot allocate(std::uint64_t bytes, Pinning pinning = Pinning::kNow);
+    // Whose pin() a slot waits for, with all of its bytes; nullptr: none. Its budget is kept for it. pinned() then says
+    // what came of it, before the slot is released.
+    Backend* to_pin(Slot slot) const;
+    enum class Pinned : std::uint8_t { kYes, kRefused, kNotTried };
+    void pinned(Slot slot, Pinned outcome);
     void release(Slot slot);  // an empty slot: nothing happens
 
     std::uint64_t bytes() const { return bytes_; }
-    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these
+    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these, with those that are to be
     std::vector<std::span<const std::byte>> pieces() const;       // by address
 
   private:
     struct Piece {
         DeviceBlock memory;
         bool pinned = false;
+        bool waits = false;  // for pinned()
     };
 
     void unpin(Piece& piece);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/cuda_context.h"
@@ -34,6 +35,7 @@ void reset(const Settings& settings = {});
 void fail_call(const std::string& function, int n);
 // Calls of a function since reset().
 int calls_of(const std::string& function);
+int calls_of(const std::string& function, std::thread::id thread);
 // Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
 void lose_context(bool lost);
 

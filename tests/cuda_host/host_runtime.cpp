@@ -59,6 +59,7 @@ struct Host {
     cuda_host::Settings settings;
     std::map<std::string, int> fail_in;
     std::map<std::string, int> calls;
+    std::map<std::pair<std::string, std::thread::id>, int> calls_by;
     std::map<std::byte*, Allocation> allocations;
     struct Registered {
         std::size_t bytes;
@@ -88,6 +89,7 @@ cudaError_t answer(cudaError_t error) {
 cudaError_t begin(const char* function, cudaError_t injected = cudaErrorUnknown) {
     Host& h = host();
     ++h.calls[function];
+    ++h.calls_by[{function, std::this_thread::get_id()}];
     const auto found = h.fail_in.find(function);
     if (found != h.fail_in.end() && found->second > 0 && --found->second == 0) return answer(injected);
     return h.lost ? answer(cudaErrorIllegalAddress) : cudaSuccess;
@@ -167,6 +169,7 @@ void reset(const Settings& settings) {
     h.settings = settings;
     h.fail_in.clear();
     h.calls.clear();
+    h.calls_by.clear();
     h.problems.clear();
     h.registered.clear();
     h.launches = 0;
@@ -182,6 +185,11 @@ void fail_call(const std::string& function, int n) {
 int calls_of(const std::string& function) {
     const std::lock_guard lock(host().mutex);
     return host().calls[function];
+}
+
+int calls_of(const std::string& function, std::thread::id thread) {
+    const std::lock_guard lock(host().mutex);
+    return host().calls_by[{function, thread}];
 }
 
 void lose_context(bool lost) {

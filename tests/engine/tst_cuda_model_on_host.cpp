@@ -211,7 +211,12 @@ class TestCudaModelOnHost : public QObject {
         const LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 80);
         auto gpu =
             std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        // New memory is page-locked where it is filled, not on the engine's thread.
+        const int locked = cuda_host::calls_of("cudaHostRegister");
+        const int here = cuda_host::calls_of("cudaHostRegister", std::this_thread::get_id());
         in_int8(*gpu);
+        QCOMPARE(cuda_host::calls_of("cudaHostRegister") - locked, 2);
+        QCOMPARE(cuda_host::calls_of("cudaHostRegister", std::this_thread::get_id()), here);
         QCOMPARE(gpu->source().n_helped(), 2);
         const Greedy got = greedy(*gpu, prompts_[0]);
         QCOMPARE(got.tokens, expected.tokens);
