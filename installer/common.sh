@@ -268,7 +268,8 @@ programs_are_current() {
 }
 
 # Packages, configuration and build of the preset "release": of the named targets, and only when a source is newer than
-# they are, or of everything. One at a time: a second start waits for the first one's build.
+# they are, or of everything. Of offstage-node, which is not always built with the others, ninja is asked. One at a time:
+# a second start waits for the first one's build.
 build_release() {  # [TARGET...]
     local stamp=$root/build/release/installer.stamp
     mkdir -p "$root/build/release" 2>/dev/null
@@ -282,7 +283,7 @@ build_release() {  # [TARGET...]
             flock 9
         fi
     fi
-    if (($# == 0)) || ! programs_are_current; then
+    if (($# == 0)) || [[ " $* " == *" offstage-node "* ]] || ! programs_are_current; then
         : >"$log"
         install_packages
         printf '%s\n' "$root" >"$stamp.new"

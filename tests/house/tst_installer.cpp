@@ -50,7 +50,8 @@ class Machine {
             echo "[1/2] compiling"; echo "a compiler's complaint"; echo "[2/2] linking"
             if [ "${BUILD_STATUS:-0}" != 0 ]; then exit "$BUILD_STATUS"; fi
             mkdir -p "$2/bin"
-            for program in offstage offstage-cli; do
+            case " $* " in *" offstage-node "*) node=offstage-node ;; esac
+            for program in offstage offstage-cli $node; do
                 printf '#!/bin/sh\nfor word in %s "$@"; do printf "%%s\\n" "$word"; done\nexit ${PROGRAM_STATUS:-0}\n' \
                     "$program" > "$2/bin/$program"
                 chmod +x "$2/bin/$program"
@@ -146,6 +147,7 @@ class TestInstaller : public QObject {
     void noApt_namesWhatIsNeeded();
     void prompt_onlyTheAnswerOnStdout();
     void secondStart_asksNobody();
+    void node_isBuiltAndGetsWhatFollows();
     void sourceChanged_buildsAgain_data();
     void sourceChanged_buildsAgain();
     void memoryOfGroups_isCounted_data();
@@ -283,6 +285,20 @@ void TestInstaller::secondStart_asksNobody() {
     QCOMPARE(second.code, 0);
     QCOMPARE(words(second.out), QStringList({QStringLiteral("offstage"), QStringLiteral("synthetic:fine?layers=2")}));
     QCOMPARE(second.err, QString());
+    QCOMPARE(machine.calls(), QStringList());
+}
+
+void TestInstaller::node_isBuiltAndGetsWhatFollows() {
+    Machine machine;
+    machine.install_all_but({});
+    QCOMPARE(machine.start("run", {}).code, 0);
+    QVERIFY(machine.called("cmake"));
+    // Also where the programs that it does not need are there already.
+    const QStringList told{QStringLiteral("--model"), QStringLiteral("my model"), QStringLiteral("--prompt")};
+    const Outcome started = machine.start("run", QStringList{QStringLiteral("--node")} + told);
+    QCOMPARE(words(started.out), QStringList{QStringLiteral("offstage-node")} + told);
+    QVERIFY(machine.called("cmake"));
+    QCOMPARE(machine.start("run", {QStringLiteral("--window")}).code, 0);
     QCOMPARE(machine.calls(), QStringList());
 }
 
