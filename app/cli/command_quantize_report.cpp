@@ -21,6 +21,24 @@ int run_quantize_report(const PerplexityOptions& options) {
         request, text, options.special, options.answers_after, {options.window, options.stride},
         engine::quantize_report_cells(shape.spec.experts, formats), progress, {});
     report.text = std::filesystem::path(options.text).filename().string();
+    if (options.keep) {
+        const std::filesystem::path file = engine::neuron_thresholds_file(shape.directory);
+        engine::NeuronThresholds kept = engine::kept_thresholds(shape.directory);
+        std::vector<engine::FormatLoss> losses = engine::format_losses(report);
+        if (kept.n_tokens == 0) {  // nothing was measured of neurons
+            kept.model = report.model;
+            kept.weight_type = report.stored;
+            kept.text = report.text;
+            kept.n_tokens = report.rows.front().perplexity.n_tokens;
+            kept.perplexity = report.rows.front().perplexity.value();
+        }
+        for (engine::FormatLoss& loss : losses) {
+            std::erase_if(kept.formats, [&](const engine::FormatLoss& other) { return other.format == loss.format; });
+            kept.formats.push_back(std::move(loss));
+        }
+        engine::write_neuron_thresholds(kept, file);
+        std::cerr << "Kept in " << file.string() << "\n";
+    }
     if (options.model.json) {
         print_json(to_json(report));
         return 0;

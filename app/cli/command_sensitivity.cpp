@@ -58,6 +58,7 @@ int run_sensitivity(const SensitivityOptions& options) {
         engine::NeuronThresholds kept = engine::thresholds_of(report);
         kept.text = text_name;
         kept.chosen = model.summary().thresholds.chosen;
+        kept.formats = model.summary().thresholds.formats;
         for (engine::ChosenThresholds& each : chosen) engine::add_chosen(kept, std::move(each));
         engine::write_neuron_thresholds(kept, file);
         std::cerr << "Kept in " << file.string() << "\n";

@@ -48,6 +48,7 @@ struct ModelOptions {
     double dry_guess_recall = 1;
     double min_bits = 0;  // floors of quality; 0: not set
     double max_loss = 0;
+    double max_kl = 0;
     std::vector<std::string> nodes;  // other machines that help: names or addresses of paired ones
     std::string node_use = "measured";
     std::string node_activations = "f32";
@@ -206,6 +207,7 @@ struct PerplexityOptions {
     std::int64_t window = 512;
     std::int64_t stride = 256;
     std::vector<std::string> formats;  // quantize-report: FormatRow::option of experts; empty: all
+    bool keep = false;                 // quantize-report: beside the model
 };
 
 struct EvaluateOptions {

@@ -47,7 +47,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.prompt_loading.empty()) {
         request.prompt_loading = engine::parse_prompt_loading(options.prompt_loading);
     }
-    request.quality = {options.min_bits, options.max_loss};
+    request.quality = {options.min_bits, options.max_loss, options.max_kl};
     request.paced = options.paced;
     request.dry = options.dry;
     request.dry_repeat = options.dry_repeat;

@@ -215,6 +215,14 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::PositiveNumber);
     command
         .add_option(
+            "--max-kl", options.max_kl,
+            "One floor for bits and neurons: lets the planner choose formats and what is left out (as --theta "
+            "does), whichever is forecast to be fastest, up to so many nats per token in sum. Only what was "
+            "measured beside the model is chosen (quantize-report --keep, sensitivity --keep); each was "
+            "measured alone, so that the sum is an estimate. With --theta: that one, and formats up to the rest")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option(
             "--cache", options.cache,
             "Which experts copied on demand stay on the device: static, lru-layer, lru, lfu or slru. Unless given: "
             "slru; static where policies are compared, since each would find what the last one left")
@@ -654,9 +662,14 @@ int run(int argc, char** argv) {
     command = app.add_subcommand("quantize-report",
                                  "What formats of fewer bits would save and lose: size, squared error and, with a "
                                  "text, perplexity and distance to the model as it is");
-    text_options(*command, report);
+    CLI::Option* const report_text = text_options(*command, report);
     command->add_option("--formats", report.formats, "Experts in these only, separated by commas: hqq4,hqq3")
         ->delimiter(',');
+    command
+        ->add_flag("--keep", report.keep,
+                   "Keep what each format of experts costs beside the model (neuron_thresholds.json): --max-kl and the "
+                   "window's measured loss choose by it")
+        ->needs(report_text);
     command->callback([&] { status = offstage::cli::run_quantize_report(report); });
 
     EvaluateOptions evaluate;

@@ -29,8 +29,9 @@ class ScriptReader {
     ReplanOrder read(const std::string& text) const {
         const Json json = Json::parse(text, nullptr, false);
         if (!json.is_object()) fail(engine::messages::an_order_of_a_script);
-        static const std::set<std::string> known = {"at_token", "vram",     "ram", "context", "kv",    "quant",
-                                                    "min_bits", "max_loss", "pin", "unpin",   "evict", "cancel"};
+        static const std::set<std::string> known = {"at_token", "vram",     "ram",      "context", "kv",
+                                                    "quant",    "min_bits", "max_loss", "max_kl",  "pin",
+                                                    "unpin",    "evict",    "cancel"};
         for (const auto& [key, value] : json.items()) {
             if (!known.contains(key)) {
                 fail(engine::messages::no_such_key_of_an_order(key));
@@ -69,6 +70,7 @@ class ScriptReader {
         engine::QualityFloor floor;
         number(json, "min_bits", floor.min_mean_bits);
         number(json, "max_loss", floor.max_loss);
+        number(json, "max_kl", floor.max_kl);
         if (floor.allows_fewer_bits()) {
             replan.quality = floor;
             replans = true;

@@ -13,8 +13,9 @@ namespace offstage::cli {
 
 // What is changed while an answer is being made, and when. A file of JSON lines, each
 //   {"at_token": N, ...}   N tokens of the answer were made; ascending
-// with any of "vram", "ram" ("8GiB"), "context" (tokens), "quant" ("experts=hqq3"), "min_bits", "max_loss" (numbers),
-// "pin", "unpin", "evict" ([layer, expert]), "cancel" (true: goes back to the plan before).
+// with any of "vram", "ram" ("8GiB"), "context" (tokens), "quant" ("experts=hqq3"), "min_bits", "max_loss", "max_kl"
+// (numbers; with the last one what is left out stays as it is), "pin", "unpin", "evict" ([layer, expert]), "cancel"
+// (true: goes back to the plan before).
 struct ReplanOrder {
     std::int64_t at_token = 0;
     std::optional<engine::ReplanRequest> replan;

@@ -164,6 +164,8 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"mean_bits", plan.mean_bits},
             {"predicted_loss", plan.predicted_loss},
             {"sensitivity", r.sensitivity_source},
+            {"format_kl", plan.theta ? nlohmann::ordered_json(plan.format_kl) : nlohmann::ordered_json()},
+            {"neuron_kl", plan.theta ? nlohmann::ordered_json(plan.neuron_kl) : nlohmann::ordered_json()},
             {"kv_host_bytes", plan.kv_host_bytes},
             {"active_weight_bytes_per_token", r.reads.total()},
             {"theta", r.theta},
@@ -205,6 +207,10 @@ std::string to_text(const PlanReport& r) {
     }
     text += print("  quality    %.2f bits per weight, predicted loss %.5f (%s)\n", plan.mean_bits, plan.predicted_loss,
                   r.sensitivity_source.c_str());
+    if (plan.theta) {
+        text += print("             %.3g nats per token counted for the formats, %.3g for the neurons\n",
+                      plan.format_kl, plan.neuron_kl);
+    }
     text += "  per layer ";
     for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
     text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,

@@ -210,6 +210,18 @@ QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::stri
     return report;
 }
 
+std::vector<FormatLoss> format_losses(const QuantizeReport& report) {
+    std::vector<FormatLoss> losses;
+    for (const QuantRow& row : report.rows) {
+        const QuantCell& first = report.rows.front().cell;
+        const bool experts_alone = row.cell.attention == first.attention && row.cell.experts &&
+                                   row.cell.experts != first.experts && row.cell.method == QuantMethod::kHqq;
+        if (!experts_alone || row.perplexity.n_tokens == 0) continue;
+        losses.push_back({*row.cell.experts, row.mean_kl, report.text, row.perplexity.n_tokens});
+    }
+    return losses;
+}
+
 std::string note_of(const QuantizeReport& report) {
     if (report.blocks.empty()) return {};
     return "In every row but the first, " + std::to_string(report.n_experts) +

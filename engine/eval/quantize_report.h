@@ -13,6 +13,7 @@
 #include "engine/eval/perplexity.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/quant/weight_format.h"
 
 namespace offstage::engine {
@@ -79,6 +80,9 @@ QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::stri
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop);
 
+// What experts in each format cost where all else is as in the first row, of HQQ and plain formats; empty without a
+// text.
+std::vector<FormatLoss> format_losses(const QuantizeReport& report);
 // What the person must know of the rows: that they lose a second time. Empty: nothing.
 std::string note_of(const QuantizeReport& report);
 nlohmann::ordered_json to_json(const QuantizeReport& report);

@@ -120,6 +120,7 @@ class CostModel {
     // priors: the same by layer, where it is known; else empty.
     void set_theta(double theta, SparseLoading loading, double prior, std::span<const double> priors = {});
     bool leaves_out() const { return theta_ > 0; }
+    double theta() const { return theta_; }
     // Counted in a layer: (token, neuron) pairs, and those of them that were active.
     void add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active);
     // Of the neurons of an expert, those that at least one of n tokens needs. layer < 0: of the mean layer.

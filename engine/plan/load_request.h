@@ -12,6 +12,7 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/prefetch_settings.h"
+#include "engine/plan/theta_choice.h"
 #include "engine/quant/weight_format.h"
 
 namespace offstage::kernels {
@@ -78,6 +79,8 @@ struct LoadRequest {
     // ChosenThresholds). Load throws Error (kInvalidInput) where none were.
     double theta_loss = 0;
     bool leaves_out() const { return theta > 0 || theta_loss > 0; }
+    // These two, with neuron_guesses.
+    ThetaChoice theta_choice() const { return {theta, theta_loss, neuron_guesses}; }
     SparseLoading sparse_loading = SparseLoading::kAuto;
     NeuronGuesses neuron_guesses = NeuronGuesses::kCorrect;
     // Of the device's memory, for neurons of experts without a place there that were copied once (NeuronCache). 0:

@@ -77,6 +77,23 @@ ChosenThresholds read_chosen(const json& row, std::size_t number, const std::str
     return read;
 }
 
+FormatLoss read_format_loss(const json& row, std::size_t number, const std::string& source) {
+    const JsonFields fields(row, source, "formats[" + std::to_string(number) + "].");
+    FormatLoss read;
+    const std::string name = fields.text("format");
+    const std::vector<FormatRow> known = expert_formats();
+    const auto found = std::find_if(known.begin(), known.end(), [&](const FormatRow& f) { return f.option == name; });
+    if (found == known.end()) {
+        fields.reject("format", list_formats([](const FormatRow& f) { return f.for_experts; },
+                                             [](const FormatRow& f) { return std::string(f.option); }));
+    }
+    read.format = found->id;
+    read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
+    read.text = fields.text("text", "");
+    read.n_tokens = fields.integer("n_tokens", 1, std::int64_t{1} << 50);
+    return read;
+}
+
 // As few digits as say the same number again.
 double short_number(float value) {
     return std::strtod(print("%.6g", static_cast<double>(value)).c_str(), nullptr);
@@ -132,6 +149,13 @@ ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
     return {};
 }
 
+ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice) {
+    if (choice.loss <= 0) return expected_loss(measured, choice.theta);
+    const ChosenThresholds* const chosen = thresholds_for(measured, choice.loss);
+    if (chosen == nullptr) return {};
+    return {true, chosen->active_share, chosen->mean_kl, chosen->same_top};
+}
+
 ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss) {
     if (loss > 0) {
         const ChosenThresholds* const chosen = thresholds_for(measured, loss);
@@ -161,6 +185,18 @@ NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::strin
         thresholds.rows.push_back(read_row(row, thresholds.rows.size(), source));
         if (!(thresholds.rows.back().theta > last)) fields.reject("rows", messages::ascending_thresholds);
         last = thresholds.rows.back().theta;
+    }
+    if (const json* const formats = fields.find("formats"); formats != nullptr) {
+        if (!formats->is_array() || formats->size() > format_rows().size())
+            fields.reject("formats", messages::a_list_of_threshold_rows);
+        for (const json& row : *formats) {
+            if (!row.is_object()) fields.reject("formats", messages::a_list_of_threshold_rows);
+            const FormatLoss read = read_format_loss(row, thresholds.formats.size(), source);
+            const auto is_same = [&](const FormatLoss& other) { return other.format == read.format; };
+            if (std::any_of(thresholds.formats.begin(), thresholds.formats.end(), is_same))
+                fields.reject("formats", messages::each_format_once);
+            thresholds.formats.push_back(read);
+        }
     }
     const json* const chosen = fields.find("chosen");
     if (chosen == nullptr) return thresholds;
@@ -197,6 +233,13 @@ void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::file
                                     {"perplexity", row.perplexity},
                                     {"mean_kl", row.mean_kl},
                                     {"same_top", row.same_top}});
+    }
+    if (!thresholds.formats.empty()) document["formats"] = ordered_json::array();
+    for (const FormatLoss& format : thresholds.formats) {
+        document["formats"].push_back({{"format", format_row(format.format).option},
+                                       {"mean_kl", format.mean_kl},
+                                       {"text", format.text},
+                                       {"n_tokens", format.n_tokens}});
     }
     if (!thresholds.chosen.empty()) document["chosen"] = ordered_json::array();
     for (const ChosenThresholds& chosen : thresholds.chosen) document["chosen"].push_back(json_of(chosen));

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/formats.h"
 #include "engine/plan/expert_thetas.h"
+#include "engine/plan/theta_choice.h"
 
 namespace offstage::engine {
 
@@ -40,6 +42,16 @@ struct ChosenThresholds {
     bool operator==(const ChosenThresholds&) const = default;
 };
 
+// What all experts in one format were measured to cost (engine/eval/quantize_report.h).
+struct FormatLoss {
+    FormatId format{};
+    double mean_kl = 0;  // nats per token, from the model as it is in its files
+    std::string text;    // its name, for the person
+    std::int64_t n_tokens = 0;
+
+    bool operator==(const FormatLoss&) const = default;
+};
+
 // Of one model; a plain value.
 struct NeuronThresholds {
     std::string model;
@@ -49,6 +61,7 @@ struct NeuronThresholds {
     double perplexity = 0;                 // of theta 0
     std::vector<NeuronThreshold> rows;     // by theta, ascending
     std::vector<ChosenThresholds> chosen;  // by loss, ascending
+    std::vector<FormatLoss> formats{};     // each once
 
     bool empty() const { return rows.empty(); }
 };
@@ -71,6 +84,8 @@ struct ThresholdLoss {
     double same_top = 1;
 };
 ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
+// Of the thresholds for a loss: as they were measured.
+ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice);
 
 // The share of a token's neurons that is expected to be active; 0: not known.
 struct ActiveShares {
@@ -83,7 +98,8 @@ ActiveShares expected_shares(const NeuronThresholds& measured, double theta, dou
 // JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
 // "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
 // A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K,
-// "same_top": A, "layers": [S, ...], "thetas": [[T, ...], ...]}]}; "chosen" may be missing. At most 4 MiB. Reading
+// "same_top": A, "layers": [S, ...], "thetas": [[T, ...], ...]}], "formats": [{"format": "hqq4",
+// "mean_kl": K, "text": "...", "n_tokens": N}]}; "chosen" and "formats" may be missing. At most 4 MiB. Reading
 // throws Error naming file, key and what was expected; writing is atomic.
 NeuronThresholds parse_neuron_thresholds(std::string_view json, const std::string& source);
 NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file);

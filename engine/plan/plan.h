@@ -3,18 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/formats.h"
 #include "engine/message.h"
 #include "engine/plan/kv_type.h"
+#include "engine/plan/theta_choice.h"
 
 namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
-// How much quality a person gives away for speed. Nothing unless one of the two is set:
+// How much quality a person gives away for speed. Nothing unless one of these is set:
 // then every expert stays in its master's format.
 struct QualityFloor {
     // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one
@@ -24,7 +26,12 @@ struct QualityFloor {
     // others.
     double min_mean_bits = 0;
     double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
-    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0; }
+    // Nats per token (mean KL divergence from the model as it is in its files), as measured over a text: of the formats
+    // and of the neurons that are left out, in sum. Lets the planner choose both; it takes nothing of which no loss was
+    // measured (engine/plan/quality_trade.h). 0: not set.
+    double max_kl = 0;
+    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0 || max_kl > 0; }
+    bool operator==(const QualityFloor&) const = default;
 };
 
 // What goes where.
@@ -55,7 +62,11 @@ struct Plan {
     double expected_hit_rate = 0;
     double mean_bits = 16;      // per expert weight
     double predicted_loss = 0;  // Sensitivity's, of these formats
-    Message note;               // for the person, when something was given up: a shorter context, no staging ...
+    // With QualityFloor::max_kl: what is to be left out, and the nats per token that formats and neurons were measured
+    // to cost, each alone. Nothing: not the planner's choice.
+    std::optional<ThetaChoice> theta;
+    double format_kl = 0, neuron_kl = 0;
+    Message note;  // for the person, when something was given up: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
     FormatId format(std::size_t expert, FormatId master) const { return formats.empty() ? master : formats[expert]; }

@@ -7,6 +7,7 @@
 #include "engine/plan/format_search.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/quality_trade.h"
 #include "engine/print.h"
 
 namespace offstage::engine {
@@ -126,6 +127,7 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
         if (budget.uniform.has_value()) {
             throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
         }
+        if (has_costs && budget.quality.max_kl > 0) return trade_quality(demand, budget, popularity, kind, costs);
         if (has_costs) return FormatSearch(demand, budget, popularity, kind, costs).choose();
     }
     FormatChoice choice;

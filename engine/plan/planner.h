@@ -7,6 +7,7 @@
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/kv_demand.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
@@ -111,6 +112,11 @@ struct PlanCosts {
     const CostModel* cost = nullptr;
     const Sensitivity* sensitivity = nullptr;
     PolicyKind decode = PolicyKind::kBalanced;  // that the plan's tokens will be decoded with
+    // For QualityFloor::max_kl: what was measured; whether experts are copied without what is left out; and what is to
+    // be left out whatever else there is, nothing: the planner's choice.
+    const NeuronThresholds* thresholds = nullptr;
+    SparseLoading sparse_loading = SparseLoading::kOff;
+    std::optional<ThetaChoice> theta{};
 };
 
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by
@@ -137,6 +143,9 @@ struct PlanCosts {
 // the floor allows, placed by popularity and in whole layers, so the result is never
 // forecast slower than they. Nor does more VRAM make it slower, wherever an expert's turn
 // on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
+//
+// A floor of nats per token (QualityFloor::max_kl) lets the planner choose what neurons are left out as well:
+// engine/plan/quality_trade.h.
 //
 // Experts of a file's blocks stay as they are unless budget.uniform or budget.quality is
 // set; the plan's note says which are quantized a second time, and how much that loses.

@@ -36,11 +36,18 @@ constexpr std::string_view kEmulated = "emulated:";
 
 // The smallest format that the floor allows for all experts alike; nothing: there is none.
 std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, const QualityFloor& floor,
-                                                    const Popularity& popularity) {
+                                                    const Popularity& popularity, const NeuronThresholds& measured) {
+    const auto keeps_kl = [&](const FormatDemand& f) {
+        return &f == &demand.formats.front() ||
+               std::any_of(measured.formats.begin(), measured.formats.end(), [&](const FormatLoss& known) {
+                   return known.format == f.format && known.mean_kl <= floor.max_kl;
+               });
+    };
     const Sensitivity typical = Sensitivity::typical(demand.n_layers, demand.n_experts);
     const FormatDemand* best = nullptr;
     for (const FormatDemand& f : demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
+        if (floor.max_kl > 0 && !keeps_kl(f)) continue;
         double loss = 0;
         for (std::int64_t i = 0; floor.max_loss > 0 && i < demand.n_layers * demand.n_experts; ++i) {
             loss += typical.loss(f.format, i / demand.n_experts, i % demand.n_experts, popularity);
@@ -271,7 +278,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand), planner.reads()};
     const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
     CostModel cost = known != nullptr ? known->cost : CostModel();
-    set_theta(cost, request, device, kept_thresholds(directory_));
+    const NeuronThresholds thresholds = kept_thresholds(directory_);
+    set_theta(cost, request, device, thresholds);
     const Sensitivity sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     bool foretells = known != nullptr;
 
@@ -279,7 +287,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     try {
         plan = plan_in(budget);
         if (request.quality.allows_fewer_bits()) {
-            budget.uniform = smallest_allowed(demand, request.quality, popularity).value_or(source.expert_type());
+            budget.uniform =
+                smallest_allowed(demand, request.quality, popularity, thresholds).value_or(source.expert_type());
             if (request.quality.min_mean_bits > demand.formats.front().bits_per_weight) {
                 throw Error(ErrorKind::kInvalidInput,
                             messages::no_format_of_so_many_bits(request.quality.min_mean_bits,
@@ -291,7 +300,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         if (foretells) {
             const auto plan_by_costs = [&] {
                 Budget within = planner.budget();
-                return planner.plan_within(within, popularity, {&cost, &sensitivity, request.dispatch.decode});
+                PlanCosts by{&cost, &sensitivity, request.dispatch.decode, &thresholds,
+                             demand.shares_host_memory ? SparseLoading::kOff : request.sparse_loading};
+                if (request.leaves_out()) by.theta = request.theta_choice();
+                return planner.plan_within(within, popularity, by);
             };
             plan = plan_by_costs();
             if (lacks_disk_cost(costed, device, cost, plan)) {

@@ -95,7 +95,8 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    if (request.leaves_out() && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
+    const bool may_leave_out = request.leaves_out() || request.quality.max_kl > 0;
+    if (may_leave_out && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {
         demand.host_fixed_bytes += SparseCopies::kBuffers * SparseCopies::buffer_bytes(demand.expert_bytes);
     }
 
@@ -148,6 +149,9 @@ void check_request(const LoadRequest& request) {
     }
     if (request.context < 0 || request.context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, messages::context_out_of_range(request.context, kLargestContext));
+    }
+    if (!(request.quality.max_kl >= 0 && request.quality.max_kl <= kLargestThetaLoss)) {
+        throw Error(ErrorKind::kInvalidInput, messages::max_kl_out_of_range(request.quality.max_kl, kLargestThetaLoss));
     }
     check_theta(request.theta);
     if (request.theta_loss != 0) check_theta_loss(request.theta_loss);

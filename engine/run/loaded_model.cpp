@@ -65,7 +65,8 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
     : ExpertHost(request, progress, stop), text_(std::move(text)) {
     summary_.notes = notes();
     read_thresholds();
-    thetas_ = asked_thetas();
+    opened_theta_ = request.theta_choice();
+    thetas_ = thetas_of(opened_theta_);  // refused before anything is measured
     basis().thresholds = summary_.thresholds;
     basis().sparse_loading = device().shares_host_memory() ? SparseLoading::kOff : request.sparse_loading;
     basis().active_share = request.active_share;
@@ -80,6 +81,11 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
     device().fail_copy(request.drill.copy);
 
     measure_costs(plan, progress, stop);
+    if (plan.theta) {
+        opened_theta_ = *plan.theta;
+        thetas_ = thetas_of(opened_theta_);
+        basis().set_theta(basis().cost, opened_theta_);
+    }
     WeightSource& master = source().master();
     master.watch(throttled(progress, directory().empty() ? messages::drawing_weights : messages::packing_weights),
                  stop);
@@ -172,7 +178,11 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     }
     set_expert_bytes(basis);
     for (const kernels::WeightType format : costed.formats) basis.cost.set_table(format, measure(format));
-    if (request.quality.allows_fewer_bits()) plan = planner_->plan(basis.popularity, basis.costs());
+    if (request.quality.allows_fewer_bits()) {
+        PlanCosts costs = basis.costs();
+        if (request.leaves_out()) costs.theta = request.theta_choice();
+        plan = planner_->plan(basis.popularity, costs);
+    }
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
 }
 
@@ -208,10 +218,10 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
-    summary_.theta = request.theta_loss > 0 ? static_cast<double>(thetas_.mean()) : request.theta;
-    summary_.theta_loss = request.theta_loss;
-    summary_.accepts_guesses = request.leaves_out() && request.neuron_guesses == NeuronGuesses::kAccept &&
-                               request.sparse_loading != SparseLoading::kOff && !device().shares_host_memory();
+    summary_.theta = opened_theta_.loss > 0 ? static_cast<double>(thetas_.mean()) : opened_theta_.theta;
+    summary_.theta_loss = opened_theta_.loss;
+    summary_.accepts_guesses = opened_theta_.accepts_guesses() && request.sparse_loading != SparseLoading::kOff &&
+                               !device().shares_host_memory();
     summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
     summary_.device_compute = name_of(device_products());
@@ -252,16 +262,17 @@ void LoadedModel::read_thresholds() {
     if (!problem.empty()) summary_.notes.push_back(std::move(problem));
 }
 
-void LoadedModel::use_theta(std::optional<double> theta) {
-    ActiveShares prior = theta ? expected_shares(summary_.thresholds, *theta, 0)
-                               : expected_shares(summary_.thresholds, request().theta, request().theta_loss);
+void LoadedModel::use_theta(const std::optional<ThetaChoice>& choice) {
+    used_theta_ = choice.value_or(opened_theta_);
+    ActiveShares prior = expected_shares(summary_.thresholds, used_theta_.theta, used_theta_.loss);
     if (request().active_share > 0) prior = {request().active_share, {}};
-    forward().moe().set_theta(theta ? ExpertThetas(*theta) : thetas_, std::move(prior));
+    forward().moe().set_theta(choice ? thetas_of(used_theta_) : thetas_, std::move(prior));
+    forward().moe().mover().sparse().set_guesses(used_theta_.guesses);
 }
 
-ExpertThetas LoadedModel::asked_thetas() const {
-    const double loss = request().theta_loss;
-    if (loss == 0) return request().theta;
+ExpertThetas LoadedModel::thetas_of(const ThetaChoice& choice) const {
+    const double loss = choice.loss;
+    if (loss == 0) return choice.theta;
     const ChosenThresholds* const chosen = thresholds_for(summary_.thresholds, loss);
     if (chosen == nullptr) {
         std::string kept;

@@ -40,10 +40,15 @@ class LoadedModel : public ExpertHost {
     Forward& forward() { return runtime_->forward(); }
     KvSequence new_sequence() { return runtime_->new_sequence(); }
     WeightReads reads() const { return runtime_->reads(); }
-    // As opened (LoadRequest::theta, theta_loss).
+    // As opened: as the request says, or as the plan chose within QualityFloor::max_kl.
     const ExpertThetas& thetas() const { return thetas_; }
-    // One theta for all experts from the next step on; nothing: as opened.
-    void use_theta(std::optional<double> theta);
+    // What is left out since the last use_theta().
+    const ThetaChoice& theta() const { return used_theta_; }
+    // From the next step on; nothing: as opened. Throws Error as thetas_of() does.
+    void use_theta(const std::optional<ThetaChoice>& choice);
+    // Any thread. Throws Error (kInvalidInput) where no thresholds were chosen for the loss, or for experts of another
+    // model.
+    ExpertThetas thetas_of(const ThetaChoice& choice) const;
     // For forecasts: the routing's habits since the last call, beside what is kept of
     // earlier runs. Nothing of a dry run, and not before there is enough to tell.
     void keep_habits();
@@ -65,13 +70,13 @@ class LoadedModel : public ExpertHost {
     void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
     void read_thresholds();
-    ExpertThetas asked_thetas() const;
 
     TextFiles text_;
     std::optional<LoadPlanner> planner_;
     std::optional<ModelRuntime> runtime_;
     ModelSummary summary_;
-    ExpertThetas thetas_;
+    ThetaChoice opened_theta_, used_theta_;
+    ExpertThetas thetas_;  // of opened_theta_
 };
 
 }  // namespace offstage::engine

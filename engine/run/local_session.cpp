@@ -44,7 +44,12 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     running_ = {model_->new_sequence(), {}, 0};
-    theta_ = used_theta_ = kAsOpened;
+    used_theta_.reset();
+    {
+        const std::lock_guard lock(theta_mutex_);
+        theta_.reset();
+        theta_model_ = model_.get();
+    }
     model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
@@ -57,6 +62,10 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
 
 void LocalSession::unload() {
     part();
+    {
+        const std::lock_guard lock(theta_mutex_);
+        theta_model_ = nullptr;
+    }
     kept_.clear();
     running_ = CachedPrefix();
     record_ = AnswerRecord();
@@ -104,9 +113,12 @@ Snapshot LocalSession::snapshot() const {
     return snapshot;
 }
 
-void LocalSession::set_theta(double theta) {
-    check_theta(theta);
-    theta_ = theta;
+void LocalSession::set_theta(const ThetaChoice& choice) {
+    check_theta(choice.theta);
+    if (choice.loss != 0) check_theta_loss(choice.loss);
+    const std::lock_guard lock(theta_mutex_);
+    if (theta_model_ != nullptr) static_cast<void>(theta_model_->thetas_of(choice));
+    theta_ = choice;
 }
 
 double LocalSession::seconds_since(double start_us) const {
@@ -140,9 +152,12 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     const double begin_us = model_->device().now_us();
     const bool moved = replans_.between_steps();
     follow_context();
-    const double theta = theta_;
+    const std::optional<ThetaChoice> theta = [this] {
+        const std::lock_guard lock(theta_mutex_);
+        return theta_;
+    }();
     if (theta != used_theta_) {
-        model_->use_theta(theta == kAsOpened ? std::nullopt : std::optional(theta));
+        model_->use_theta(theta);
         used_theta_ = theta;
     }
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);

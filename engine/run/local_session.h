@@ -1,8 +1,8 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/run/answer_record.h"
@@ -32,7 +32,7 @@ class LocalSession final : public Session {
     Snapshot snapshot() const override;
     LayerEvents layer_events(std::uint64_t i) const override { return publisher_.layer_events(i); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
-    void set_theta(double theta) override;
+    void set_theta(const ThetaChoice& choice) override;
     void join(const JoinMachinesFn& join, std::stop_token stop) override;
     std::vector<Message> take_machine_notes() override;
     ReplanPreview preview(const ReplanRequest& request) override;
@@ -84,9 +84,12 @@ class LocalSession final : public Session {
     PrefixStore kept_;          // of other conversations; these two go before the model does
     CachedPrefix running_;      // the conversation's
     AnswerRecord record_;       // of the answer being made
-    static constexpr double kAsOpened = -1;
-    std::atomic<double> theta_ = kAsOpened;  // of the next step
-    double used_theta_ = kAsOpened;          // of the last one
+    // What the next step leaves out, and the model that it is set for; nothing: as opened. The lock is held as long as
+    // it takes to copy the one or to look up a loss in the other.
+    std::optional<ThetaChoice> theta_;
+    const LoadedModel* theta_model_ = nullptr;
+    std::mutex theta_mutex_;                 // of these two
+    std::optional<ThetaChoice> used_theta_;  // of the last step
     double started_us_ = 0;                  // of the answer, by the device's clock
     std::vector<float> endless_logits_;      // see possible()
 };

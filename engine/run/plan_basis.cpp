@@ -4,22 +4,30 @@
 
 #include "engine/plan/calibration.h"
 #include "engine/plan/forecast.h"
+#include "engine/plan/quality_trade.h"
 
 namespace offstage::engine {
 
-Plan PlanBasis::plan_for(const ModelDemand& model, const Budget& budget,
-                         std::optional<kernels::WeightType> uniform) const {
+Plan PlanBasis::plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
+                         const std::optional<ThetaChoice>& theta) const {
     Budget wanted = budget;
     wanted.uniform = uniform;
-    return make_plan(model, wanted, popularity, placement_for(decode), costs());
+    PlanCosts by = costs();
+    by.theta = theta;
+    return make_plan(model, wanted, popularity, placement_for(decode), by);
 }
 
 PlanCosts PlanBasis::costs() const {
-    return {cost.table().expert_bytes > 0 ? &cost : nullptr, &sensitivity, decode};
+    return {cost.table().expert_bytes > 0 ? &cost : nullptr, &sensitivity, decode, &thresholds, sparse_loading};
 }
 
-Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
-                           std::optional<kernels::WeightType> uniform) const {
+void PlanBasis::set_theta(CostModel& costs, const ThetaChoice& choice) const {
+    leave_out(costs, choice, thresholds, sparse_loading);
+    if (active_share > 0) costs.set_theta(costs.theta(), sparse_loading, active_share, {});
+}
+
+Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
+                           const std::optional<ThetaChoice>& theta) const {
     // The workspace is that of the steps the model was loaded with; blocks of the KV
     // cache are among it.
     ModelDemand model = demand.with_kv(budget.kv);
@@ -30,7 +38,7 @@ Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
     Budget wanted = budget;
     if (wanted.context == 0) wanted.context = in_force.context;
     model.max_context = std::max(model.max_context, wanted.context);
-    Plan plan = plan_for(model, wanted, uniform);
+    Plan plan = plan_for(model, wanted, uniform, theta);
     plan.max_step = in_force.max_step;
     return plan;
 }

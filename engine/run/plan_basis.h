@@ -36,10 +36,15 @@ struct PlanBasis {
     std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
 
     PlanCosts costs() const;  // of this object
-    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. Throws Error.
-    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
+    // So that it counts with what is left out.
+    void set_theta(CostModel& costs, const ThetaChoice& choice) const;
+    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. theta: what is
+    // left out whatever the plan (PlanCosts::theta). Throws Error.
+    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
+                  const std::optional<ThetaChoice>& theta = {}) const;
     // A plan beside which the workspace of this one's steps stays as it is. context 0 in the budget: this one's.
-    Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
+    Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
+                    const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.
     void describe_formats(Plan& plan) const;
     // measured: what migrations took so far.

@@ -51,7 +51,9 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
         target.uniform = request.experts;
     }
     check(target.budget);
-    target.plan = basis.replan_for(in_force, target.budget, target.uniform);
+    const std::optional<ThetaChoice> kept = request.theta.has_value() ? *request.theta : theta;
+    target.plan =
+        basis.replan_for(in_force, target.budget, target.uniform, request.chooses_theta ? std::nullopt : kept);
     honour_pins(basis, pinned, target.plan);
     return target;
 }
@@ -76,11 +78,10 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
         return forecast(which, basis.demand, basis.popularity, cost, prefill, decode, kForecastPrompt);
     };
     CostModel cost_after = basis.cost;
-    if (request.theta.has_value()) {
-        ActiveShares prior = expected_shares(basis.thresholds, *request.theta, 0);
-        if (basis.active_share > 0) prior = {basis.active_share, {}};
-        cost_after.set_theta(static_cast<double>(static_cast<float>(*request.theta)), basis.sparse_loading,
-                             prior.of_model, prior.of_layers);
+    if (request.chooses_theta && preview.plan.theta.has_value()) {
+        basis.set_theta(cost_after, *preview.plan.theta);
+    } else if (request.theta.has_value()) {
+        basis.set_theta(cost_after, *request.theta);
     }
     Forecast before = forecast_of(now, basis.cost);
     Forecast after = forecast_of(preview.plan, cost_after);

@@ -29,6 +29,7 @@ struct PlanDraft {
     std::vector<std::uint8_t> pinned;            // by a person, (n_layers, n_experts)
     PolicyKind prefill = PolicyKind::kBalanced;  // of forecasts
     PolicyKind decode = PolicyKind::kBalanced;
+    ThetaChoice theta;               // what is left out
     std::int64_t tokens_in_use = 0;  // no context may be shorter
     std::string device;              // its name
     std::uint64_t device_bytes = 0;  // that it has to give

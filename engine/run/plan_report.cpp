@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "engine/device/open_device.h"
@@ -88,6 +89,14 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
         return forecast(plan, report.demand, report.popularity, *costs.cost, report.dispatch.prefill,
                         report.dispatch.decode, prompt_tokens);
     };
+    // Of plans by hand that leave out no neurons; of the file's own format nothing.
+    const auto kl_of = [&](kernels::WeightType format) {
+        if (format == report.demand.formats.front().format) return 0.0;
+        for (const FormatLoss& known : costs.thresholds->formats) {
+            if (known.format == format) return known.mean_kl;
+        }
+        return std::numeric_limits<double>::infinity();
+    };
     for (const FormatDemand& f : report.demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
         Budget budget = report.budget;
@@ -102,6 +111,7 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
             try {
                 one.plan = make_plan(report.demand, budget, report.popularity, kind, costs);
                 if (floor.max_loss > 0 && one.plan.predicted_loss > floor.max_loss) continue;
+                if (floor.max_kl > 0 && kl_of(f.format) > floor.max_kl) continue;
                 one.forecast = foretell(one.plan);
             } catch (const Error& error) {
                 if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -164,18 +174,13 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const NeuronThresholds thresholds = kept_thresholds(report.shape.directory);
     set_theta(cost, request, device.info(), thresholds);
     report.costs = cost.table();
-    report.theta = request.theta;
-    report.theta_loss = request.theta_loss;
-    report.active_share = cost.active_share(-1, 1);
-    report.share_is_given = !request.leaves_out() || request.active_share > 0;
-    report.share_is_measured =
-        !report.share_is_given && expected_shares(thresholds, request.theta, request.theta_loss).of_model > 0;
-    report.copies_sparse = cost.copies_sparse(-1, 1, cost.master());
     report.cost_source = source_of(found, report.device);
     // Weights are not read, so nobody knows this model's own.
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
-    const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
+    PlanCosts costs{&cost, &sensitivity, request.dispatch.decode, &thresholds,
+                    report.demand.shares_host_memory ? SparseLoading::kOff : request.sparse_loading};
+    if (request.leaves_out()) costs.theta = request.theta_choice();
     report.plan = plan_by(costs);
     if (lacks_disk_cost(costed, report.device, cost, report.plan)) {
         report.costs.disk = disk_read_of(costed, report.shape, machine, stop);
@@ -183,6 +188,19 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         cost.set_disk(report.costs.disk, report.costs.disk_beside);
         report.plan = plan_by(costs);
     }
+    LoadRequest planned = request;  // with what the plan leaves out
+    if (report.plan.theta) {
+        planned.theta = report.plan.theta->theta;
+        planned.theta_loss = report.plan.theta->loss;
+        set_theta(cost, planned, device.info(), thresholds);
+    }
+    report.theta = planned.theta;
+    report.theta_loss = planned.theta_loss;
+    report.active_share = cost.active_share(-1, 1);
+    report.share_is_given = !planned.leaves_out() || request.active_share > 0;
+    report.share_is_measured =
+        !report.share_is_given && expected_shares(thresholds, planned.theta, planned.theta_loss).of_model > 0;
+    report.copies_sparse = cost.copies_sparse(-1, 1, cost.master());
     report.budget = planner.budget();
     for (const Message& note : {planner.dense_note(), apart_note}) {
         report.plan.note = joined(std::move(report.plan.note), note);

@@ -9,6 +9,7 @@
 
 #include "engine/message.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/theta_choice.h"
 
 namespace offstage::engine {
 
@@ -21,8 +22,11 @@ struct ReplanRequest {
     std::optional<KvType> kv;  // what keys and values are kept in: those of the conversation are written anew
     std::optional<QualityFloor> quality;  // the planner chooses each expert's format
     std::optional<FormatId> experts;      // one format for all; excludes `quality`
-    // Of previews: LoadRequest::theta that would be in force after. Plans do not change it; Session::set_theta() does.
-    std::optional<double> theta;
+    // What would be left out after: previews count with it. Plans do not change it; Session::set_theta() does.
+    std::optional<ThetaChoice> theta;
+    // Of previews with QualityFloor::max_kl: what is left out is the planner's choice too (Plan::theta). Otherwise it
+    // is `theta`, or what is left out now, and the formats keep what is left of the floor.
+    bool chooses_theta = false;
 };
 
 // What a person wants of some experts, whatever the plan says.

@@ -62,6 +62,7 @@ PlanDraft Replanner::draft() const {
     draft.prefill = dispatch.prefill;
     draft.decode = dispatch.decode;
     draft.migrations = migrator_.rates(idle_);
+    draft.theta = model_.theta();
     draft.tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0;
     draft.device = model_.device().info().name;
     draft.device_bytes = model_.device().info().available_bytes;

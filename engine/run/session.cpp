@@ -21,8 +21,8 @@ void Session::join(const JoinMachinesFn& join, std::stop_token) {
 std::vector<Message> Session::take_machine_notes() {
     return {};
 }
-void Session::set_theta(double theta) {
-    if (theta != 0) throw Error(ErrorKind::kUnsupported, messages::session_without_theta);
+void Session::set_theta(const ThetaChoice& choice) {
+    if (choice.leaves_out()) throw Error(ErrorKind::kUnsupported, messages::session_without_theta);
 }
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();

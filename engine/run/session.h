@@ -61,11 +61,12 @@ class Session {
     // Any thread.
     virtual std::vector<float> planned_popularity() const;
 
-    // Any thread, also while an answer is being made: LoadRequest::theta of the model, from
-    // the next step on, without loading anything. What the KV cache holds stays as it was
-    // computed. Throws Error (kInvalidInput) unless it is 0 or a positive number;
+    // Any thread, also while an answer is being made: LoadRequest::theta, theta_loss and
+    // neuron_guesses of the model, from the next step on, without loading anything. What the
+    // KV cache holds stays as it was computed. Throws Error: kInvalidInput unless theta is 0
+    // or a positive number, and where no thresholds were chosen for the loss;
     // kUnsupported where the session cannot.
-    virtual void set_theta(double theta);
+    virtual void set_theta(const ThetaChoice& choice);
 
     // The thread that calls generate(), between two answers: from now on these machines
     // compute experts of the loaded model besides, instead of those that did before; an

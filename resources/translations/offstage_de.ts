@@ -217,6 +217,10 @@
         <source>KV cache in %1 bits</source>
         <translation>KV-Cache in %1 Bit</translation>
     </message>
+    <message>
+        <source>measured loss at most %1 nats</source>
+        <translation>gemessener Verlust höchstens %1 nat</translation>
+    </message>
 </context>
 <context>
     <name>CachePlace</name>
@@ -3640,6 +3644,66 @@
         <comment>a_theta_for_each_expert</comment>
         <translation>eine Liste für jede Schicht, jede aus gleich vielen Zahlen von 0 bis 1e6</translation>
     </message>
+    <message>
+        <source>Chosen within a loss of %1 nats per token: %2 bits per expert weight, %3. Counted are %4 for the formats and %5 for the neurons, %6 in sum; each was measured alone, so that the sum is an estimate of both.</source>
+        <comment>quality_traded</comment>
+        <translation>Gewählt innerhalb eines Verlusts von %1 nat je Token: %2 Bit je Expertengewicht, %3. Gezählt werden %4 für die Formate und %5 für die Neuronen, zusammen %6; jedes wurde für sich gemessen, die Summe ist also eine Schätzung für beides.</translation>
+    </message>
+    <message>
+        <source>neurons left out by expert, for a loss of %1</source>
+        <comment>left_out_by_expert</comment>
+        <translation>Neuronen je Experte weggelassen, für einen Verlust von %1</translation>
+    </message>
+    <message>
+        <source>neurons up to %1 left out</source>
+        <comment>left_out_up_to</comment>
+        <translation>Neuronen bis %1 weggelassen</translation>
+    </message>
+    <message>
+        <source>no neurons left out</source>
+        <comment>none_left_out</comment>
+        <translation>keine Neuronen weggelassen</translation>
+    </message>
+    <message>
+        <source>What fewer bits cost was not measured of this model: “offstage-cli quantize-report --keep” does.</source>
+        <comment>formats_without_a_loss</comment>
+        <translation>Was weniger Bit kosten, wurde an diesem Modell nicht gemessen: „offstage-cli quantize-report --keep“ tut es.</translation>
+    </message>
+    <message>
+        <source>What neurons left out cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
+        <comment>neurons_without_a_loss</comment>
+        <translation>Was weggelassene Neuronen kosten, wurde an diesem Modell nicht gemessen: „offstage-cli sensitivity --keep“ tut es.</translation>
+    </message>
+    <message>
+        <source>A floor of measured loss cannot be kept: what is left out, or how neurons are guessed, was not measured; expected what was, or nothing left out.</source>
+        <comment>left_out_without_a_loss</comment>
+        <translation>Eine Grenze des gemessenen Verlusts lässt sich nicht einhalten: Was weggelassen wird oder wie Neuronen geraten werden, wurde nicht gemessen; erwartet wird etwas Gemessenes, oder dass nichts weggelassen wird.</translation>
+    </message>
+    <message>
+        <source>The neurons that are left out cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
+        <comment>left_out_above_the_floor</comment>
+        <translation>Die weggelassenen Neuronen kosten %1 nat je Token, mehr als die Grenze von %2; erwartet wird ein Verlust bis dahin.</translation>
+    </message>
+    <message>
+        <source>each format once</source>
+        <comment>each_format_once</comment>
+        <translation>jedes Format einmal</translation>
+    </message>
+    <message>
+        <source>No thresholds are kept for %1 and a loss of at most %2; kept: %3. Choose them with offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</source>
+        <comment>no_thresholds_for_loss</comment>
+        <translation>Für %1 und einen Verlust von höchstens %2 sind keine Schwellen aufbewahrt; aufbewahrt: %3. Sie werden mit offstage-cli sensitivity --thresholds-for-loss LOSS --keep gewählt.</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>no_thresholds_kept</comment>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>The thresholds kept beside %1 are of %2 layers of %3 experts, the model has %4 of %5. Choose them anew with offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</source>
+        <comment>thresholds_of_another_model</comment>
+        <translation>Die neben %1 aufbewahrten Schwellen sind für %2 Schichten mit %3 Experten, das Modell hat %4 mit %5. Sie werden mit offstage-cli sensitivity --thresholds-for-loss LOSS --keep neu gewählt.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3781,6 +3845,15 @@
     <message>
         <source>neurons up to %1 left out</source>
         <translation>Neuronen bis %1 weggelassen</translation>
+    </message>
+    <message>
+        <source>neurons left out by expert, for a loss of %1</source>
+        <translation>Neuronen je Experte weggelassen, für einen Verlust von %1</translation>
+    </message>
+    <message>
+        <source>%1, guesses accepted</source>
+        <comment>neurons left out</comment>
+        <translation>%1, Geratenes angenommen</translation>
     </message>
 </context>
 <context>
@@ -4892,6 +4965,10 @@ Ein Klick zeigt ihren Text</translation>
         <source>%1: ended early, after %2</source>
         <translation>%1: vorzeitig beendet, nach %2</translation>
     </message>
+    <message>
+        <source>This engine cannot leave out neurons.</source>
+        <translation>Diese Engine kann keine Neuronen weglassen.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkTable</name>
@@ -5033,18 +5110,6 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>KV cache</source>
         <translation>KV-Cache</translation>
-    </message>
-    <message>
-        <source>Neurons left out up to this activation</source>
-        <translation>Neuronen, die bis zu dieser Aktivierung weggelassen werden</translation>
-    </message>
-    <message>
-        <source>Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
-        <translation>Neuronen der gewählten Experten, deren Aktivierung höchstens so groß ist, werden weggelassen: Es wird weniger gelesen und kopiert, und die Antworten sind nicht mehr die des Modells selbst</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>keine</translation>
     </message>
     <message>
         <source>Left out</source>
@@ -7083,6 +7148,23 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
         <translation>Passt, aber langsam: %1 von %2 Experten bleiben auf der Platte. Etwa %3 Tokens/s (Prognose).</translation>
     </message>
+    <message>
+        <source>Neuron cache</source>
+        <translation>Neuronen-Cache</translation>
+    </message>
+    <message>
+        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; answers stay the same</source>
+        <translation>Speicher des Geräts, der Neuronen von Experten behält, die ohne die übrigen kopiert wurden, sodass ein Experte, der wieder gerufen wird, nur die fehlenden braucht. Nützlich, solange das Panel Budget Neuronen weglässt; die Antworten bleiben gleich</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>neuron cache</comment>
+        <translation>keiner</translation>
+    </message>
+    <message>
+        <source>&amp;Neurons</source>
+        <translation>&amp;Neuronen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -7402,6 +7484,61 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>%1 belongs to “%2”.</source>
         <translation>%1 gehört zu „%2“.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LeftOutEdit</name>
+    <message>
+        <source>Compute with guessed neurons</source>
+        <translation>Mit geratenen Neuronen rechnen</translation>
+    </message>
+    <message>
+        <source>Neurons left out</source>
+        <translation>Weggelassene Neuronen</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keine</translation>
+    </message>
+    <message>
+        <source>Up to one activation</source>
+        <translation>Bis zu einer Aktivierung</translation>
+    </message>
+    <message>
+        <source>Neurons left out up to this activation</source>
+        <translation>Neuronen, die bis zu dieser Aktivierung weggelassen werden</translation>
+    </message>
+    <message>
+        <source>The threshold of all experts</source>
+        <translation>Die Schwelle aller Experten</translation>
+    </message>
+    <message>
+        <source>Where the neurons of an expert were guessed and copied ahead, and it needs others: compute with those that are there. Less is copied, and answers change more; no measured loss counts this</source>
+        <translation>Wo die Neuronen eines Experten geraten und vorab kopiert wurden und er andere braucht: mit den vorhandenen rechnen. Es wird weniger kopiert, und die Antworten ändern sich mehr; kein gemessener Verlust zählt das mit</translation>
+    </message>
+    <message>
+        <source>By expert, loss %1</source>
+        <translation>Je Experte, Verlust %1</translation>
+    </message>
+    <message>
+        <source>Each expert has its own threshold. Measured over %1, %2 tokens: %3 of the neurons active, Kullback-Leibler divergence %4</source>
+        <translation>Jeder Experte hat seine eigene Schwelle. Gemessen an %1, %2 Token: %3 der Neuronen aktiv, Kullback-Leibler-Divergenz %4</translation>
+    </message>
+    <message>
+        <source>By expert: not measured</source>
+        <translation>Je Experte: nicht gemessen</translation>
+    </message>
+    <message>
+        <source>“offstage-cli sensitivity --thresholds-for-loss 0.003 --keep” chooses a threshold for each expert</source>
+        <translation>„offstage-cli sensitivity --thresholds-for-loss 0.003 --keep“ wählt für jeden Experten eine Schwelle</translation>
+    </message>
+    <message>
+        <source>The quality above is one floor for bits and neurons: the plan chooses what is left out</source>
+        <translation>Die Qualität darüber ist eine Grenze für Bit und Neuronen: Der Plan wählt, was weggelassen wird</translation>
+    </message>
+    <message>
+        <source>Neurons of the chosen experts whose activation is at most a threshold are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <translation>Neuronen der gewählten Experten, deren Aktivierung höchstens eine Schwelle erreicht, werden weggelassen: Es wird weniger gelesen und kopiert, und die Antworten sind nicht mehr die des Modells selbst</translation>
     </message>
 </context>
 <context>
@@ -7811,7 +7948,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>◌ connecting…</source>
-        <translation>◌ verbindet sich …</translation>
+        <translation>◌ verbindet sich&#xa0;…</translation>
     </message>
     <message>
         <source>● up</source>
@@ -7843,7 +7980,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Add…</source>
-        <translation>Hinzufügen …</translation>
+        <translation>Hinzufügen&#xa0;…</translation>
     </message>
     <message>
         <source>Test link</source>
@@ -7883,7 +8020,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>3. Here, press Add… and type its address and the words.</source>
-        <translation>3. Hier auf Hinzufügen … drücken und seine Adresse und die Wörter eingeben.</translation>
+        <translation>3. Hier auf Hinzufügen&#xa0;… drücken und seine Adresse und die Wörter eingeben.</translation>
     </message>
     <message>
         <source>Nothing connects to another machine before that. What goes over the network is encrypted.</source>
@@ -7987,7 +8124,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Testing the link to %1…</source>
-        <translation>Die Verbindung zu %1 wird geprüft …</translation>
+        <translation>Die Verbindung zu %1 wird geprüft&#xa0;…</translation>
     </message>
     <message>
         <source>%1 is used from the end of this answer on.</source>
@@ -8051,7 +8188,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>%1, %2, key %3…</source>
-        <translation>%1, %2, Schlüssel %3 …</translation>
+        <translation>%1, %2, Schlüssel %3&#xa0;…</translation>
     </message>
     <message>
         <source>It is not used, and nothing connects to it.</source>
@@ -8962,11 +9099,11 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
     <message>
         <source>Connecting to %1…</source>
-        <translation>Verbindung zu %1 wird aufgebaut …</translation>
+        <translation>Verbindung zu %1 wird aufgebaut&#xa0;…</translation>
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation>Wird abgebrochen …</translation>
+        <translation>Wird abgebrochen&#xa0;…</translation>
     </message>
     <message>
         <source>Connects to the other machine once, and exchanges keys</source>
@@ -9526,6 +9663,22 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>No format of ours has fewer bits than this file&apos;s</source>
         <translation>Kein eigenes Format hat weniger Bits als das dieser Datei</translation>
     </message>
+    <message>
+        <source>Measured loss, at most</source>
+        <translation>Gemessener Verlust, höchstens</translation>
+    </message>
+    <message>
+        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
+        <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und weggelassene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
+    </message>
+    <message>
+        <source>Measured loss in nats per token, at most</source>
+        <translation>Gemessener Verlust in nat je Token, höchstens</translation>
+    </message>
+    <message>
+        <source> nats</source>
+        <translation> nat</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::QuietDocument</name>
@@ -9889,8 +10042,8 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Was vom Modell weggelassen wird</translation>
     </message>
     <message>
-        <source>Neurons of the experts whose activation is at most this are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
-        <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist, werden weggelassen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
+        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist oder höchstens die Schwelle ihres Experten erreicht, werden weggelassen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
     </message>
 </context>
 <context>

@@ -217,6 +217,10 @@
         <source>KV cache in %1 bits</source>
         <translation>KV cache %1 bit</translation>
     </message>
+    <message>
+        <source>measured loss at most %1 nats</source>
+        <translation>tổn thất đo được tối đa %1 nat</translation>
+    </message>
 </context>
 <context>
     <name>CachePlace</name>
@@ -3640,6 +3644,66 @@
         <comment>a_theta_for_each_expert</comment>
         <translation>một danh sách cho mỗi lớp, mỗi danh sách có cùng số lượng số từ 0 đến 1e6</translation>
     </message>
+    <message>
+        <source>Chosen within a loss of %1 nats per token: %2 bits per expert weight, %3. Counted are %4 for the formats and %5 for the neurons, %6 in sum; each was measured alone, so that the sum is an estimate of both.</source>
+        <comment>quality_traded</comment>
+        <translation>Được chọn trong mức tổn thất %1 nat mỗi token: %2 bit mỗi trọng số chuyên gia, %3. Tính %4 cho các định dạng và %5 cho các nơ-ron, tổng cộng %6; mỗi phần được đo riêng, nên tổng là ước lượng cho cả hai.</translation>
+    </message>
+    <message>
+        <source>neurons left out by expert, for a loss of %1</source>
+        <comment>left_out_by_expert</comment>
+        <translation>bỏ nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
+    </message>
+    <message>
+        <source>neurons up to %1 left out</source>
+        <comment>left_out_up_to</comment>
+        <translation>bỏ các nơ-ron đến %1</translation>
+    </message>
+    <message>
+        <source>no neurons left out</source>
+        <comment>none_left_out</comment>
+        <translation>không bỏ nơ-ron nào</translation>
+    </message>
+    <message>
+        <source>What fewer bits cost was not measured of this model: “offstage-cli quantize-report --keep” does.</source>
+        <comment>formats_without_a_loss</comment>
+        <translation>Chưa đo việc dùng ít bit hơn làm mất gì ở mô hình này: “offstage-cli quantize-report --keep” sẽ đo.</translation>
+    </message>
+    <message>
+        <source>What neurons left out cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
+        <comment>neurons_without_a_loss</comment>
+        <translation>Chưa đo việc bỏ nơ-ron làm mất gì ở mô hình này: “offstage-cli sensitivity --keep” sẽ đo.</translation>
+    </message>
+    <message>
+        <source>A floor of measured loss cannot be kept: what is left out, or how neurons are guessed, was not measured; expected what was, or nothing left out.</source>
+        <comment>left_out_without_a_loss</comment>
+        <translation>Không thể giữ giới hạn tổn thất đo được: phần bị bỏ, hoặc cách phỏng đoán nơ-ron, chưa được đo; cần phần đã được đo, hoặc không bỏ gì.</translation>
+    </message>
+    <message>
+        <source>The neurons that are left out cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
+        <comment>left_out_above_the_floor</comment>
+        <translation>Các nơ-ron bị bỏ làm mất %1 nat mỗi token, hơn giới hạn %2; cần tổn thất không quá mức đó.</translation>
+    </message>
+    <message>
+        <source>each format once</source>
+        <comment>each_format_once</comment>
+        <translation>mỗi định dạng một lần</translation>
+    </message>
+    <message>
+        <source>No thresholds are kept for %1 and a loss of at most %2; kept: %3. Choose them with offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</source>
+        <comment>no_thresholds_for_loss</comment>
+        <translation>Không có ngưỡng nào được lưu cho %1 với tổn thất tối đa %2; đã lưu: %3. Chọn chúng bằng offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>no_thresholds_kept</comment>
+        <translation>không có</translation>
+    </message>
+    <message>
+        <source>The thresholds kept beside %1 are of %2 layers of %3 experts, the model has %4 of %5. Choose them anew with offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</source>
+        <comment>thresholds_of_another_model</comment>
+        <translation>Các ngưỡng được lưu bên cạnh %1 là của %2 lớp với %3 chuyên gia, mô hình có %4 lớp với %5. Chọn lại bằng offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -3781,6 +3845,15 @@
     <message>
         <source>neurons up to %1 left out</source>
         <translation>bỏ các nơ-ron đến %1</translation>
+    </message>
+    <message>
+        <source>neurons left out by expert, for a loss of %1</source>
+        <translation>bỏ nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
+    </message>
+    <message>
+        <source>%1, guesses accepted</source>
+        <comment>neurons left out</comment>
+        <translation>%1, chấp nhận phỏng đoán</translation>
     </message>
 </context>
 <context>
@@ -4890,6 +4963,10 @@ Bấm để xem văn bản của tệp</translation>
         <source>%1: ended early, after %2</source>
         <translation>%1: kết thúc sớm, sau %2</translation>
     </message>
+    <message>
+        <source>This engine cannot leave out neurons.</source>
+        <translation>Bộ máy này không thể bỏ nơ-ron.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkTable</name>
@@ -5031,18 +5108,6 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>KV cache</source>
         <translation>KV cache</translation>
-    </message>
-    <message>
-        <source>Neurons left out up to this activation</source>
-        <translation>Nơ-ron bị bỏ đến mức kích hoạt này</translation>
-    </message>
-    <message>
-        <source>Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
-        <translation>Các nơ-ron của những chuyên gia được chọn có mức kích hoạt không quá mức này bị bỏ đi: đọc và chép ít hơn, và câu trả lời không còn đúng là của mô hình</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>không bỏ</translation>
     </message>
     <message>
         <source>Left out</source>
@@ -7076,6 +7141,23 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).</source>
         <translation>Vừa, nhưng chậm: %1 trong %2 chuyên gia vẫn ở trên đĩa. Khoảng %3 token/s (dự báo).</translation>
     </message>
+    <message>
+        <source>Neuron cache</source>
+        <translation>Bộ nhớ đệm nơ-ron</translation>
+    </message>
+    <message>
+        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; answers stay the same</source>
+        <translation>Bộ nhớ của thiết bị giữ các nơ-ron của những chuyên gia được sao chép thiếu phần còn lại, để chuyên gia được gọi lại chỉ cần những nơ-ron còn thiếu. Có ích khi bảng Ngân sách bỏ nơ-ron; câu trả lời không đổi</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>neuron cache</comment>
+        <translation>không có</translation>
+    </message>
+    <message>
+        <source>&amp;Neurons</source>
+        <translation>Nơ-ron lưu &amp;sẵn</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -7394,6 +7476,61 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>%1 belongs to “%2”.</source>
         <translation>%1 thuộc về “%2”.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LeftOutEdit</name>
+    <message>
+        <source>Compute with guessed neurons</source>
+        <translation>Tính với các nơ-ron được phỏng đoán</translation>
+    </message>
+    <message>
+        <source>Neurons left out</source>
+        <translation>Nơ-ron bị bỏ</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Không bỏ</translation>
+    </message>
+    <message>
+        <source>Up to one activation</source>
+        <translation>Đến một mức kích hoạt</translation>
+    </message>
+    <message>
+        <source>Neurons left out up to this activation</source>
+        <translation>Nơ-ron bị bỏ đến mức kích hoạt này</translation>
+    </message>
+    <message>
+        <source>The threshold of all experts</source>
+        <translation>Ngưỡng của mọi chuyên gia</translation>
+    </message>
+    <message>
+        <source>Where the neurons of an expert were guessed and copied ahead, and it needs others: compute with those that are there. Less is copied, and answers change more; no measured loss counts this</source>
+        <translation>Khi các nơ-ron của một chuyên gia được phỏng đoán và sao chép trước, nhưng nó cần những nơ-ron khác: tính với những nơ-ron đang có. Sao chép ít hơn, câu trả lời thay đổi nhiều hơn; không tổn thất đo được nào tính đến điều này</translation>
+    </message>
+    <message>
+        <source>By expert, loss %1</source>
+        <translation>Theo chuyên gia, tổn thất %1</translation>
+    </message>
+    <message>
+        <source>Each expert has its own threshold. Measured over %1, %2 tokens: %3 of the neurons active, Kullback-Leibler divergence %4</source>
+        <translation>Mỗi chuyên gia có ngưỡng riêng. Đo trên %1, %2 token: %3 nơ-ron hoạt động, độ phân kỳ Kullback-Leibler %4</translation>
+    </message>
+    <message>
+        <source>By expert: not measured</source>
+        <translation>Theo chuyên gia: chưa đo</translation>
+    </message>
+    <message>
+        <source>“offstage-cli sensitivity --thresholds-for-loss 0.003 --keep” chooses a threshold for each expert</source>
+        <translation>“offstage-cli sensitivity --thresholds-for-loss 0.003 --keep” chọn ngưỡng cho từng chuyên gia</translation>
+    </message>
+    <message>
+        <source>The quality above is one floor for bits and neurons: the plan chooses what is left out</source>
+        <translation>Chất lượng ở trên là một giới hạn chung cho số bit và nơ-ron: kế hoạch chọn phần bị bỏ</translation>
+    </message>
+    <message>
+        <source>Neurons of the chosen experts whose activation is at most a threshold are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <translation>Bỏ các nơ-ron của chuyên gia được chọn có mức kích hoạt không quá một ngưỡng: đọc và sao chép ít hơn, và câu trả lời không còn là của chính mô hình</translation>
     </message>
 </context>
 <context>
@@ -9511,6 +9648,22 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>No format of ours has fewer bits than this file&apos;s</source>
         <translation>Không định dạng nào của chúng tôi có ít bit hơn tệp này</translation>
     </message>
+    <message>
+        <source>Measured loss, at most</source>
+        <translation>Tổn thất đo được, tối đa</translation>
+    </message>
+    <message>
+        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
+        <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
+    </message>
+    <message>
+        <source>Measured loss in nats per token, at most</source>
+        <translation>Tổn thất đo được tính bằng nat mỗi token, tối đa</translation>
+    </message>
+    <message>
+        <source> nats</source>
+        <translation> nat</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::QuietDocument</name>
@@ -9874,8 +10027,8 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Phần của mô hình bị bỏ</translation>
     </message>
     <message>
-        <source>Neurons of the experts whose activation is at most this are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
-        <translation>Các nơ-ron của chuyên gia có mức kích hoạt không quá mức này bị bỏ đi: câu trả lời không đúng là của mô hình. Bảng Ngân sách thay đổi điều này.</translation>
+        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <translation>Bỏ các nơ-ron của chuyên gia có mức kích hoạt không quá mức này, hoặc không quá ngưỡng riêng của chuyên gia: câu trả lời không phải của chính mô hình. Bảng Ngân sách thay đổi điều này.</translation>
     </message>
 </context>
 <context>

@@ -367,6 +367,49 @@ class TestCliDevices : public QObject {
         QVERIFY(std::abs(plan[QLatin1String("active_share")].toDouble() - 0.32) < 0.02);
     }
 
+    // One floor for bits and neurons, with losses made by hand beside the model: the cheaper way is taken, and said.
+    void plan_withAFloorOfNats_tradesBitsAgainstNeurons() {
+        const QTemporaryDir folder;
+        const QString model = folder.filePath(QStringLiteral("demo"));
+        QVERIFY(QDir().mkdir(model));
+        for (const QFileInfo& file : QDir(kDemo).entryInfoList(QDir::Files)) {
+            if (file.fileName() != QStringLiteral("neuron_thresholds.json"))
+                QVERIFY(QFile::link(file.canonicalFilePath(), model + u'/' + file.fileName()));
+        }
+        const auto write = [&](double formatKl, double thetaKl) {
+            QFile file(model + QStringLiteral("/neuron_thresholds.json"));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(QStringLiteral(R"({"format": "offstage-neuron-thresholds", "version": 1, "n_tokens": 9,
+                "perplexity": 5, "rows": [{"theta": 0.2, "active_share": 0.3, "perplexity": 5, "mean_kl": %1,
+                "same_top": 1}], "formats": [{"format": "hqq4", "mean_kl": %2, "n_tokens": 9}]})")
+                           .arg(thetaKl)
+                           .arg(formatKl)
+                           .toUtf8());
+        };
+        // A machine whose times are accounted: the same on every other one.
+        const QStringList base = words("plan --device emulated:rtx-3060-desktop --vram 10MiB --model %1", {model});
+        const auto plan = [&](const char* more) { return json(base + words(more)); };
+        write(1, 0.004);
+        QJsonObject said = plan("--max-kl 0.01");
+        QCOMPARE(said[QLatin1String("theta")].toDouble(), 0.2);
+        QCOMPARE(said[QLatin1String("neuron_kl")].toDouble(), 0.004);
+        QVERIFY(said[QLatin1String("format_kl")].toDouble() <= 0.006);
+        QCOMPARE(said[QLatin1String("active_share_is")].toString(), QStringLiteral("measured"));
+        QVERIFY(said[QLatin1String("note")].toString().contains(QStringLiteral("the sum is an estimate")));
+        write(0.004, 1);
+        said = plan("--max-kl 0.01");
+        QCOMPARE(said[QLatin1String("theta")].toDouble(), 0.0);
+        QCOMPARE(said[QLatin1String("formats")].toArray().size(), 1);
+        QCOMPARE(said[QLatin1String("formats")].toArray()[0].toObject()[QLatin1String("format")].toString(),
+                 QStringLiteral("HQQ4"));
+        // Off unless asked for.
+        QVERIFY(plan("")[QLatin1String("format_kl")].isNull());
+        const Outcome over = run(base + words("--max-kl 0.01 --theta 0.2"));
+        QCOMPARE(over.status, 1);
+        QVERIFY2(over.err.contains("more than the floor of 0.01"), over.err.constData());
+        QCOMPARE(run(base + words("--max-kl 0")).status, 2);
+    }
+
     // Neurons known one layer ahead, and what each part of leaving them out gains.
     void predictAndAblation_writeJson() {
         QFile file(home_.filePath(QStringLiteral("text.txt")));

@@ -5,6 +5,8 @@
 #include <QDir>
 #include <QFile>
 #include <QJsonArray>
+#include <QJsonDocument>
+#include <QMap>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -98,7 +100,7 @@ class TestCliPerplexity : public QObject {
         const QString model = folder.filePath(QStringLiteral("one-layer"));
         QVERIFY(QDir().mkdir(model) && writeOneLayer(model));
         const CliOutcome outcome =
-            runCli(command("quantize-report", model, text, "--window 16 --stride 8 --json"), {}, folder.path());
+            runCli(command("quantize-report", model, text, "--window 16 --stride 8 --json --keep"), {}, folder.path());
         QVERIFY2(outcome.status == 0, outcome.err.constData());
         const QJsonObject json = outcome.json();
         const QJsonArray rows = json[QLatin1String("rows")].toArray();
@@ -121,6 +123,24 @@ class TestCliPerplexity : public QObject {
         QCOMPARE(json[QLatin1String("markdown")].toString().count(QLatin1Char('\n')), rows.size() + 2);
         QVERIFY2(outcome.err.count('\n') >= rows.size(), outcome.err.constData());
         QVERIFY2(outcome.err.contains("hqq3"), outcome.err.constData());
+        // What each format of experts costs, all else as in the first row, is kept beside the model.
+        const QByteArray written = bytesOf(model + QStringLiteral("/neuron_thresholds.json"));
+        const QJsonObject kept = QJsonDocument::fromJson(written).object();
+        QMap<QString, double> losses;
+        for (const QJsonValue& each : kept[QLatin1String("formats")].toArray()) {
+            losses[each[QLatin1String("format")].toString()] = each[QLatin1String("mean_kl")].toDouble();
+            QCOMPARE(each[QLatin1String("text")].toString(), QStringLiteral("short.txt"));
+        }
+        int found = 0;
+        for (const QJsonValue& row : rows) {
+            const QString experts = row[QLatin1String("experts")].toString();
+            if (row[QLatin1String("attention_bits")].toInt() != 16 || !losses.contains(experts)) continue;
+            QCOMPARE(losses[experts], row[QLatin1String("mean_kl")].toDouble());
+            ++found;
+        }
+        QCOMPARE(found, losses.size());
+        QVERIFY(losses.contains(QStringLiteral("hqq4")) && losses.contains(QStringLiteral("int8")) &&
+                !losses.contains(QStringLiteral("bf16")) && !losses.contains(QStringLiteral("rtn2")));
     }
 
     void wrongInput_isTold_data() {

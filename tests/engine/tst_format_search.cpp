@@ -11,6 +11,7 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/format_search.h"
 #include "engine/plan/planner.h"
+#include "engine/plan/quality_trade.h"
 #include "kernels/expert_layout.h"
 
 using namespace offstage::engine;
@@ -142,6 +143,29 @@ std::string failure(const ModelDemand& d, const Budget& budget, const PlanCosts&
         return (error.kind() == ErrorKind::kInvalidInput ? "" : "another kind: ") + std::string(error.what());
     }
     return "no error";
+}
+
+// What all experts in a format, and thresholds that leave this share active, were measured to cost.
+struct HandMade {
+    double format_kl = 0, neuron_kl = 0, active = 0.3;
+    WeightType format = WeightType::kHqq4;
+    NeuronThresholds measured(const ModelDemand& d) const {
+        NeuronThresholds m;
+        m.formats.push_back({format, format_kl, "t", 100});
+        ChosenThresholds chosen;
+        chosen.loss = 0.02;
+        chosen.mean_kl = neuron_kl;
+        chosen.active_share = active;
+        chosen.n_experts = d.n_experts;
+        chosen.layer_shares.assign(static_cast<std::size_t>(d.n_layers), active);
+        chosen.thetas.assign(static_cast<std::size_t>(d.n_layers * d.n_experts), 0.1f);
+        m.chosen.push_back(chosen);
+        return m;
+    }
+};
+
+bool allIn(const Plan& plan, WeightType format) {
+    return std::all_of(plan.formats.begin(), plan.formats.end(), [&](WeightType f) { return f == format; });
 }
 
 }  // namespace
@@ -440,6 +464,125 @@ class TestFormatSearch : public QObject {
             const Plan again = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
             QVERIFY(plan.places == again.places && plan.formats == again.formats);
         }
+    }
+
+    // Of two ways to spend one floor of loss the cheaper one is taken, both where both fit; and what is chosen is what
+    // a person would get who sets the same by hand.
+    void trade_flips_whenOneOfTheTwoBecomesCheaper() {
+        const ModelDemand d = model(8, 8, 2, 1024, 2048);
+        const Popularity p = popularity(d, 5, 2);
+        const CostModel cost = costs(d);
+        const Sensitivity s = sensitivity(d, 0.5);
+        Budget budget{d.dense_bytes + d.kv_bytes(2048) + 120 * kMiB, 0, 2048};
+        budget.quality.max_kl = 0.01;
+        const auto plan_with = [&](const NeuronThresholds& measured) {
+            return make_plan(d, budget, p, PlacementKind::kPopular,
+                             {&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto});
+        };
+        const NeuronThresholds neurons = HandMade{1, 0.005}.measured(d), bits = HandMade{0.005, 1}.measured(d),
+                               both = HandMade{0.004, 0.005}.measured(d), dear = HandMade{1, 1}.measured(d);
+        const Plan of_neurons = plan_with(neurons), of_bits = plan_with(bits), of_both = plan_with(both);
+        QVERIFY(of_neurons.theta == ThetaChoice::for_loss(0.02));
+        QVERIFY(of_neurons.format_kl <= 0.005);
+        QVERIFY(!allIn(of_neurons, WeightType::kHqq4));
+        QVERIFY(of_bits.theta == ThetaChoice());
+        QVERIFY(allIn(of_bits, WeightType::kHqq4));
+        QCOMPARE(of_bits.neuron_kl, 0.0);
+        QVERIFY(std::abs(of_bits.format_kl - 0.005) < 1e-9);
+        QVERIFY(of_both.theta == ThetaChoice::for_loss(0.02) && allIn(of_both, WeightType::kHqq4));
+        QVERIFY(std::abs(of_both.format_kl + of_both.neuron_kl - 0.009) < 1e-9);
+        const std::string said = of_both.note.english();
+        QVERIFY2(said.find("0.004 for the formats and 0.005 for the neurons, 0.009 in sum") != std::string::npos &&
+                     said.find("an estimate") != std::string::npos,
+                 said.c_str());
+        // What fits of dear bits goes to the least used experts; dear neurons are left out whole or not at all.
+        const Plan of_dear = plan_with(dear);
+        QVERIFY(of_dear.theta == ThetaChoice() && of_dear.format_kl <= 0.01);
+
+        // By hand: all experts in this format, with this left out.
+        CostModel with_theta = cost;
+        leave_out(with_theta, ThetaChoice::for_loss(0.02), both, SparseLoading::kAuto);
+        Budget hand = budget;
+        hand.quality = {};
+        hand.uniform = WeightType::kHqq4;
+        const Plan by_hand = make_plan(d, hand, p, PlacementKind::kPopular, {&with_theta, &s});
+        QVERIFY(of_both.formats == by_hand.formats && of_both.places == by_hand.places);
+        QCOMPARE(of_both.predicted_loss, by_hand.predicted_loss);
+        QVERIFY(decodeUs(of_both, d, p, with_theta) <= decodeUs(of_bits, d, p, cost));
+    }
+
+    void trade_neverPassesTheFloor_andTakesOnlyWhatWasMeasured() {
+        std::mt19937_64 random(8);
+        int left_out = 0, fewer_bits = 0;
+        for (int round = 0; round < 40; ++round) {
+            const ModelDemand d = model(2 + static_cast<std::int64_t>(random() % 4), 8, 2, 512, 1024);
+            const Popularity p = popularity(d, random(), static_cast<double>(random() % 4));
+            const CostModel cost = costs(d);
+            const Sensitivity s = sensitivity(d, 0.5);
+            const auto loss = [&] { return std::pow(10.0, -1.0 - static_cast<double>(random() % 400) / 100); };
+            NeuronThresholds measured =
+                HandMade{loss(), loss(), 0.2 + 0.1 * static_cast<double>(random() % 6), kFormats[1 + random() % 4]}
+                    .measured(d);
+            if (random() % 2 == 0) measured.rows = {{0.1, 0.8, 1, loss(), 1}, {0.2, 0.6, 1, loss(), 1}};
+            if (random() % 4 == 0) measured.chosen.clear();
+            Budget budget{d.dense_bytes + d.kv_bytes(2048) + 26 * kMiB, 0, 2048};
+            double before_us = 1e300;
+            for (const double floor : {1e-5, 1e-3, 0.01, 0.3}) {
+                budget.quality.max_kl = floor;
+                const Plan plan = make_plan(d, budget, p, PlacementKind::kPopular,
+                                            {&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto});
+                QVERIFY(plan.theta.has_value() && !plan.theta->accepts_guesses());
+                // By the definitions: what was measured of the neurons, and each expert's part of its format's loss.
+                const ThresholdLoss neurons = expected_loss(measured, *plan.theta);
+                QVERIFY(neurons.known);
+                QCOMPARE(plan.neuron_kl, neurons.mean_kl);
+                Plan all = plan;
+                std::fill(all.formats.begin(), all.formats.end(), measured.formats[0].format);
+                const double formats_kl = measured.formats[0].mean_kl * lossOf(plan, s, p) / lossOf(all, s, p);
+                QVERIFY(std::abs(plan.format_kl - formats_kl) <= 1e-9 * formats_kl + 1e-15);
+                QVERIFY(formats_kl + neurons.mean_kl <= floor);
+                for (const WeightType format : plan.formats)
+                    QVERIFY(format == kFormats[0] || format == measured.formats[0].format);
+                CostModel with_theta = cost;
+                leave_out(with_theta, *plan.theta, measured, SparseLoading::kAuto);
+                const double us = decodeUs(plan, d, p, with_theta);
+                QVERIFY(us <= before_us * (1 + 1e-9));  // a looser floor is never slower
+                before_us = us;
+                left_out += plan.theta->leaves_out();
+                fewer_bits += !allIn(plan, kFormats[0]);
+            }
+        }
+        QVERIFY2(left_out > 20 && fewer_bits > 20, qPrintable(QStringLiteral("%1 %2").arg(left_out).arg(fewer_bits)));
+    }
+
+    void trade_ofNothingMeasured_leavesAllAsItIs_andOfAChosenTheta_keepsIt() {
+        const ModelDemand d = model(4, 8, 2, 512, 1024);
+        const CostModel cost = costs(d);
+        const Sensitivity s = sensitivity(d);
+        Budget budget{d.dense_bytes + d.kv_bytes(2048) + 60 * kMiB, 0, 2048};
+        budget.quality.max_kl = 0.01;
+        const Popularity p = popularity(d, 1, 0);
+        const Plan none = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
+        QVERIFY(allIn(none, WeightType::kBf16) && none.theta == ThetaChoice());
+        QVERIFY(QString::fromStdString(none.note.english()).contains(QLatin1String("quantize-report --keep")));
+        QVERIFY(QString::fromStdString(none.note.english()).contains(QLatin1String("sensitivity --keep")));
+        // A theta that the person has chosen stays, and the formats have the rest.
+        NeuronThresholds measured = HandMade{0.004, 0.005}.measured(d);
+        measured.rows = {{0.1, 0.9, 1, 0.008, 1}};
+        PlanCosts by{&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto, ThetaChoice(0.1)};
+        const Plan kept = make_plan(d, budget, p, PlacementKind::kPopular, by);
+        QVERIFY(kept.theta == ThetaChoice(0.1) && !allIn(kept, WeightType::kHqq4));
+        QCOMPARE(kept.neuron_kl, 0.008);
+        QVERIFY(kept.format_kl > 0 && kept.format_kl <= 0.002);
+        const auto refusal = [&](const ThetaChoice& theta) {
+            by.theta = theta;
+            return QString::fromStdString(failure(d, budget, by));
+        };
+        QVERIFY(refusal(0.2).contains(QLatin1String("was not measured")));
+        QVERIFY(refusal({0.1, 0, NeuronGuesses::kAccept}).contains(QLatin1String("was not measured")));
+        budget.quality.max_kl = 0.006;
+        QVERIFY2(refusal(0.1).contains(QLatin1String("cost 0.008 nats per token, more than the floor of 0.006")),
+                 qPrintable(refusal(0.1)));
     }
 };
 

@@ -16,6 +16,7 @@
 
 using namespace offstage::engine;
 using namespace offstage::test;
+namespace kernels = offstage::kernels;
 namespace tests = offstage::tests;
 
 namespace {
@@ -183,6 +184,111 @@ class TestThresholdChoice : public QObject {
         QCOMPARE(answer(), dense);
     }
 
+    // Set while the model is loaded they are those that it opens with; a loss that nothing is kept for is refused.
+    void session_setsThem_asOpeningDoes() {
+        writeThresholds([](int layer, int expert) { return 0.2f + 0.02f * static_cast<float>(layer + expert); });
+        LocalSession session;
+        GenerationRequest question;
+        question.messages = {{Role::kUser, "Tell me a story."}};
+        question.sampler.temperature = 0;
+        question.max_tokens = 10;
+        const auto answer = [&] {
+            session.reset_conversation();
+            session.generate(question, {}, {});
+            const auto logits = session.model()->forward().logits();
+            return std::vector<float>(logits.begin(), logits.end());
+        };
+        LoadRequest asked = request();
+        asked.theta_loss = 0.5;
+        session.load(asked, {}, {});
+        const std::vector<float> opened = answer();
+        session.load(request(), {}, {});
+        const std::vector<float> dense = answer();
+        session.set_theta(ThetaChoice::for_loss(0.5));
+        QVERIFY(answer() == opened && opened != dense);
+        QVERIFY(session.model()->theta() == ThetaChoice::for_loss(0.5));
+        // Of another loss the same thresholds, as the largest kept up to it.
+        session.set_theta(ThetaChoice::for_loss(0.7));
+        QVERIFY(answer() == opened);
+        const auto set = [&](const ThetaChoice& choice) { return tests::error_of([&] { session.set_theta(choice); }); };
+        QCOMPARE(tests::mismatch(set(ThetaChoice::for_loss(0.1)), ErrorKind::kInvalidInput, "kept: 0.5"), QString());
+        QCOMPARE(tests::mismatch(set(ThetaChoice::for_loss(-1)), ErrorKind::kInvalidInput, "loss of -1"), QString());
+        QVERIFY(answer() == opened);  // what is refused changes nothing
+        session.set_theta(0);
+        QVERIFY(answer() == dense);
+    }
+
+    // Formats and neurons within one floor: bit by bit what the same set by hand gives.
+    void floorOfNats_isWhatByHandWouldBe() {
+        NeuronThresholds kept = written([](int, int) { return 0.2f; });
+        kept.chosen[0].mean_kl = 0.01;
+        kept.chosen[0].active_share = 0.3;
+        kept.formats = {{kernels::WeightType::kInt8, 0.002, "t", 1}};
+        write_neuron_thresholds(kept, neuron_thresholds_file(demo_));
+        QVERIFY(read_neuron_thresholds(neuron_thresholds_file(demo_)).formats == kept.formats);
+        LoadRequest asked = request();
+        asked.device = "emulated:rtx-3060-desktop";  // whose costs are the same on every machine
+        asked.vram_bytes = std::uint64_t{14} << 20;  // not all experts find room there
+        asked.quality.max_kl = 0.02;
+        const std::vector<TokenId> tokens = text(12);
+        const auto traded = open(asked);
+        QCOMPARE(traded->summary().theta_loss, 0.5);
+        QCOMPARE(traded->plan().neuron_kl, 0.01);
+        QVERIFY(std::abs(traded->plan().format_kl - 0.002) < 1e-9);
+        QVERIFY(std::any_of(traded->summary().notes.begin(), traded->summary().notes.end(), [](const Message& note) {
+            return note.english().find("0.012 in sum") != std::string::npos;
+        }));
+        LoadRequest by_hand = asked;
+        by_hand.quality = {};
+        by_hand.quant.experts = kernels::WeightType::kInt8;
+        by_hand.theta_loss = 0.5;
+        const auto set = open(by_hand);
+        QVERIFY(traded->plan().formats == set->plan().formats);
+        QVERIFY(inSteps(*traded, tokens, 5) == inSteps(*set, tokens, 5));
+        // Below what either costs nothing is given up.
+        asked.quality.max_kl = 1e-9;
+        const auto whole = open(asked);
+        QVERIFY(whole->summary().theta_loss == 0 && whole->summary().theta == 0);
+        by_hand.quant = {};
+        by_hand.theta_loss = 0;
+        QVERIFY(inSteps(*whole, tokens, 5) == inSteps(*open(by_hand), tokens, 5));
+    }
+
+    // A re-plan leaves what is left out as it is, and takes it off the floor; a preview may choose it.
+    void replan_ofAFloorOfNats_keepsTheta() {
+        NeuronThresholds kept = written([](int, int) { return 0.2f; });
+        kept.chosen[0].mean_kl = 0.01;
+        kept.chosen[0].active_share = 0.3;
+        kept.formats = {{kernels::WeightType::kInt8, 0.002, "t", 1}};
+        write_neuron_thresholds(kept, neuron_thresholds_file(demo_));
+        LoadRequest asked = request();
+        asked.device = "emulated:rtx-3060-desktop";
+        asked.vram_bytes = std::uint64_t{14} << 20;  // not all experts find room there
+        asked.quality.max_loss = 1e-12;              // measures the formats' costs and gives up nothing
+        LocalSession session;
+        session.load(asked, {}, {});
+        ReplanRequest wanted;
+        wanted.quality = QualityFloor{.max_kl = 0.02};
+        const ReplanPreview fixed = session.preview(wanted);
+        QVERIFY(fixed.plan.theta == ThetaChoice());
+        QVERIFY(fixed.plan.formats == std::vector<FormatId>(64, kernels::WeightType::kInt8));
+        wanted.chooses_theta = true;
+        const ReplanPreview chosen = session.preview(wanted);
+        QVERIFY(chosen.plan.theta == ThetaChoice::for_loss(0.5));
+        QVERIFY(chosen.tokens_per_s_after > fixed.tokens_per_s_after);
+        // As a person applies it: with that left out, the plan is the same.
+        wanted.chooses_theta = false;
+        wanted.theta = chosen.plan.theta;
+        const ReplanPreview applied = session.preview(wanted);
+        QVERIFY(applied.plan.theta == chosen.plan.theta && applied.plan.formats == chosen.plan.formats &&
+                applied.plan.places == chosen.plan.places);
+        // And what costs more than the floor is refused.
+        wanted.quality->max_kl = 0.005;
+        QCOMPARE(tests::mismatch(tests::error_of([&] { session.preview(wanted); }), ErrorKind::kInvalidInput,
+                                 "more than the floor of 0.005"),
+                 QString());
+    }
+
     void wrongOnes_areNamed() {
         LoadRequest asked = request();
         asked.theta_loss = 1e-7;
@@ -220,6 +326,20 @@ class TestThresholdChoice : public QObject {
             {head + "[" + row("0.1", "[1, 1]", "[[1], [1, 2]]") + "]}", "chosen[0].thetas"},
             {head + "[" + row("0.1", "[1]", "[[-1]]") + "]}", "chosen[0].thetas"},
             {head + "[" + row("0.1", "[1]", "[[\"1\"]]") + "]}", "chosen[0].thetas"}};
+        const std::string rows = head.substr(0, head.find("\"chosen\"")) + "\"formats\": ";
+        const std::string hqq4 = R"({"format": "hqq4", "mean_kl": 0.5, "n_tokens": 3})";
+        QCOMPARE(parse_neuron_thresholds(rows + "[" + hqq4 + "]}", "f").formats.at(0).mean_kl, 0.5);
+        const std::pair<std::string, std::string> damaged_formats[] = {
+            {rows + "3}", "a list of objects"},
+            {rows + "[3]}", "a list of objects"},
+            {rows + "[" + hqq4 + "," + hqq4 + "]}", "each format once"},
+            {rows + R"([{"format": "hqq9", "mean_kl": 0.5, "n_tokens": 3}]})", "formats[0].format"},
+            {rows + R"([{"format": "hqq4", "mean_kl": -1, "n_tokens": 3}]})", "formats[0].mean_kl"}};
+        for (const auto& [text, told] : damaged_formats) {
+            QCOMPARE(tests::mismatch(tests::error_of([&] { parse_neuron_thresholds(text, "f"); }),
+                                     ErrorKind::kInvalidModel, told.c_str()),
+                     QString());
+        }
         for (const auto& [text, told] : damaged) {
             QCOMPARE(tests::mismatch(tests::error_of([&] { parse_neuron_thresholds(text, "f"); }),
                                      ErrorKind::kInvalidModel, told.c_str()),
@@ -242,7 +362,7 @@ class TestThresholdChoice : public QObject {
   private:
     template <typename ThetaOf>
     static NeuronThresholds written(const ThetaOf& theta_of) {
-        NeuronThresholds kept{"demo", "t", "BF16", 1, 1, {}, {}};
+        NeuronThresholds kept{"demo", "t", "BF16", 1, 1, {}, {}, {}};
         ChosenThresholds chosen;
         chosen.loss = 0.5;
         chosen.n_tokens = 1;

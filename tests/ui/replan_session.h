@@ -27,8 +27,10 @@ struct ReplanStage {
     std::vector<engine::ReplanRequest> requests;
     engine::NeuronThresholds thresholds;  // of a model that is loaded from now on
     bool leavesOut = true;                // whether the engine can leave out neurons
-    double theta = 0;
-    std::optional<double> previewTheta;  // that the last preview was asked for
+    engine::ThetaChoice theta;
+    std::optional<engine::ThetaChoice> previewTheta;  // that the last preview was asked for
+    std::optional<engine::ThetaChoice> planTheta;     // that a plan chooses where it is asked to
+    bool choosesTheta = false;                        // as the last preview was asked
 };
 
 class ReplanSession : public engine::Session {
@@ -48,10 +50,10 @@ class ReplanSession : public engine::Session {
         model.max_context = 32768;
         model.weight_bytes = m_stage->ram_times * 20 << 30;
         model.thresholds = m_stage->thresholds;
-        m_stage->theta = request.theta;
+        m_stage->theta = request.theta_choice();
         return model;
     }
-    void set_theta(double theta) override {
+    void set_theta(const engine::ThetaChoice& theta) override {
         const std::lock_guard lock(m_stage->mutex);
         if (!m_stage->leavesOut) engine::Session::set_theta(theta);  // throws
         m_stage->theta = theta;
@@ -103,6 +105,7 @@ class ReplanSession : public engine::Session {
         const std::lock_guard lock(m_stage->mutex);
         m_waiting = std::move(done);
         m_stage->previewTheta = request.theta;
+        m_stage->choosesTheta = request.chooses_theta;
         m_waitingChanges = request.theta || request.vram_bytes || request.ram_bytes || request.context || request.kv ||
                            request.quality || request.experts || request.kept_context;
     }
@@ -136,6 +139,9 @@ class ReplanSession : public engine::Session {
             const std::lock_guard lock(m_stage->mutex);
             preview.measured_steps = m_stage->measuredSteps;
             preview.quantized = m_stage->quantized;
+            if (m_stage->choosesTheta) {
+                preview.plan.theta = m_stage->planTheta;
+            }
         }
         preview.mean_bits_before = preview.mean_bits_after = 16;
         done(preview, {});

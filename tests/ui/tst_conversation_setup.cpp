@@ -29,7 +29,8 @@ class TestConversationSetup : public QObject {
         setup.budget.ramBytes = 0;
         setup.budget.context = 4096;
         setup.budget.kv = engine::KvType::kInt8;
-        setup.budget.quality.min_mean_bits = 4.5;
+        setup.budget.quality = {4.5, 0, 0.02};
+        setup.budget.theta = {0, 0.003, engine::NeuronGuesses::kAccept};
         setup.inForce = setup.budget;
         setup.inForce.ramBytes = quint64{20} << 30;
         ConversationSetups::keep(7, setup);

@@ -87,7 +87,7 @@ class TestHistoryStore : public QObject {
         m.state = Message::State::Failed;
         m.note = QStringLiteral("note");
         m.createdMs = 1'700'000'000'123;
-        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125};
+        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125, 0.003, true};
         m.edited = true;
         {
             ConversationStore store(f.file());
@@ -113,6 +113,8 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->tokensOut, 75);
         QVERIFY(back.figures->emulated);
         QCOMPARE(back.figures->theta, 0.125);
+        QCOMPARE(back.figures->thetaLoss, 0.003);
+        QVERIFY(back.figures->acceptsGuesses);
         QVERIFY(back.edited);
         QCOMPARE(store.largestId(), MessageId(9));
     }

@@ -80,6 +80,8 @@ class TestKeptBudget : public QObject {
             setKv(view.kv(), engine::KvType::kInt8);
             view.quality().set({}, kernels::WeightType::kHqq3);
             view.cache().setCurrentIndex(view.cache().findData(static_cast<int>(engine::CacheKind::kLfu)));
+            QVERIFY(!view.neuronCache().isHidden());
+            view.neuronCache().setBytes(7 * kMiB);
             first = view.request();
             QCOMPARE(quint64{first.ram_bytes}, 3000 * kMiB);
             dialog->accept();
@@ -96,6 +98,7 @@ class TestKeptBudget : public QObject {
         QVERIFY(now.kv == engine::KvType::kInt8);
         QVERIFY(now.quant.experts == kernels::WeightType::kHqq3);
         QVERIFY(now.cache == engine::CacheKind::kLfu);
+        QCOMPARE(quint64{now.neuron_cache_bytes}, 7 * kMiB);
 
         // What is left to the program the next time is left to it from then on.
         f.window->openWithOptions(model.path());

@@ -31,6 +31,7 @@
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/expert_channels.h"
+#include "ui/panels/left_out_edit.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/picture_dialog.h"
 #include "ui/panels/what_if_panel.h"
@@ -432,42 +433,156 @@ class TestPanels2 : public QObject {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
         bench.with([](ReplanStage& s) {
-            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}};
+            s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}, {}};
         });
         bench.show();
-        ValueSlider& theta = panel.form().theta();
-        QCOMPARE(theta.spin().text(), QStringLiteral("none"));
-        QCOMPARE(theta.highest(), 0.3);  // nobody knows what more would cost
-        theta.setFocus();
-        theta.spin().selectAll();
-        QTest::keyClicks(&theta.spin(), QStringLiteral("0.2"));
-        QTest::keyClick(&theta.spin(), Qt::Key_Return);
-        QCOMPARE(panel.form().setting().theta, 0.2);
+        LeftOutEdit& leftOut = panel.form().leftOut();
+        QCOMPARE(leftOut.how().currentText(), QStringLiteral("None"));
+        QVERIFY(!leftOut.value().isVisible() && !leftOut.guesses().isVisible());
+        leftOut.how().setFocus();
+        QTest::keyClick(&leftOut.how(), Qt::Key_Down);
+        QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.1));
+        QVERIFY(leftOut.value().isVisible());
+        QCOMPARE(leftOut.value().maximum(), 0.3);  // nobody knows what more would cost
+        leftOut.value().setFocus();
+        leftOut.value().selectAll();
+        QTest::keyClicks(&leftOut.value(), QStringLiteral("0.2"));
+        QTest::keyClick(&leftOut.value(), Qt::Key_Return);
+        QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.2));
         QTRY_VERIFY(panel.applyButton().isEnabled());
         QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
                  qPrintable(panel.previewText()));
         QVERIFY(panel.previewText().contains(QStringLiteral("none -> KL 0.03")));
         bench.with([](ReplanStage& s) {
-            QCOMPARE(s.theta, 0.0);
-            QVERIFY(s.previewTheta.has_value());
-            QCOMPARE(*s.previewTheta, 0.2);
+            QVERIFY(!s.theta.leaves_out());
+            QVERIFY(s.previewTheta == engine::ThetaChoice(0.2) && !s.choosesTheta);
         });
         picture(panel, QStringLiteral("budget-theta"));
 
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QVERIFY(panel.notice().contains(QStringLiteral("no longer the model's own")));
         bench.with([](ReplanStage& s) {
-            QCOMPARE(s.theta, 0.2);
+            QCOMPARE(s.theta, engine::ThetaChoice(0.2));
             QVERIFY(s.requests.empty());
         });
-        QCOMPARE(bench.engine.theta(), 0.2);
-        QCOMPARE(panel.inForce().theta, 0.2);
+        QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.2));
+        QCOMPARE(panel.inForce().theta, engine::ThetaChoice(0.2));
         QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("neurons up to 0.2 left out")));
         QVERIFY(panel.undoButton().isEnabled());
         QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
-        QCOMPARE(bench.engine.theta(), 0.0);
+        QCOMPARE(bench.engine.theta(), engine::ThetaChoice());
         QVERIFY(!panel.undoButton().isEnabled());
-        QCOMPARE(panel.form().setting().theta, 0.0);
+        QCOMPARE(panel.form().setting().theta, engine::ThetaChoice());
+    }
+
+    // Thresholds of each expert, for a loss that they were chosen for: with their measured share and divergence.
+    void thetaByExpert_isPreviewedAppliedAndUndone() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        const auto chosen = [](double loss, double share, double kl) {
+            return engine::ChosenThresholds{loss, "chat.txt", 7999, share, 5.1, kl, 0.98, {share}, 1, {0.1f}};
+        };
+        bench.with([&](ReplanStage& s) {
+            s.thresholds = {"m",
+                            "t",
+                            "BF16",
+                            100,
+                            7,
+                            {{0.1, 0.8, 7.1, 0.01, 0.99}},
+                            {chosen(0.001, 0.585, 0.00095), chosen(0.003, 0.447, 0.0029)},
+                            {}};
+        });
+        bench.show();
+        LeftOutEdit& leftOut = panel.form().leftOut();
+        QCOMPARE(leftOut.how().count(), 4);
+        QCOMPARE(leftOut.how().itemText(3), QStringLiteral("By expert, loss 0.003"));
+        const QString tip = leftOut.how().itemData(3, Qt::ToolTipRole).toString();
+        QVERIFY2(tip.contains(percentText(0.447)) && tip.contains(QStringLiteral("0.0029")) &&
+                     tip.contains(QStringLiteral("chat.txt, 7,999 tokens")),
+                 qPrintable(tip));
+        leftOut.how().setFocus();
+        for (int i = 0; i < 3; ++i) {
+            QTest::keyClick(&leftOut.how(), Qt::Key_Down);
+        }
+        const engine::ThetaChoice wanted = engine::ThetaChoice::for_loss(0.003);
+        QCOMPARE(panel.form().setting().theta, wanted);
+        QVERIFY(!leftOut.value().isVisible() && leftOut.guesses().isVisible());
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.447)) &&
+                     panel.previewText().contains(QStringLiteral("none -> KL 0.0029")),
+                 qPrintable(panel.previewText()));
+        picture(panel, QStringLiteral("budget-theta-by-expert"));
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        bench.with([&](ReplanStage& s) { QCOMPARE(s.theta, wanted); });
+        QVERIFY(panel.notice().contains(QStringLiteral("left out by expert, for a loss of 0.003")));
+        QCOMPARE(panel.inForce().theta, wanted);
+        // Guesses that are computed with change answers too: nobody has measured by how much.
+        QTest::mouseClick(&leftOut.guesses(), Qt::LeftButton, {}, QPoint(8, leftOut.guesses().height() / 2));
+        QVERIFY(panel.form().setting().theta.accepts_guesses());
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QVERIFY2(panel.previewText().contains(QStringLiteral("KL 0.0029 -> not measured")),
+                 qPrintable(panel.previewText()));
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QVERIFY(bench.engine.theta().accepts_guesses());
+        QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("for a loss of 0.003, guesses accepted")));
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QCOMPARE(bench.engine.theta(), wanted);
+        QVERIFY(!leftOut.guesses().isChecked());
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QVERIFY(!bench.engine.theta().leaves_out());
+        QCOMPARE(leftOut.how().currentIndex(), 0);
+    }
+
+    void leftOut_whereNothingWasMeasured_saysHow() {
+        LeftOutEdit edit;
+        QCOMPARE(edit.how().count(), 3);
+        const QModelIndex none = edit.how().model()->index(2, 0);
+        QVERIFY(!none.flags().testFlag(Qt::ItemIsEnabled));
+        QVERIFY(none.data(Qt::ToolTipRole).toString().contains(QStringLiteral("--thresholds-for-loss")));
+        edit.set(engine::ThetaChoice::for_loss(0.02));  // of a file that is gone: it is in force, and stays in sight
+        QCOMPARE(edit.how().currentText(), QStringLiteral("By expert, loss 0.02"));
+        QCOMPARE(edit.choice(), engine::ThetaChoice::for_loss(0.02));
+        edit.set(engine::ThetaChoice(0.12345));  // shown rounded, and kept as it is
+        QCOMPARE(edit.choice(), engine::ThetaChoice(0.12345));
+        edit.setMeasured({}, false);
+        QVERIFY(edit.guesses().isHidden());  // on the CPU nothing is copied, and nothing guessed
+    }
+
+    // One floor for bits and neurons: what the plan leaves out is shown, applied and taken back with it.
+    void measuredLoss_letsThePlanChooseWhatIsLeftOut() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.with([](ReplanStage& s) { s.planTheta = engine::ThetaChoice(0.15); });
+        bench.show();
+        QualityEdit& quality = panel.form().quality();
+        quality.choice().setFocus();
+        for (int i = 0; i < 3; ++i) {
+            QTest::keyClick(&quality.choice(), Qt::Key_Down);
+        }
+        QCOMPARE(panel.form().setting().quality.max_kl, 0.01);
+        QVERIFY(!panel.form().leftOut().how().isEnabled());
+        QVERIFY(panel.form().leftOut().how().toolTip().contains(QStringLiteral("the plan chooses")));
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        bench.with([](ReplanStage& s) { QVERIFY(s.choosesTheta); });
+        QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.15));
+        picture(panel, QStringLiteral("budget-measured-loss"));
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.theta, engine::ThetaChoice(0.15));
+            QCOMPARE(s.requests.size(), std::size_t{1});
+            QCOMPARE(s.requests[0].quality->max_kl, 0.01);
+            QVERIFY(s.requests[0].theta == engine::ThetaChoice(0.15) && !s.requests[0].chooses_theta);
+        });
+        const QString said = settingText(panel.inForce());
+        QVERIFY2(said.contains(QStringLiteral("measured loss at most 0.01 nats")) &&
+                     said.contains(QStringLiteral("neurons up to 0.15 left out")),
+                 qPrintable(said));
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.inForce().quality.max_kl, 0.0);
+        QVERIFY(!panel.undoButton().isEnabled());
+        QVERIFY(!bench.engine.theta().leaves_out());
+        QVERIFY(panel.form().leftOut().how().isEnabled());
     }
 
     // Together with a budget it is one change: what fails leaves neither.
@@ -487,12 +602,12 @@ class TestPanels2 : public QObject {
         bench.with([](ReplanStage& s) { s.failure = "The GPU is gone"; });
         change(0.5);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("The GPU is gone")));
-        QCOMPARE(bench.engine.theta(), 0.0);
+        QCOMPARE(bench.engine.theta(), engine::ThetaChoice());
         bench.with([](ReplanStage& s) { s.failure.clear(); });
         change(0.5);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
-        QCOMPARE(bench.engine.theta(), 0.5);
-        QVERIFY(panel.inForce().vramBytes > 6 * kGiB && panel.inForce().theta == 0.5);
+        QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.5));
+        QVERIFY(panel.inForce().vramBytes > 6 * kGiB && panel.inForce().theta == engine::ThetaChoice(0.5));
         bench.with([](ReplanStage& s) { s.leavesOut = false; });
         BudgetSetting setting = panel.form().setting();
         setting.theta = 0.25;
@@ -500,7 +615,7 @@ class TestPanels2 : public QObject {
         QTRY_VERIFY(panel.applyButton().isEnabled());
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QVERIFY(panel.notice().contains(QStringLiteral("cannot leave out")));
-        QCOMPARE(bench.engine.theta(), 0.5);
+        QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.5));
     }
 
     void slider_andSpinBoxAgree() {

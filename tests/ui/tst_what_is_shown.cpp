@@ -131,6 +131,10 @@ class TestWhatIsShown : public QObject {
         QVERIFY(window.engine().setTheta(0.2));
         QCOMPARE(window.statusLine().thetaText(), QStringLiteral("neurons up to 0.2 left out"));
         QVERIFY(figuresText(*answered().figures).contains(QStringLiteral("neurons up to 0.2 left out")));
+        QVERIFY(window.engine().setTheta({0, 0.003, engine::NeuronGuesses::kAccept}));
+        const QString byExpert = QStringLiteral("neurons left out by expert, for a loss of 0.003, guesses accepted");
+        QCOMPARE(window.statusLine().thetaText(), byExpert);
+        QVERIFY2(figuresText(*answered().figures).contains(byExpert), qPrintable(figuresText(*answered().figures)));
         QVERIFY(window.engine().setTheta(0));
         QCOMPARE(window.statusLine().thetaText(), QString());
         QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("left out")));

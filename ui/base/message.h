@@ -21,7 +21,11 @@ struct AnswerFigures {
     qint64 tokensReused = 0;  // of tokensIn, found in the KV cache
     qint64 tokensOut = 0;
     bool emulated = false;  // times are an emulated device's: worked out, not measured
-    double theta = 0;       // neurons of experts up to this were left out: not the model's own answer
+    // Neurons of experts were left out, so that it is not the model's own answer: up to this, or each expert's own for
+    // this loss; and guesses of neurons were computed with (engine::ThetaChoice).
+    double theta = 0;
+    double thetaLoss = 0;
+    bool acceptsGuesses = false;
 };
 
 // What the model thought before it answered.

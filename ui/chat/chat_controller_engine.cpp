@@ -290,7 +290,9 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
                                   result.reused_tokens,
                                   before + static_cast<qint64>(result.tokens.size()),
                                   m_engine.model() && m_engine.model()->emulated,
-                                  m_engine.answerTheta()};
+                                  m_engine.answerTheta().theta,
+                                  m_engine.answerTheta().loss,
+                                  m_engine.answerTheta().accepts_guesses()};
     });
     showMessage(job->conversation, job->answer);
     Q_EMIT waitingChanged();

@@ -12,6 +12,19 @@ namespace {
 
 constexpr std::size_t kMostReplanRequests = 256;  // as many as the engine keeps reports
 
+// What an answer says that was written with one after the other.
+engine::ThetaChoice moreLeftOut(const engine::ThetaChoice& before, const engine::ThetaChoice& now) {
+    if (!now.leaves_out() || !before.leaves_out()) {
+        return now.leaves_out() ? now : before;
+    }
+    const bool isSameKind = (before.loss > 0) == (now.loss > 0);
+    engine::ThetaChoice more = isSameKind && before.theta + before.loss > now.theta + now.loss ? before : now;
+    if (before.accepts_guesses()) {
+        more.guesses = before.guesses;
+    }
+    return more;
+}
+
 }  // namespace
 
 EngineController::EngineController(SessionFactory factory, QObject* parent)
@@ -91,7 +104,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     m_model.reset();
     m_loadRequest = request;
     m_replanRequests.clear();
-    m_theta = m_answerTheta = request.theta;
+    m_theta = m_answerTheta = request.theta_choice();
     m_loadingModel = QString::fromStdString(request.model);
     setState(State::Loading);
     Q_EMIT loadStarted(m_loadingModel);
@@ -281,7 +294,7 @@ void EngineController::advance() {
         Qt::QueuedConnection);
 }
 
-bool EngineController::setTheta(double theta) {
+bool EngineController::setTheta(const engine::ThetaChoice& theta) {
     engine::Session* session = this->session();
     if (!session || !m_model) {
         return false;
@@ -292,7 +305,7 @@ bool EngineController::setTheta(double theta) {
         return false;  // the model has just gone, or cannot do this at all
     }
     m_theta = theta;
-    m_answerTheta = isAnswering() ? std::max(m_answerTheta, theta) : theta;
+    m_answerTheta = isAnswering() ? moreLeftOut(m_answerTheta, theta) : theta;
     Q_EMIT thetaChanged(theta);
     return true;
 }
@@ -351,6 +364,12 @@ void EngineController::onLoaded(RequestId id, const engine::ModelSummary& model)
     }
     m_loadId = 0;
     m_model = model;
+    if (m_loadRequest.quality.max_kl > 0) {  // the plan has chosen what is left out
+        m_theta =
+            m_answerTheta = {model.theta_loss > 0 ? 0 : model.theta, model.theta_loss,
+                             model.accepts_guesses ? engine::NeuronGuesses::kAccept : engine::NeuronGuesses::kCorrect};
+        Q_EMIT thetaChanged(m_theta);
+    }
     setState(State::Ready);
     // A listener of the state may already have gone on (sent a queued prompt, opened another model).
     if (m_model) {

@@ -72,12 +72,12 @@ class EngineController : public QObject {
     // What has happened to them since the last call.
     std::vector<engine::Message> takeMachineNotes();
 
-    // ---- what neurons of experts are left out by (engine::LoadRequest::theta): as opened, and as set since. 0: none.
-    double theta() const { return m_theta; }
+    // ---- which neurons of experts are left out (engine::LoadRequest::theta): as opened, and as set since.
+    const engine::ThetaChoice& theta() const { return m_theta; }
     // From the next step on, also of an answer that is being written. Whether the engine can.
-    bool setTheta(double theta);
-    // The largest that the running answer, or the last one, was written with.
-    double answerTheta() const { return m_answerTheta; }
+    bool setTheta(const engine::ThetaChoice& theta);
+    // That the running answer, or the last one, was written with; of several the largest, or the last of two kinds.
+    const engine::ThetaChoice& answerTheta() const { return m_answerTheta; }
 
     // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
     quint64 replan(const engine::ReplanRequest& request);
@@ -108,7 +108,7 @@ class EngineController : public QObject {
     void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
     // A re-plan was asked for, by whomever: panels begin to look at replans().
     void replanRequested(quint64 id);
-    void thetaChanged(double theta);
+    void thetaChanged(const offstage::engine::ThetaChoice& theta);
     // The engine begins to connect to other machines; or it cannot, and why.
     void machinesJoining();
     void machinesFailed(const QString& why);
@@ -133,8 +133,8 @@ class EngineController : public QObject {
     std::optional<engine::ModelSummary> m_model;
     engine::LoadRequest m_loadRequest;
     std::map<quint64, engine::ReplanRequest> m_replanRequests;
-    double m_theta = 0;
-    double m_answerTheta = 0;
+    engine::ThetaChoice m_theta;
+    engine::ThetaChoice m_answerTheta;
     QString m_loadingModel;
     RequestId m_lastId = 0;
     RequestId m_loadId = 0;      // 0: none

@@ -118,8 +118,15 @@ QString firstTokenText(double seconds) {
     return seconds < 0.01 ? Format::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2)) : secondsText(seconds);
 }
 
-QString thetaText(double theta) {
-    return Format::tr("neurons up to %1 left out").arg(QLocale().toString(theta, 'g', 3));
+QString thetaText(const engine::ThetaChoice& theta) {
+    if (!theta.leaves_out()) {
+        return {};
+    }
+    const QString text =
+        theta.loss > 0
+            ? Format::tr("neurons left out by expert, for a loss of %1").arg(QLocale().toString(theta.loss, 'g', 3))
+            : Format::tr("neurons up to %1 left out").arg(QLocale().toString(theta.theta, 'g', 3));
+    return theta.accepts_guesses() ? Format::tr("%1, guesses accepted", "neurons left out").arg(text) : text;
 }
 
 QString figuresText(const AnswerFigures& figures) {
@@ -135,8 +142,11 @@ QString figuresText(const AnswerFigures& figures) {
         in += Format::tr(" (%1 reused)").arg(QLocale().toString(figures.tokensReused));
     }
     parts << in + Format::tr(", %1 out").arg(QLocale().toString(figures.tokensOut));
-    if (figures.theta > 0) {
-        parts << thetaText(figures.theta);
+    const engine::ThetaChoice theta(
+        figures.theta, figures.thetaLoss,
+        figures.acceptsGuesses ? engine::NeuronGuesses::kAccept : engine::NeuronGuesses::kCorrect);
+    if (theta.leaves_out()) {
+        parts << thetaText(theta);
     }
     return parts.join(QStringLiteral(" · "));
 }

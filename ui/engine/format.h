@@ -31,8 +31,9 @@ QString speedText(double tokensPerSecond, SpeedKind kind);      // "37.5 tokens/
 QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s (measured)", "... (simulated)"
 // Of forecasts: "37.5", "1,234"; a dash where nothing is known.
 QString rateText(double tokensPerSecond);
-QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
-QString thetaText(double theta);                       // "neurons up to 0.1 left out"
+QString firstTokenText(double seconds);  // small models read a prompt in less than a millisecond
+// "neurons up to 0.1 left out", "neurons left out by expert, for a loss of 0.003"; empty: none are.
+QString thetaText(const engine::ThetaChoice& theta);
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
 // "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);

@@ -15,8 +15,10 @@ const QString kContext = QStringLiteral("context");
 const QString kKv = QStringLiteral("kv");
 const QString kBits = QStringLiteral("minMeanBits");
 const QString kLoss = QStringLiteral("maxLoss");
+const QString kKl = QStringLiteral("maxKl");
 const QString kExperts = QStringLiteral("experts");
 const QString kCache = QStringLiteral("cache");
+const QString kNeuronCache = QStringLiteral("neuronCache");
 
 // A path may hold what a key of the settings must not.
 QString groupOf(const QString& model, const QString& device) {
@@ -45,12 +47,14 @@ void KeptBudget::keep(const QString& model, const QString& device, const engine:
     if (change.quality) {
         settings.setValue(kBits, change.quality->min_mean_bits);
         settings.setValue(kLoss, change.quality->max_loss);
+        settings.setValue(kKl, change.quality->max_kl);
         settings.remove(kExperts);
     }
     if (change.experts) {
         settings.setValue(kExperts, QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
         settings.remove(kBits);
         settings.remove(kLoss);
+        settings.remove(kKl);
     }
 }
 
@@ -65,8 +69,10 @@ void KeptBudget::keep(const engine::LoadRequest& chosen) {
     all.experts = chosen.quant.experts;
     all.quality = chosen.quant.experts ? std::nullopt : std::optional(chosen.quality);
     keep(model, device, all);
-    QSettings().setValue(groupOf(model, device) + u'/' + kCache,
-                         QString::fromUtf8(engine::name_of(chosen.cache).data()));
+    QSettings settings;
+    settings.beginGroup(groupOf(model, device));
+    settings.setValue(kCache, QString::fromUtf8(engine::name_of(chosen.cache).data()));
+    settings.setValue(kNeuronCache, quint64{chosen.neuron_cache_bytes});
 }
 
 void KeptBudget::forget(const QString& model, const QString& device) {
@@ -98,9 +104,13 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
         } catch (const std::exception&) {
         }
     }
+    if (settings.contains(kNeuronCache)) {
+        request.neuron_cache_bytes = settings.value(kNeuronCache).toULongLong();
+    }
     if (settings.contains(kBits)) {
         request.quality.min_mean_bits = settings.value(kBits).toDouble();
         request.quality.max_loss = settings.value(kLoss).toDouble();
+        request.quality.max_kl = settings.value(kKl).toDouble();
         request.quant.experts.reset();
     }
     if (settings.contains(kExperts)) {

@@ -6,8 +6,8 @@
 
 namespace offstage::ui {
 
-// How a person wants a model on a device: VRAM, RAM, context, format of the KV cache, quality and
-// cache policy, as chosen when it was opened or changed while it ran. Kept in the settings, so that
+// How a person wants a model on a device: VRAM, RAM, context, format of the KV cache, quality,
+// cache policy and neuron cache, as chosen when it was opened or changed while it ran. Kept in the settings, so that
 // the model opens with it the next time.
 class KeptBudget {
   public:

@@ -42,11 +42,15 @@ std::optional<Message::State> messageState(const QString& name) {
 }
 
 QJsonObject toJson(const AnswerFigures& figures) {
-    return {
-        {QStringLiteral("ttft_s"), figures.ttftSeconds},   {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
-        {QStringLiteral("tokens_in"), figures.tokensIn},   {QStringLiteral("tokens_reused"), figures.tokensReused},
-        {QStringLiteral("tokens_out"), figures.tokensOut}, {QStringLiteral("emulated"), figures.emulated ? 1 : 0},
-        {QStringLiteral("theta"), figures.theta}};
+    return {{QStringLiteral("ttft_s"), figures.ttftSeconds},
+            {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
+            {QStringLiteral("tokens_in"), figures.tokensIn},
+            {QStringLiteral("tokens_reused"), figures.tokensReused},
+            {QStringLiteral("tokens_out"), figures.tokensOut},
+            {QStringLiteral("emulated"), figures.emulated ? 1 : 0},
+            {QStringLiteral("theta"), figures.theta},
+            {QStringLiteral("theta_loss"), figures.thetaLoss},
+            {QStringLiteral("accepts_guesses"), figures.acceptsGuesses ? 1 : 0}};
 }
 
 AnswerFigures figuresFrom(const QJsonObject& json) {
@@ -58,6 +62,8 @@ AnswerFigures figuresFrom(const QJsonObject& json) {
     figures.tokensOut = json[QLatin1String("tokens_out")].toInteger();
     figures.emulated = json[QLatin1String("emulated")].toInteger() != 0;
     figures.theta = json[QLatin1String("theta")].toDouble();
+    figures.thetaLoss = json[QLatin1String("theta_loss")].toDouble();
+    figures.acceptsGuesses = json[QLatin1String("accepts_guesses")].toInteger() != 0;
     return figures;
 }
 

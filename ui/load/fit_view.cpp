@@ -46,6 +46,7 @@ FitView::FitView(QWidget* parent)
       m_kv(newKvBox()),
       m_quality(new QualityEdit),
       m_cache(new QComboBox),
+      m_neuronCache(new ValueSlider(tr("Neuron cache"))),
       m_bars(new StackedBar),
       m_verdict(textLabel(tr("Whether the model fits"))),
       m_detail(mutedLabel()),
@@ -67,7 +68,7 @@ FitView::FitView(QWidget* parent)
         showSpeed();
     });
     connect(m_measure, &QPushButton::clicked, this, &FitView::measureOrCancel);
-    for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
+    for (ValueSlider* slider : {m_vram, m_ram, m_context, m_neuronCache}) {
         connect(slider, &ValueSlider::changed, this, &FitView::choiceChanged);
     }
     connect(m_device, &QComboBox::currentIndexChanged, this, &FitView::deviceChosen);
@@ -101,7 +102,13 @@ void FitView::build() {
     m_vram->setLowestText(tr("all there is"));
     m_ram->setLowestText(tr("what is free"));
     m_context->setLowestText(tr("the model's own"));
-    alignFields({m_vram, m_ram, m_context}, *m_quality);
+    m_neuronCache->setToolTip(
+        tr("Memory of the device that keeps neurons of experts which were copied without the others, so that an expert "
+           "that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; "
+           "answers stay the same"));
+    m_neuronCache->setByteRange(0, kPlenty);
+    m_neuronCache->setLowestText(tr("none", "neuron cache"));
+    alignFields({m_vram, m_ram, m_context, m_neuronCache}, *m_quality);
     m_cache->setAccessibleName(tr("Cache policy"));
     m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
     for (const engine::CacheKind kind : engine::kCacheKinds) {
@@ -118,6 +125,7 @@ void FitView::build() {
         label->setBuddy(field->focusProxy() ? field->focusProxy() : field);
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row++, 1);
+        return label;
     };
     addRow(tr("&Device"), m_device);
     addRow(tr("&VRAM"), m_vram);
@@ -126,6 +134,7 @@ void FitView::build() {
     addRow(tr("&KV cache"), m_kv);
     addRow(tr("&Experts"), m_quality);
     addRow(tr("Cac&he"), m_cache);
+    m_neuronCacheName = addRow(tr("&Neurons"), m_neuronCache);
     grid->setColumnStretch(1, 1);
 
     // Room for whatever the verdict will be: what a person is about to press stays where it is. Only what nobody
@@ -196,6 +205,7 @@ void FitView::setRequest(const engine::LoadRequest& request) {
     setKv(*m_kv, request.kv);
     m_quality->set(request.quality, request.quant.experts);
     m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
+    m_neuronCache->setBytes(request.neuron_cache_bytes);
     m_filling = false;
     deviceChosen();
 }
@@ -223,6 +233,7 @@ engine::LoadRequest FitView::request() const {
     request.quality = m_quality->floor();
     request.quant.experts = m_quality->experts();
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
+    request.neuron_cache_bytes = m_vram->isEnabled() ? m_neuronCache->bytes() : 0;
     return request;
 }
 
@@ -247,6 +258,8 @@ QList<QPushButton*> FitView::changeButtons() const {
 void FitView::deviceChosen() {
     const bool cpu = m_device->currentData().toString() == QLatin1String("cpu");
     m_vram->setEnabled(!cpu);
+    m_neuronCache->setVisible(!cpu);
+    m_neuronCacheName->setVisible(!cpu);
     m_vram->setToolTip(cpu ? tr("The CPU has no memory of its own: RAM counts")
                            : tr("Memory of the device that Offstage may take"));
     choiceChanged();
@@ -289,6 +302,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
             estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kBytesPerMiB;
         const quint64 most = std::min<quint64>(estimate.vram_available, needed);
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
+        m_neuronCache->setByteRange(0, std::max<quint64>(most, m_neuronCache->bytes()));
     }
     if (estimate.ram_available > 0) {
         m_ram->setByteRange(0, std::max<quint64>(estimate.fits ? std::min<quint64>(estimate.ram_available, ofUse)

@@ -56,6 +56,7 @@ class FitView : public QWidget {
     QComboBox& kv() const { return *m_kv; }
     QualityEdit& quality() const { return *m_quality; }
     QComboBox& cache() const { return *m_cache; }
+    ValueSlider& neuronCache() const { return *m_neuronCache; }  // hidden on the CPU
     StackedBar& bars() const { return *m_bars; }
     QPushButton& measureButton() const { return *m_measure; }  // or to cancel that
     // One button per change that would make the model fit.
@@ -101,6 +102,8 @@ class FitView : public QWidget {
     QComboBox* m_kv;
     QualityEdit* m_quality;
     QComboBox* m_cache;
+    ValueSlider* m_neuronCache;
+    QLabel* m_neuronCacheName;
     StackedBar* m_bars;
     QLabel* m_verdict;
     QLabel* m_detail;

@@ -135,7 +135,8 @@ void OpenModelDialog::offer(LocalModels& models) {
     const auto choices = [this] {
         const engine::LoadRequest now = m_view->request();
         return std::tuple(now.device, now.vram_bytes, now.ram_bytes, now.context, now.kv, now.quality.min_mean_bits,
-                          now.quality.max_loss, now.quant.experts, now.cache);
+                          now.quality.max_loss, now.quality.max_kl, now.quant.experts, now.cache,
+                          now.neuron_cache_bytes);
     };
     connect(m_view, &FitView::changed, this, [this, choices, last = choices(), wasMeasuring = false]() mutable {
         const bool isMeasured = wasMeasuring && !m_view->isMeasuring();  // which may say more of the others too

@@ -21,6 +21,7 @@ constexpr double kLeastBits = 2;
 constexpr double kMostBits = 16;
 constexpr double kBitsStep = 0.25;
 constexpr double kUsualLoss = 0.01;
+constexpr double kUsualKl = 0.01;  // nats per token
 
 }  // namespace
 
@@ -34,6 +35,13 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_choice->addItem(tr("As in the checkpoint"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
+    m_choice->addItem(tr("Measured loss, at most"));
+    m_choice->setItemData(
+        MeasuredLoss,
+        tr("One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left "
+           "out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured "
+           "alone: their sum is an estimate"),
+        Qt::ToolTipRole);
     fillFormats(std::nullopt);
     m_value->setAccessibleName(tr("Mean bits per expert weight, at least"));
     m_value->setKeyboardTracking(false);
@@ -59,6 +67,8 @@ engine::QualityFloor QualityEdit::floor() const {
         floor.min_mean_bits = m_value->value();
     } else if (m_choice->currentIndex() == Loss) {
         floor.max_loss = m_value->value() / 100;
+    } else if (m_choice->currentIndex() == MeasuredLoss) {
+        floor.max_kl = m_value->value();
     }
     return floor;
 }
@@ -111,6 +121,8 @@ void QualityEdit::chosen() {
         floor.min_mean_bits = isMore ? kBitsStep * std::floor(m_formats.bits / kBitsStep) : kUsualBits;
     } else if (m_choice->currentIndex() == Loss) {
         floor.max_loss = kUsualLoss;
+    } else if (m_choice->currentIndex() == MeasuredLoss) {
+        floor.max_kl = kUsualKl;
     }
     set(floor, experts());
     Q_EMIT changed();
@@ -126,6 +138,7 @@ void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::F
                               : experts                 ? Off
                               : floor.min_mean_bits > 0 ? MeanBits
                               : floor.max_loss > 0      ? Loss
+                              : floor.max_kl > 0        ? MeasuredLoss
                                                         : Off);
     m_value->setVisible(!experts && floor.allows_fewer_bits());
     if (floor.min_mean_bits > 0) {
@@ -143,6 +156,13 @@ void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::F
         m_value->setRange(0.001, 100);
         m_value->setSingleStep(0.1);
         m_value->setValue(100 * floor.max_loss);
+    } else if (floor.max_kl > 0) {
+        m_value->setAccessibleName(tr("Measured loss in nats per token, at most"));
+        m_value->setSuffix(tr(" nats"));
+        m_value->setDecimals(4);
+        m_value->setRange(0.0001, 10);
+        m_value->setSingleStep(0.001);
+        m_value->setValue(floor.max_kl);
     }
 }
 

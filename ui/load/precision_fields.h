@@ -14,7 +14,8 @@ namespace offstage::ui {
 class ValueSlider;
 
 // The precision of a model's experts: as in the checkpoint, a floor that the planner
-// keeps to, or one format for all. GUI thread only.
+// keeps to (with the measured loss one of neurons left out as well), or one format for
+// all. GUI thread only.
 class QualityEdit : public QWidget {
     Q_OBJECT
 
@@ -35,7 +36,7 @@ class QualityEdit : public QWidget {
     void changed();  // by the person
 
   private:
-    enum Choice { Off, MeanBits, Loss, FirstFormat };
+    enum Choice { Off, MeanBits, Loss, MeasuredLoss, FirstFormat };
     void chosen();
     void fillFormats(std::optional<engine::FormatId> kept);
 

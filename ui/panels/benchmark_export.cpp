@@ -44,6 +44,10 @@ QJsonObject budgetsJson(const BudgetSetting& setting) {
         setting.quality.min_mean_bits > 0 ? QJsonValue(setting.quality.min_mean_bits) : QJsonValue();
     object[QStringLiteral("max_loss")] =
         setting.quality.max_loss > 0 ? QJsonValue(setting.quality.max_loss) : QJsonValue();
+    object[QStringLiteral("max_kl")] = setting.quality.max_kl > 0 ? QJsonValue(setting.quality.max_kl) : QJsonValue();
+    object[QStringLiteral("theta")] = setting.theta.theta > 0 ? QJsonValue(setting.theta.theta) : QJsonValue();
+    object[QStringLiteral("theta_loss")] = setting.theta.loss > 0 ? QJsonValue(setting.theta.loss) : QJsonValue();
+    object[QStringLiteral("accepts_guesses")] = setting.theta.accepts_guesses();
     object[QStringLiteral("experts")] =
         setting.experts ? QJsonValue(QString::fromStdString(std::string(engine::format_row(*setting.experts).name)))
                         : QJsonValue();

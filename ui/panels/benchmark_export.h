@@ -73,7 +73,8 @@ QByteArray benchmarkCsv(const BenchmarkReport& report);
 //   model {name, source, fingerprint, architecture, n_layers, n_experts, n_active, hidden_dim, ffn_dim, vocab_size,
 //          weight_type, total_weights, active_weights}
 //   plan {policy, resident_experts, ram_experts, total_experts, mean_bits, popularity}
-//   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, experts}
+//   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, max_kl, theta, theta_loss,
+//            accepts_guesses, experts}
 //   answers, scenarios: [run]; comparisons: [{prompt, a: run, b: run}]
 //   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s, itl_p50_s, itl_p95_s, itl_p99_s,
 //        itl_s: [...], ended_early, hit_rate, bytes_copied, mean_bits, policy, finish, seed, budgets, text (comparisons

@@ -179,9 +179,14 @@ void BenchmarkRunner::start(const engine::GenerationRequest& request) {
 
 void BenchmarkRunner::replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what) {
     Q_EMIT progressed(m_step == Step::ToB ? 1 : 3, 4, what);
+    if (from.theta != to.theta && !m_engine.setTheta(to.theta)) {
+        end(tr("This engine cannot leave out neurons."));
+        return;
+    }
     m_replan = m_engine.replan(changeBetween(from, to));
     m_ownReplans.insert(m_replan);
     if (m_replan == 0) {
+        m_engine.setTheta(from.theta);
         end(tr("This engine cannot be re-planned now."));
         return;
     }
@@ -206,6 +211,7 @@ void BenchmarkRunner::watchReplan() {
     }
     m_bInForce = done;
     if (!done) {
+        m_engine.setTheta(m_comparison.a.theta);  // plan B is in force whole or not at all
         end(m_cancelled ? QString() : engineText(found->problem));
         return;
     }

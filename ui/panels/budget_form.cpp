@@ -5,6 +5,7 @@
 
 #include <QComboBox>
 #include <QCoreApplication>
+#include <QDoubleSpinBox>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
@@ -12,6 +13,7 @@
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/load/precision_fields.h"
+#include "ui/panels/left_out_edit.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
@@ -27,15 +29,12 @@ constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kContextStep = 256;
-constexpr double kLargestTheta = 1;
-constexpr double kThetaStep = 0.005;
 
 }  // namespace
 
 bool BudgetSetting::operator==(const BudgetSetting& other) const {
     return vramBytes == other.vramBytes && ramBytes == other.ramBytes && context == other.context && kv == other.kv &&
-           quality.min_mean_bits == other.quality.min_mean_bits && quality.max_loss == other.quality.max_loss &&
-           experts == other.experts && theta == other.theta;
+           quality == other.quality && experts == other.experts && theta == other.theta;
 }
 
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request) {
@@ -46,7 +45,7 @@ BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadReq
     setting.kv = request.kv;
     setting.quality = request.quality;
     setting.experts = request.quant.experts;
-    setting.theta = request.theta;
+    setting.theta = request.theta_choice();
     return setting;
 }
 
@@ -103,11 +102,10 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
     if (to.kv != from.kv) {
         request.kv = to.kv;
     }
-    if (to.theta != from.theta) {
+    if (to.theta != from.theta || to.quality.max_kl > 0) {
         request.theta = to.theta;
     }
-    const bool sameFloor = to.quality.min_mean_bits == from.quality.min_mean_bits &&
-                           to.quality.max_loss == from.quality.max_loss && to.experts == from.experts;
+    const bool sameFloor = to.quality == from.quality && to.experts == from.experts;
     if (!sameFloor && to.experts) {
         request.experts = to.experts;
     } else if (!sameFloor) {
@@ -134,10 +132,12 @@ QString settingText(const BudgetSetting& setting) {
         parts << Setting::tr("all experts in %1").arg(formatText(engine::format_row(*setting.experts)));
     } else if (setting.quality.min_mean_bits > 0) {
         parts << Setting::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
+    } else if (setting.quality.max_kl > 0) {
+        parts << Setting::tr("measured loss at most %1 nats").arg(QLocale().toString(setting.quality.max_kl, 'g', 3));
     } else if (setting.quality.max_loss > 0) {
         parts << Setting::tr("loss at most %1").arg(QLocale().toString(setting.quality.max_loss, 'g', 3));
     }
-    if (setting.theta > 0) {
+    if (setting.theta.leaves_out()) {
         parts << thetaText(setting.theta);
     }
     return parts.join(QStringLiteral(", "));
@@ -150,7 +150,7 @@ BudgetForm::BudgetForm(QWidget* parent)
       m_context(new ValueSlider(tr("Context in tokens"))),
       m_kv(newKvBox()),
       m_quality(new QualityEdit),
-      m_theta(new ValueSlider(tr("Neurons left out up to this activation"))),
+      m_leftOut(new LeftOutEdit),
       m_vramReason(mutedLabel()) {
     m_vram->setToolTip(
         tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
@@ -160,11 +160,6 @@ BudgetForm::BudgetForm(QWidget* parent)
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
-    m_theta->setToolTip(
-        tr("Neurons of the chosen experts whose activation is at most this are left out: less is read and copied, and "
-           "the answers are no longer the model's own"));
-    m_theta->setRange(0, kLargestTheta, kThetaStep, 3);
-    m_theta->setLowestText(tr("none"));
 
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -175,6 +170,7 @@ BudgetForm::BudgetForm(QWidget* parent)
         label->setBuddy(field);
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row, 1);
+        return label;
     };
     addRow(0, tr("VRAM"), m_vram);
     grid->addWidget(m_vramReason, 1, 1);
@@ -182,16 +178,28 @@ BudgetForm::BudgetForm(QWidget* parent)
     addRow(3, tr("Context"), m_context);
     addRow(4, tr("KV cache"), m_kv);
     addRow(5, tr("Quality"), m_quality);
-    addRow(6, tr("Left out"), m_theta);
+    // Beside the first line of the field, which has two.
+    QLabel* const leftOut = addRow(6, tr("Left out"), m_leftOut);
+    leftOut->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    leftOut->setContentsMargins(
+        0, std::max(0, (m_leftOut->how().sizeHint().height() - leftOut->fontMetrics().height()) / 2), 0, 0);
     grid->setColumnStretch(1, 1);
 
-    for (ValueSlider* slider : {m_vram, m_ram, m_context, m_theta}) {
+    for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
     }
     connect(m_kv, &QComboBox::activated, this, &BudgetForm::changed);
     connect(m_quality, &QualityEdit::changed, this, &BudgetForm::changed);
-    alignFields({m_vram, m_ram, m_context, m_theta}, *m_quality);
+    connect(m_leftOut, &LeftOutEdit::changed, this, &BudgetForm::changed);
+    connect(m_quality, &QualityEdit::changed, this, &BudgetForm::refreshLeftOut);
+    alignFields({m_vram, m_ram, m_context}, *m_quality);
+    m_leftOut->value().setFixedWidth(m_quality->value().minimumWidth());
     m_vramReason->hide();
+}
+
+// Of one floor for bits and neurons the plan chooses both.
+void BudgetForm::refreshLeftOut() {
+    m_leftOut->setChosenByPlan(m_quality->floor().max_kl > 0);
 }
 
 QString BudgetForm::vramReason() const {
@@ -201,10 +209,7 @@ QString BudgetForm::vramReason() const {
 void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
     const BudgetSetting kept = setting();
     m_quality->setChoices(model.expert_formats);
-    // As far as was measured, where something was: beyond, nobody knows what it costs.
-    m_theta->setRange(
-        0, std::max(model.thresholds.empty() ? kLargestTheta : model.thresholds.rows.back().theta, kept.theta),
-        kThetaStep, 3);
+    m_leftOut->setMeasured(model.thresholds, model.device != "cpu");
     m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
     m_vram->setEnabled(m_hasVram);
     m_vramReason->setVisible(!m_hasVram);
@@ -244,7 +249,7 @@ BudgetSetting BudgetForm::setting() const {
     setting.kv = kvOf(*m_kv);
     setting.quality = m_quality->floor();
     setting.experts = m_quality->experts();
-    setting.theta = m_theta->value();
+    setting.theta = m_leftOut->choice();
     return setting;
 }
 
@@ -257,7 +262,8 @@ void BudgetForm::setSetting(const BudgetSetting& setting) {
     m_context->setValue(static_cast<double>(setting.context));
     setKv(*m_kv, setting.kv);
     m_quality->set(setting.quality, setting.experts);
-    m_theta->setValue(setting.theta);
+    m_leftOut->set(setting.theta);
+    refreshLeftOut();
 }
 
 }  // namespace offstage::ui

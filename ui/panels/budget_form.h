@@ -12,6 +12,7 @@ class QLabel;
 namespace offstage::ui {
 
 class EngineController;
+class LeftOutEdit;
 class QualityEdit;
 class ValueSlider;
 
@@ -23,7 +24,7 @@ struct BudgetSetting {
     engine::KvType kv = engine::KvType::kBf16;
     engine::QualityFloor quality;
     std::optional<engine::FormatId> experts;  // all in this format
-    double theta = 0;                         // EngineController::theta()
+    engine::ThetaChoice theta;                // EngineController::theta()
 
     bool operator==(const BudgetSetting& other) const;
 };
@@ -48,6 +49,7 @@ class BudgetForm : public QWidget {
 
     // What the sliders may reach: of the model and of the machine as it is. Keeps the setting.
     void setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot);
+    // With a floor of measured loss `theta` is what the plan last chose (LeftOutEdit::set()).
     BudgetSetting setting() const;
     void setSetting(const BudgetSetting& setting);  // tells nobody
 
@@ -56,7 +58,7 @@ class BudgetForm : public QWidget {
     ValueSlider& context() const { return *m_context; }
     QComboBox& kv() const { return *m_kv; }
     QualityEdit& quality() const { return *m_quality; }
-    ValueSlider& theta() const { return *m_theta; }
+    LeftOutEdit& leftOut() const { return *m_leftOut; }
     // Why VRAM cannot be set; empty where it can.
     QString vramReason() const;
 
@@ -64,12 +66,14 @@ class BudgetForm : public QWidget {
     void changed();  // by the person
 
   private:
+    void refreshLeftOut();
+
     ValueSlider* m_vram;
     ValueSlider* m_ram;
     ValueSlider* m_context;
     QComboBox* m_kv;
     QualityEdit* m_quality;
-    ValueSlider* m_theta;
+    LeftOutEdit* m_leftOut;
     QLabel* m_vramReason;
     bool m_hasVram = true;
 };

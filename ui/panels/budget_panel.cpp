@@ -14,6 +14,7 @@
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/load/memory_rows.h"
+#include "ui/panels/left_out_edit.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/size_spin_box.h"
@@ -336,7 +337,9 @@ void BudgetPanel::askPreview() {
         return;
     }
     m_nowId = 0;  // this one tells that, too
-    m_previewId = engine().requestPreview(changeBetween(m_inForce, m_form->setting()));
+    engine::ReplanRequest request = changeBetween(m_inForce, m_form->setting());
+    request.chooses_theta = m_form->setting().quality.max_kl > 0;
+    m_previewId = engine().requestPreview(request);
     if (m_previewId == 0) {
         clearPreview(tr("This engine cannot be re-planned now."));
     } else if (engine().isAnswering() && !m_previewed) {
@@ -366,6 +369,9 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         clearPreview(problem);
         refreshButtons();
         return;
+    }
+    if (m_form->setting().quality.max_kl > 0 && p.plan.theta) {
+        m_form->leftOut().set(*p.plan.theta);  // what Apply will carry out
     }
     m_now = p;
     showNow();
@@ -428,8 +434,8 @@ void BudgetPanel::showNow() {
             : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
 }
 
-QString BudgetPanel::activeText(double theta) const {
-    if (theta <= 0) {
+QString BudgetPanel::activeText(const engine::ThetaChoice& theta) const {
+    if (!theta.leaves_out()) {
         return tr("all", "neurons");
     }
     const auto& model = engine().model();
@@ -438,14 +444,16 @@ QString BudgetPanel::activeText(double theta) const {
     return loss.known ? percentText(loss.active_share) : tr("not measured");
 }
 
-QString BudgetPanel::leftOutText(double theta) const {
-    if (theta <= 0) {
+QString BudgetPanel::leftOutText(const engine::ThetaChoice& theta) const {
+    if (!theta.leaves_out()) {
         return tr("none");
     }
     const auto& model = engine().model();
     const engine::ThresholdLoss loss =
         model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
-    return loss.known ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2)) : tr("not measured");
+    // What wrong guesses cost beside the neurons depends on what was guessed.
+    return loss.known && !theta.accepts_guesses() ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2))
+                                                  : tr("not measured");
 }
 
 void BudgetPanel::apply() {
@@ -471,9 +479,10 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
     m_undoing = isUndo;
     if (samePlan == target) {
         remember();
-        say(target.theta > 0 ? tr("In force from the next token on: %1. Answers are no longer the model's own.")
-                                   .arg(thetaText(target.theta))
-                             : tr("In force from the next token on: no neurons are left out."));
+        say(target.theta.leaves_out()
+                ? tr("In force from the next token on: %1. Answers are no longer the model's own.")
+                      .arg(thetaText(target.theta))
+                : tr("In force from the next token on: no neurons are left out."));
         refreshButtons();
         return;
     }

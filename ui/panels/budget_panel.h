@@ -73,8 +73,8 @@ class BudgetPanel : public Panel {
     void finish(const engine::ReplanReport& report);
     void remember();
     void refreshButtons();
-    QString activeText(double theta) const;
-    QString leftOutText(double theta) const;
+    QString activeText(const engine::ThetaChoice& theta) const;
+    QString leftOutText(const engine::ThetaChoice& theta) const;
 
     BudgetForm* m_form;
     StackedBar* m_bars;

@@ -389,10 +389,9 @@ engine::LoadRequest WhatIfPanel::request() const {
     const BudgetSetting now = settingInForce(engine());
     request.context = now.context;
     request.kv = now.kv;
-    if (now.theta != request.theta) {
-        request.theta = now.theta;
-        request.theta_loss = 0;
-    }
+    request.theta = now.theta.theta;
+    request.theta_loss = now.theta.loss;
+    request.neuron_guesses = now.theta.guesses;
     if (const auto snapshot = engine().snapshot()) {
         request.kept_context = snapshot->kept_context;
     }

@@ -40,12 +40,12 @@ struct WhatIfWorker::Kept {
     std::unique_ptr<engine::WhatIf> model;
     quint64 number = 0;
     std::int64_t context = 0, keptContext = 0;
-    double theta = 0;
+    engine::ThetaChoice theta;
     engine::KvType kv = engine::KvType::kBf16;
 
     bool isOf(quint64 asked, const engine::LoadRequest& request) const {
         return model && number == asked && context == request.context && keptContext == request.kept_context &&
-               kv == request.kv && theta == request.theta;
+               kv == request.kv && theta == request.theta_choice();
     }
 };
 
@@ -92,7 +92,7 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
                 kept->context = request.context;
                 kept->keptContext = request.kept_context;
                 kept->kv = request.kv;
-                kept->theta = request.theta;
+                kept->theta = request.theta_choice();
                 here([this] { ++m_measurements; });
             }
             int done = 0;

@@ -38,7 +38,10 @@ void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup)
                     {QStringLiteral("kv"), QString::fromUtf8(engine::name_of(setup.budget.kv).data())},
                     {QStringLiteral("bits"), setup.budget.quality.min_mean_bits},
                     {QStringLiteral("loss"), setup.budget.quality.max_loss},
-                    {QStringLiteral("theta"), setup.budget.theta},
+                    {QStringLiteral("maxKl"), setup.budget.quality.max_kl},
+                    {QStringLiteral("theta"), setup.budget.theta.theta},
+                    {QStringLiteral("thetaLoss"), setup.budget.theta.loss},
+                    {QStringLiteral("acceptsGuesses"), setup.budget.theta.accepts_guesses()},
                     {QStringLiteral("vramInForce"), setup.inForce.vramBytes},
                     {QStringLiteral("ramInForce"), setup.inForce.ramBytes},
                     {QStringLiteral("contextInForce"), setup.inForce.context}};
@@ -71,7 +74,11 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
     setup.budget.context = map.value(QStringLiteral("context")).toLongLong();
     setup.budget.quality.min_mean_bits = map.value(QStringLiteral("bits")).toDouble();
     setup.budget.quality.max_loss = map.value(QStringLiteral("loss")).toDouble();
-    setup.budget.theta = map.value(QStringLiteral("theta")).toDouble();
+    setup.budget.quality.max_kl = map.value(QStringLiteral("maxKl")).toDouble();
+    setup.budget.theta = {map.value(QStringLiteral("theta")).toDouble(),
+                          map.value(QStringLiteral("thetaLoss")).toDouble(),
+                          map.value(QStringLiteral("acceptsGuesses")).toBool() ? engine::NeuronGuesses::kAccept
+                                                                               : engine::NeuronGuesses::kCorrect};
     try {  // what another version wrote is as if nothing were kept
         setup.budget.kv = engine::parse_kv_type(map.value(QStringLiteral("kv")).toString().toStdString());
         if (const QString experts = map.value(QStringLiteral("experts")).toString(); !experts.isEmpty()) {

@@ -367,7 +367,9 @@ void MainWindow::openSetup() {
     request.kv = setup->budget.kv;
     request.quality = setup->budget.quality;
     request.quant.experts = setup->budget.experts;
-    request.theta = setup->budget.theta;
+    request.theta = setup->budget.theta.theta;
+    request.theta_loss = setup->budget.theta.loss;
+    request.neuron_guesses = setup->budget.theta.guesses;
     keepDevice(m_device, m_vramBytes);
     KeptBudget::keep(request);
     open(request);

@@ -35,8 +35,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_model->setAccessibleName(tr("Model"));
     m_theta->setAccessibleName(tr("What is left out of the model"));
     m_theta->setToolTip(
-        tr("Neurons of the experts whose activation is at most this are left out: the answers are not the model's own. "
-           "The Budget panel changes it."));
+        tr("Neurons of the experts whose activation is at most this, or at most their expert's own threshold, are left "
+           "out: the answers are not the model's own. The Budget panel changes it."));
     m_theta->setContentsMargins(6, 0, 6, 0);
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(2, 0, 6, 0);
@@ -73,9 +73,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
 }
 
 void StatusLine::refreshTheta() {
-    const double theta = m_engine.theta();
-    m_theta->setVisible(theta > 0);
-    m_theta->setText(theta > 0 ? ui::thetaText(theta) : QString());
+    m_theta->setVisible(m_engine.theta().leaves_out());
+    m_theta->setText(ui::thetaText(m_engine.theta()));
 }
 
 QString StatusLine::thetaText() const {

@@ -1,0 +1,176 @@
+#include "engine/plan/quality_trade.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/plan/format_search.h"
+#include "engine/plan/neuron_thresholds.h"
+#include "engine/plan/placer.h"
+#include "engine/plan/plan_messages.h"
+#include "engine/print.h"
+
+namespace offstage::engine {
+namespace {
+
+// FormatSearch allows sums of the same numbers in another order this much more (relative), and a floor is one.
+constexpr double kBelowFloor = 1 - 1e-8;
+
+struct TradeCandidate {
+    ThetaChoice theta;
+    double kl = 0;
+    double active_share = 1;
+};
+
+TradeCandidate asked_candidate(const ThetaChoice& theta, const NeuronThresholds& measured, double floor) {
+    const ThresholdLoss loss = expected_loss(measured, theta);
+    if (!loss.known || theta.accepts_guesses()) {
+        throw Error(ErrorKind::kInvalidInput, messages::left_out_without_a_loss);
+    }
+    if (loss.mean_kl > floor) {
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::left_out_above_the_floor(print("%.4g", loss.mean_kl), print("%.4g", floor)));
+    }
+    return {theta, loss.mean_kl, loss.active_share};
+}
+
+// None, and those within the floor that no other one beats in both loss and active neurons.
+std::vector<TradeCandidate> offered_candidates(const NeuronThresholds& measured, double floor) {
+    std::vector<TradeCandidate> all = {{}};
+    const auto add = [&](const TradeCandidate& candidate) {
+        if (candidate.kl <= floor) all.push_back(candidate);
+    };
+    for (const ChosenThresholds& each : measured.chosen) {
+        add({ThetaChoice::for_loss(each.loss), each.mean_kl, each.active_share});
+    }
+    for (const NeuronThreshold& each : measured.rows) add({each.theta, each.mean_kl, each.active_share});
+    std::stable_sort(all.begin(), all.end(),
+                     [](const TradeCandidate& a, const TradeCandidate& b) { return a.kl < b.kl; });
+    double least_active = 2;
+    std::erase_if(all, [&](const TradeCandidate& candidate) {
+        if (candidate.active_share >= least_active) return true;
+        least_active = candidate.active_share;
+        return false;
+    });
+    return all;
+}
+
+Message left_out_text(const ThetaChoice& theta) {
+    if (theta.loss > 0) return messages::left_out_by_expert(print("%g", theta.loss));
+    return theta.theta > 0 ? messages::left_out_up_to(print("%g", theta.theta)) : messages::none_left_out;
+}
+
+Message trade_note(const Plan& plan, const NeuronThresholds& measured, double floor) {
+    Message note = messages::quality_traded(
+        print("%g", floor), print("%.2f", plan.mean_bits), left_out_text(*plan.theta), print("%.3g", plan.format_kl),
+        print("%.3g", plan.neuron_kl), print("%.3g", plan.format_kl + plan.neuron_kl));
+    if (measured.formats.empty()) note = joined(std::move(note), messages::formats_without_a_loss);
+    if (measured.rows.empty() && measured.chosen.empty())
+        note = joined(std::move(note), messages::neurons_without_a_loss);
+    return note;
+}
+
+}  // namespace
+
+void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
+    const ActiveShares prior = expected_shares(measured, choice.theta, choice.loss);
+    // As the kernels are given it; of experts with a theta each what the dispatcher is given.
+    const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
+    const float theta = chosen != nullptr ? chosen->of_experts().mean() : static_cast<float>(choice.theta);
+    cost.set_theta(static_cast<double>(theta), loading, prior.of_model, prior.of_layers);
+}
+
+Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThresholds& measured,
+                                const Popularity& popularity) {
+    Sensitivity nats{errors.n_layers, errors.n_experts, {}, errors.source};
+    const auto n = static_cast<std::size_t>(errors.n_layers * errors.n_experts);
+    for (const FormatLoss& known : measured.formats) {
+        Sensitivity::Format format{known.format, std::vector<double>(n, 1.0)};
+        const auto found = std::find_if(errors.formats.begin(), errors.formats.end(),
+                                        [&](const Sensitivity::Format& f) { return f.format == known.format; });
+        // Of errors that nobody knows, or that are none: all experts alike.
+        const bool has_errors =
+            found != errors.formats.end() && found->errors.size() == n &&
+            std::any_of(found->errors.begin(), found->errors.end(), [](double error) { return error > 0; });
+        if (has_errors) format.errors = found->errors;
+        Plan all;
+        all.formats.assign(n, known.format);
+        nats.formats.assign(1, format);
+        const double loss = predicted_loss(all, nats, popularity);
+        const double scale = loss > 0 ? std::sqrt(known.mean_kl / loss) : 0;
+        for (double& error : format.errors) error *= scale;
+        nats.formats.pop_back();
+        nats.formats.push_back(std::move(format));
+    }
+    return nats;
+}
+
+Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+                   const PlanCosts& costs) {
+    static const NeuronThresholds kNothing;
+    const NeuronThresholds& measured = costs.thresholds != nullptr ? *costs.thresholds : kNothing;
+    const double floor = budget.quality.max_kl;
+    const std::vector<TradeCandidate> candidates =
+        costs.theta ? std::vector{asked_candidate(*costs.theta, measured, floor)} : offered_candidates(measured, floor);
+
+    check_demand(demand, budget, popularity);
+    const Sensitivity nats = sensitivity_in_nats(*costs.sensitivity, measured, popularity);
+    ModelDemand offered = demand;
+    offered.formats = formats_of(demand);
+    const auto unmeasured = [&](const FormatDemand& f) {
+        return std::none_of(measured.formats.begin(), measured.formats.end(),
+                            [&](const FormatLoss& known) { return known.format == f.format; });
+    };
+    offered.formats.erase(std::remove_if(offered.formats.begin() + 1, offered.formats.end(), unmeasured),
+                          offered.formats.end());
+
+    struct Best {
+        Plan plan;
+        double us = 0, disk_calls = 0;
+    };
+    std::optional<Best> best;
+    std::optional<Error> failure;
+    for (const TradeCandidate& candidate : candidates) {
+        CostModel cost = *costs.cost;
+        leave_out(cost, candidate.theta, measured, costs.sparse_loading);
+        Budget rest = budget;
+        rest.quality = {.max_loss = std::max((floor - candidate.kl) * kBelowFloor, 1e-300)};
+        PlanCosts of_candidate = costs;
+        of_candidate.cost = &cost;
+        of_candidate.sensitivity = &nats;
+        Best one;
+        try {
+            FormatSearch search(offered, rest, popularity, kind, of_candidate);
+            one.plan = search.choose();
+            one.us = search.decode_us();
+            one.disk_calls = search.disk_calls();
+        } catch (const Error& error) {
+            // Others leave more of the floor to formats of fewer bits.
+            if (error.kind() != ErrorKind::kOutOfMemory) throw;
+            failure = error;
+            continue;
+        }
+        one.plan.theta = candidate.theta;
+        one.plan.neuron_kl = candidate.kl;
+        one.plan.format_kl = one.plan.predicted_loss;
+        const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
+        // Where nobody knows what reading costs, fewer calls of experts on disk come first.
+        const bool counts_calls = cost.table().disk.us <= 0;
+        const auto is_better = [&](const Best& a, const Best& b) {
+            if (counts_calls && is_less(a.disk_calls, b.disk_calls)) return true;
+            if (counts_calls && is_less(b.disk_calls, a.disk_calls)) return false;
+            if (is_less(a.us, b.us)) return true;
+            if (is_less(b.us, a.us)) return false;
+            return is_less(a.plan.format_kl + a.plan.neuron_kl, b.plan.format_kl + b.plan.neuron_kl);
+        };
+        if (!best || is_better(one, *best)) best = std::move(one);
+    }
+    if (!best) throw *failure;
+    Plan plan = std::move(best->plan);
+    plan.predicted_loss = predicted_loss(plan, *costs.sensitivity, popularity);
+    plan.note = joined(std::move(plan.note), trade_note(plan, measured, floor));
+    return plan;
+}
+
+}  // namespace offstage::engine
