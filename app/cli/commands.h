@@ -49,6 +49,7 @@ struct ModelOptions {
     double min_bits = 0;  // floors of quality; 0: not set
     double max_loss = 0;
     std::vector<std::string> nodes;  // other machines that help: names or addresses of paired ones
+    std::string node_shape = "auto";
     std::string node_use = "measured";
     std::string node_activations = "f32";
 };
