@@ -50,6 +50,7 @@ struct ModelOptions {
     double max_loss = 0;
     double max_kl = 0;
     std::vector<std::string> nodes;  // other machines that help: names or addresses of paired ones
+    std::string node_shape = "auto";
     std::string node_use = "measured";
     std::string node_activations = "f32";
 };

@@ -180,9 +180,16 @@ void add_node_options(CLI::App& command, ModelOptions& options) {
         ->expected(1)
         ->take_all();
     command
+        .add_option("--node-shape", options.node_shape,
+                    "Who does what: helpers, this machine makes every step and others compute experts for it; "
+                    "decentralised, each machine makes every step and computes a share of the experts; auto, what is "
+                    "forecast to be faster")
+        ->check(CLI::IsMember({"helpers", "decentralised", "auto"}))
+        ->capture_default_str();
+    command
         .add_option("--node-use", options.node_use,
                     "When such a machine computes the experts that it holds: measured, where that is forecast to be "
-                    "soonest; always, wherever they are not on this machine's accelerator")
+                    "soonest; always, wherever they are not on this machine's accelerator (helpers)")
         ->check(CLI::IsMember({"measured", "always"}))
         ->capture_default_str();
     command

@@ -33,6 +33,8 @@ engine::JoinSettings settings_of(const ModelOptions& options) {
     engine::JoinSettings settings;
     if (options.node_use == "always") settings.use = engine::NodeUse::kAlways;
     if (options.node_activations == "bf16") settings.activations = engine::ActivationType::kBf16;
+    if (options.node_shape == "auto") settings.shape = engine::NodeShape::kAuto;
+    if (options.node_shape == "decentralised") settings.shape = engine::NodeShape::kDecentralised;
     settings.desktop = engine::name_of_this_machine();
     return settings;
 }
@@ -50,8 +52,10 @@ class Joined final : public NodesJoined {
     }
     nlohmann::ordered_json to_json() const override {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        const bool decentralised = nodes_.shape() == engine::NodeShape::kDecentralised;
         for (const engine::JoinedNodes::Figures& node : nodes_.figures()) {
             list.push_back({{"name", node.name},
+                            {"shape", decentralised ? "decentralised" : "helpers"},
                             {"up", node.up},
                             {"experts", node.n_held},
                             {"round_trip_us", node.latency_us},

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/cluster/expert_owners.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr int kForecastTokens = 32;
+constexpr std::int64_t kForecastPast = 512;  // tokens before the one that shapes are compared by
 constexpr std::size_t kRecentTokens = 32;
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
@@ -41,26 +43,76 @@ NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
 
 JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                          const LoadProgressFn& progress, const std::stop_token& stop)
-    : model_(model), settings_(settings) {
-    if (addresses.empty()) return;
-    if (addresses.size() > kMostNodes) {
-        throw Error(ErrorKind::kInvalidInput, messages::too_many_nodes(addresses.size(), kMostNodes));
+    : model_(model), settings_(settings), addresses_(std::move(addresses)) {
+    if (addresses_.empty()) return;
+    if (addresses_.size() > kMostNodes) {
+        throw Error(ErrorKind::kInvalidInput, messages::too_many_nodes(addresses_.size(), kMostNodes));
     }
-    const ExpertGrid& grid = model.spec().experts;
-    const NodeHello hello = hello_of(model, settings.desktop);
+    try {
+        if (chooses()) {
+            choose_shape(progress, stop);
+        } else {
+            const bool decentralised = settings.shape == NodeShape::kDecentralised;
+            connect(decentralised ? NodeShape::kDecentralised : NodeShape::kHelpers, progress, stop);
+        }
+    } catch (...) {
+        disconnect();
+        throw;
+    }
+    if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
+}
+
+// By what helpers are measured to cost; a node that turns out to make no steps leaves it at that.
+void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_token& stop) {
+    connect(NodeShape::kHelpers, progress, stop);
+    const double helpers = forecast_helpers(kForecastPast);
+    const double decentralised = forecast_decentralised(kForecastPast);
+    if (helpers <= 0 || decentralised <= 0) {
+        notes_.push_back(messages::node_shape_not_forecast);
+        return;
+    }
+    Message chosen = messages::node_shape_helpers(Decimal{helpers, 2}, Decimal{decentralised, 2});
+    if (decentralised > helpers) {
+        disconnect();
+        connect(NodeShape::kDecentralised, progress, stop);
+        const auto follows = [](const std::shared_ptr<NodeClient>& node) { return !node->is_up() || node->follows(); };
+        if (std::all_of(nodes_.begin(), nodes_.end(), follows)) {
+            chosen = messages::node_shape_decentralised(Decimal{decentralised, 2}, Decimal{helpers, 2});
+        } else {
+            for (const std::shared_ptr<NodeClient>& node : nodes_) {
+                for (Message& note : node->take_notes()) notes_.push_back(std::move(note));
+            }
+            disconnect();
+            connect(NodeShape::kHelpers, progress, stop);
+        }
+    }
+    notes_.push_back(std::move(chosen));
+}
+
+void JoinedNodes::connect(NodeShape shape, const LoadProgressFn& progress, const std::stop_token& stop) {
+    const ExpertGrid& grid = model_.spec().experts;
+    const NodeHello hello = hello_of(model_, settings_.desktop);
     const auto lists =
-        share_out_experts(addresses.size(), grid, model.plan(), model.experts().formats(), model.popularity());
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-        nodes_.push_back(std::make_shared<NodeClient>(std::move(addresses[i]), hello, grid, settings.activations,
-                                                      settings.patience));
-        nodes_.back()->start(lists[i]);
+        share_out_experts(addresses_.size(), grid, model_.plan(), model_.experts().formats(), model_.popularity());
+    if (shape == NodeShape::kDecentralised) {
+        peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience);
     }
+    for (std::size_t i = 0; i < addresses_.size(); ++i) {
+        nodes_.push_back(
+            std::make_shared<NodeClient>(addresses_[i], hello, grid, settings_.activations, settings_.patience));
+        if (peers_) nodes_.back()->set_following(peers_->following(i));
+    }
+    if (peers_) {
+        peers_->set_before_step([this] { follow_plan(); });
+        peers_->use(nodes_);
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->start(lists[i]);
     announced_.resize(nodes_.size());
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
-    dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model.plan().places, model.experts().formats()};
-    measure_here(settings.forecasts, stop);
+    dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
+    measure_here(settings_.forecasts || chooses(), stop);
     const auto all = static_cast<std::uint64_t>(grid.size());
-    for (std::size_t i = 0; i < nodes_.size() && settings.waits; ++i) {
+    for (std::size_t i = 0; i < nodes_.size() && settings_.waits; ++i) {
         const std::shared_ptr<NodeClient>& node = nodes_[i];
         node->wait_until_settled(
             [&](std::int64_t held) {
@@ -72,15 +124,25 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
         announce(i);
     }
-    if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
-    for (const std::shared_ptr<NodeClient>& node : nodes_) {
-        auto executor = std::make_unique<RemoteExecutor>(node, grid, model.experts(), model.host(), settings.use);
+    for (std::size_t i = 0; i < nodes_.size() && !peers_; ++i) {
+        auto executor =
+            std::make_unique<RemoteExecutor>(nodes_[i], grid, model_.experts(), model_.host(), settings_.use);
         if (executors_.empty()) executor->set_after_step([this] { follow_plan(); });
         executors_.push_back(executor.get());
-        model.forward().moe().add_executor(std::move(executor));
+        model_.forward().moe().add_executor(std::move(executor));
     }
-    seen_.resize(executors_.size());
+    seen_.assign(nodes_.size(), {});
     last_up_ = up();
+}
+
+void JoinedNodes::disconnect() {
+    for (RemoteExecutor* executor : executors_) executor->set_after_step({});
+    for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
+    const bool any = !executors_.empty() || peers_ != nullptr;
+    executors_.clear();
+    peers_.reset();
+    if (any) model_.forward().moe().remove_executors();
+    nodes_.clear();
 }
 
 // Another plan has other experts on disk, or in other formats; and what a machine held that stays away is for the
@@ -118,9 +180,7 @@ void JoinedNodes::follow_plan() {
 }
 
 JoinedNodes::~JoinedNodes() {
-    for (RemoteExecutor* executor : executors_) executor->set_after_step({});
-    for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
-    if (!executors_.empty()) model_.forward().moe().remove_executors();
+    disconnect();
 }
 
 JoinMachinesFn joining(std::vector<NodeAddress> addresses, const JoinSettings& settings) {
@@ -198,9 +258,13 @@ std::vector<JoinedNodes::Figures> JoinedNodes::figures() const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const LinkCosts::Measured measured = nodes_[i]->costs().measured();
         figures.push_back({nodes_[i]->name(), nodes_[i]->is_up(), nodes_[i]->n_held(), measured.latency_us,
-                           measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, executors_[i]->totals()});
+                           measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0, totals_of(i)});
     }
     return figures;
+}
+
+RemoteTotals JoinedNodes::totals_of(std::size_t i) const {
+    return peers_ ? peers_->totals(i) : executors_[i]->totals();
 }
 
 std::uint32_t JoinedNodes::up() const {
@@ -211,8 +275,8 @@ std::uint32_t JoinedNodes::up() const {
 
 void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     Token token{us, {}};
-    for (std::size_t i = 0; i < executors_.size(); ++i) {
-        const RemoteTotals& now = executors_[i]->totals();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const RemoteTotals now = totals_of(i);
         const RemoteTotals& then = seen_[i];
         token.of_nodes.push_back({now.requests - then.requests, now.rows - then.rows, now.bytes - then.bytes,
                                   now.failed_rows - then.failed_rows, now.compute_us - then.compute_us,
@@ -221,6 +285,9 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     }
     const std::uint32_t now = up();
     const std::scoped_lock lock(mutex_);
+    if (peers_ && peers_->was_alone() && !std::exchange(said_alone_, true)) {
+        notes_.push_back(messages::node_steps_alone);
+    }
     if (now != last_up_) {
         // The step itself had machines that came or went in its middle: it is of neither kind.
         follow_losses(now);
@@ -321,6 +388,75 @@ std::vector<Message> JoinedNodes::take_notes() {
 }
 
 double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
+    return peers_ ? forecast_decentralised(n_past) : forecast_helpers(n_past);
+}
+
+// What every machine does of a token, then the slowest one's share of the experts, and one message of each for every
+// layer; between two machines that are both not this one it goes by this one, and takes two.
+double JoinedNodes::forecast_decentralised(std::int64_t n_past) const {
+    const CostModel& cost = model_.cost();
+    const DenseCosts& dense = cost.table().dense;
+    if (cost.table().cpu_expert.empty() || !dense.known()) return 0;
+    const ExpertGrid& grid = model_.spec().experts;
+    const ExpertStore& store = model_.experts();
+    struct Machine {
+        const NodeClient* node;
+        double dense_us;
+    };
+    std::vector<Machine> machines;
+    double latency_us = 0, us_per_byte = 0;
+    for (const std::shared_ptr<NodeClient>& node : nodes_) {
+        if (!node->is_up()) continue;
+        const LinkCosts::Measured measured = node->costs().measured();
+        if (measured.expert_bytes <= 0) continue;
+        // Attention and the rest are read there at the rate at which experts are.
+        const double us = node->costs().expert_us(measured.expert_bytes, 1) / measured.expert_bytes;
+        machines.push_back({node.get(), us * static_cast<double>(model_.reads().dense)});
+        latency_us = std::max(latency_us, measured.latency_us);
+        us_per_byte = std::max(us_per_byte, measured.us_per_byte);
+    }
+    if (machines.empty()) return 0;
+    const auto expert_us = [&](std::size_t machine, std::size_t i) {
+        const kernels::WeightType format = store.format(i);
+        const double bytes = static_cast<double>(grid.expert_bytes(format));
+        if (machine > 0) {
+            const NodeClient& node = *machines[machine - 1].node;
+            return node.holds(i, format) ? node.costs().expert_us(bytes, 1) : -1.0;
+        }
+        const Place place =
+            store.place(static_cast<std::int64_t>(i) / grid.n_experts, static_cast<std::int64_t>(i) % grid.n_experts);
+        if (place == Place::kDevice) return cost.gpu_us(1, format);
+        return cost.cpu_us(1, format) + (place == Place::kDisk ? cost.disk_read(format).us : 0);
+    };
+    const std::string owners = deal_owners(grid, model_.popularity(), static_cast<std::uint32_t>(machines.size() + 1),
+                                           [&](std::uint32_t machine, std::size_t i) { return expert_us(machine, i); });
+    ExpertDraw draw(model_.popularity());
+    std::mt19937_64 random(1);
+    const double n_layers = static_cast<double>(grid.n_layers);
+    const double here_us = dense.step_us(1, n_past) / n_layers;
+    std::vector<double> ends;
+    double us = 0;
+    for (int token = 0; token < kForecastTokens; ++token) {
+        for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+            ends.assign(1, here_us);
+            for (const Machine& machine : machines) ends.push_back(machine.dense_us / n_layers);
+            draw.draw(layer, random, [&](int expert) {
+                const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
+                const auto machine = static_cast<std::size_t>(static_cast<unsigned char>(owners[i]));
+                ends[machine] += expert_us(machine, i);
+            });
+            us += *std::max_element(ends.begin(), ends.end());
+        }
+    }
+    const double messages = machines.size() > 1 ? 2 : 1;
+    const double row_bytes =
+        static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(settings_.activations));
+    const double bytes = static_cast<double>(grid.n_active) * row_bytes * static_cast<double>(machines.size());
+    us = us / kForecastTokens + n_layers * (messages * latency_us / 2 + bytes * us_per_byte);
+    return us > 0 ? 1e6 / us : 0;
+}
+
+double JoinedNodes::forecast_helpers(std::int64_t n_past) const {
     const CostModel& cost = model_.cost();
     const DenseCosts& dense = cost.table().dense;
     if (cost.table().cpu_expert.empty() || !dense.known()) return 0;

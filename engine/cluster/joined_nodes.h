@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/cluster/node_client.h"
+#include "engine/cluster/peer_group.h"
 #include "engine/cluster/remote_executor.h"
 #include "engine/run/joined_machines.h"
 #include "engine/run/loaded_model.h"
@@ -18,7 +19,15 @@ namespace offstage::engine {
 
 inline constexpr std::size_t kMostNodes = kMostElsewhere;
 
+// Who does what of a token.
+enum class NodeShape {
+    kHelpers,        // this machine makes the steps, and others compute experts for it
+    kDecentralised,  // every machine makes each step, with a share of the experts (PeerStep)
+    kAuto,           // what is forecast to be faster; where the person insists on NodeUse::kAlways, helpers
+};
+
 struct JoinSettings {
+    NodeShape shape = NodeShape::kHelpers;
     NodeUse use = NodeUse::kMeasured;
     ActivationType activations = ActivationType::kF32;
     NodePatience patience;
@@ -60,6 +69,8 @@ class JoinedNodes final : public JoinedMachines {
     NodeClient& node(std::size_t i) { return *nodes_[i]; }
     std::size_t size() const { return nodes_.size(); }
 
+    // The one in force.
+    NodeShape shape() const { return peers_ ? NodeShape::kDecentralised : NodeShape::kHelpers; }
     // Tokens per second of decode that follow from what was measured, with experts drawn
     // by popularity: the dispatcher's own decisions, layer by layer. 0: costs are unknown.
     double forecast_tokens_per_s(std::int64_t n_past) const;
@@ -71,6 +82,13 @@ class JoinedNodes final : public JoinedMachines {
         std::vector<RemoteTotals> of_nodes;
     };
 
+    bool chooses() const { return settings_.shape == NodeShape::kAuto && settings_.use == NodeUse::kMeasured; }
+    void connect(NodeShape shape, const LoadProgressFn& progress, const std::stop_token& stop);
+    void disconnect();
+    void choose_shape(const LoadProgressFn& progress, const std::stop_token& stop);
+    RemoteTotals totals_of(std::size_t i) const;
+    double forecast_helpers(std::int64_t n_past) const;
+    double forecast_decentralised(std::int64_t n_past) const;
     void measure_here(bool forecasts, const std::stop_token& stop);
     void announce(std::size_t i);
     std::uint32_t up() const;  // bit i: node i
@@ -79,6 +97,9 @@ class JoinedNodes final : public JoinedMachines {
 
     LoadedModel& model_;
     const JoinSettings settings_;
+    const std::vector<NodeAddress> addresses_;
+    std::unique_ptr<PeerGroup> peers_;  // nullptr: helpers
+    bool said_alone_ = false;
     std::vector<std::chrono::steady_clock::time_point> last_up_at_;
     // What the lists were made of that the machines have.
     struct Dealt {
@@ -87,8 +108,8 @@ class JoinedNodes final : public JoinedMachines {
         std::vector<kernels::WeightType> formats;
     } dealt_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
-    std::vector<RemoteExecutor*> executors_;  // the model's
-    std::vector<RemoteTotals> seen_;          // of the executors, at the last step's end; one thread
+    std::vector<RemoteExecutor*> executors_;  // the model's; none where all make the steps
+    std::vector<RemoteTotals> seen_;          // of the machines, at the last step's end; one thread
     std::uint32_t last_up_ = 0;               // at the last step's end; one thread
     // Of a loss whose price is not known yet: who is gone, and what a token took before.
     std::string lost_;

@@ -41,6 +41,21 @@ void NodeClient::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
+void NodeClient::set_following(Following following) {
+    following_ = std::move(following);
+}
+
+bool NodeClient::send_peer(ToNode message) {
+    std::shared_ptr<NodeChannel> channel;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!open_ || !follows() || channel_ == nullptr) return false;
+        channel = channel_;
+    }
+    channel->send(std::move(message));
+    return true;
+}
+
 void NodeClient::start(std::vector<NodeExpert> wanted) {
     {
         const std::scoped_lock lock(mutex_);
@@ -144,6 +159,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         connection = ++connection_;
         open_ = true;
         refused_ = draining_ = complete_ = want_sent_ = false;
+        follows_ = false;
         end_reason_ = {};
         first_held_.reset();
         for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
@@ -164,6 +180,8 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         bool ready =
             wait_for(lock, stop, patience_.connecting_s, [&] { return welcome_.has_value() || refused_; }) && !refused_;
         if (ready) {
+            // Before experts fill its memory.
+            if (following_) channel->send(following_->follow);
             send_want_locked();
             // The first expert may have to be read and quantized.
             while (wait_for(lock, stop, 1, [&] { return first_held_.has_value() || complete_ || refused_; }) == false &&
@@ -299,8 +317,25 @@ std::optional<NodeReply> NodeClient::probe(const NodeExpert& expert, std::uint32
 // ---------------------------------------------------------------- what the channel reports
 void NodeClient::received(std::uint64_t connection, FromNode message) {
     const auto now = Clock::now();
+    if (is_for_peers(connection, message)) {
+        following_->received(std::move(message));
+        return;
+    }
     const std::scoped_lock lock(mutex_);
     if (connection != connection_ || !open_) return;
+    received_locked(std::move(message), now);
+    changed_.notify_all();
+}
+
+bool NodeClient::is_for_peers(std::uint64_t connection, const FromNode& message) {
+    if (!std::holds_alternative<NodeStepped>(message) && !std::holds_alternative<NodeOutputs>(message)) return false;
+    const std::scoped_lock lock(mutex_);
+    if (connection != connection_ || !open_ || !following_ || !follows_) return false;
+    const auto* const outputs = std::get_if<NodeOutputs>(&message);
+    return outputs == nullptr || check(*outputs, grid_).empty();
+}
+
+void NodeClient::received_locked(FromNode message, Clock::time_point now) {
     std::visit(
         [&](auto&& what) {
             using T = std::decay_t<decltype(what)>;
@@ -336,6 +371,24 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
             } else if constexpr (std::is_same_v<T, NodeDrain>) {
                 draining_ = true;
                 end_locked(messages::node_says_farewell);
+            } else if constexpr (std::is_same_v<T, NodeFollowing>) {
+                if (!following_) {
+                    end_locked(messages::node_sent_nonsense(messages::node_message_empty));
+                } else if (what.refusal.empty()) {
+                    ++n_followings_;
+                    follows_ = true;
+                } else {
+                    Message note = messages::node_cannot_follow(name(), printable(what.refusal, kMostSentenceBytes));
+                    if (note != unreachable_) note_locked(note);
+                    unreachable_ = std::move(note);
+                }
+            } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs>) {
+                // Of steps that it was not asked for, or of another shape.
+                Message wrong = messages::node_message_empty;
+                if constexpr (std::is_same_v<T, NodeOutputs>) {
+                    if (Message shape = check(what, grid_); !shape.empty()) wrong = std::move(shape);
+                }
+                end_locked(messages::node_sent_nonsense(wrong));
             } else {
                 refused_ = true;
                 // It is asked again now and then; the person hears what has not been said.
@@ -346,7 +399,6 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
             }
         },
         std::move(message));
-    changed_.notify_all();
 }
 
 void NodeClient::ended(std::uint64_t connection, const Message& why) {
@@ -360,6 +412,7 @@ void NodeClient::end_locked(const Message& why) {
     end_reason_ = why;
     if (!refused_) trouble_ = why;
     ++n_changes_;
+    if (follows_.exchange(false)) following_->lost();
     if (up_.exchange(false)) {
         ++n_losses_;
         note_locked(messages::node_lost(name(), why));

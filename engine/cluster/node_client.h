@@ -65,6 +65,22 @@ class NodeClient {
     NodeClient(const NodeClient&) = delete;
     NodeClient& operator=(const NodeClient&) = delete;
 
+    // Before start(): the node is asked to make the desktop's steps itself (NodeFollow), on every connection that is
+    // made. What comes back of these goes to `received`, from threads of the channel and without a lock; `lost` is
+    // called when such a connection has ended, and must not call back.
+    struct Following {
+        NodeFollow follow;
+        std::function<void(FromNode message)> received;  // NodeStepped, NodeOutputs of the right shape
+        std::function<void()> lost;
+    };
+    void set_following(Following following);
+    // It is up, and makes steps.
+    bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
+    // For a node that follows. False: it is not up.
+    bool send_peer(ToNode message);
+    // Grows with every connection over which it follows: what it knew before is gone then.
+    std::uint64_t following_number() const { return n_followings_.load(std::memory_order_acquire); }
+
     // What the node should hold, from the next connection on. Connects first when called
     // for the first time.
     void start(std::vector<NodeExpert> wanted);
@@ -135,6 +151,8 @@ class NodeClient {
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
     void received(std::uint64_t connection, FromNode message);
+    void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
+    bool is_for_peers(std::uint64_t connection, const FromNode& message);
     void ended(std::uint64_t connection, const Message& why);
     void set_wanted_locked(std::vector<NodeExpert> wanted);
     void send_want_locked();
@@ -155,7 +173,9 @@ class NodeClient {
     LinkCosts costs_;
     std::vector<std::atomic<std::uint8_t>> held_;  // (n_layers, n_experts)
     std::atomic<std::int64_t> n_held_ = 0;
-    std::atomic<bool> up_ = false;
+    std::atomic<bool> up_ = false, follows_ = false;
+    std::atomic<std::uint64_t> n_followings_ = 0;
+    std::optional<Following> following_;  // constant once it has started
     std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0;
 
     mutable std::mutex mutex_;

@@ -44,25 +44,6 @@ std::string name_of_products(const ExpertHost& host) {
     return kernels::name_of(host.form());
 }
 
-void TurnLock::lock() {
-    std::unique_lock lock(mutex_);
-    const std::uint64_t turn = next_++;
-    changed_.wait(lock, [&] { return serving_ == turn; });
-}
-
-void TurnLock::unlock() {
-    {
-        const std::scoped_lock lock(mutex_);
-        ++serving_;
-    }
-    changed_.notify_all();
-}
-
-std::uint64_t TurnLock::n_waiting() const {
-    const std::scoped_lock lock(mutex_);
-    return next_ > serving_ ? next_ - serving_ - 1 : 0;
-}
-
 NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
     : host_(host), settings_(std::move(settings)), fingerprint_(fingerprint_of_model(host)) {
     host_.fill(empty_plan(grid()));
@@ -72,6 +53,7 @@ NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
 }
 
 NodeExperts::~NodeExperts() {
+    end_following();
     thread_.request_stop();
     thread_.join();
 }
@@ -104,6 +86,10 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
         return 0;
     }
     const std::scoped_lock lock(turn_);
+    if (const std::scoped_lock following(follower_mutex_); following_ != 0) {
+        refusal = messages::node_follows_another;
+        return 0;
+    }
     if (desktops_.size() >= settings_.most_desktops) {
         refusal = messages::node_has_desktops_enough(settings_.most_desktops);
         return 0;
@@ -143,7 +129,71 @@ Message NodeExperts::want(Desktop desktop, NodeWant want) {
     return {};
 }
 
+// ---------------------------------------------------------------- making a desktop's steps
+Message NodeExperts::follow(Desktop desktop, ToNode message) {
+    if (const auto* follow = std::get_if<NodeFollow>(&message)) return begin_following(desktop, *follow);
+    const std::shared_ptr<NodeFollower> follower = follower_of(desktop);
+    if (follower == nullptr) return messages::node_does_not_follow;
+    if (auto* shares = std::get_if<NodeShares>(&message)) return follower->take(std::move(*shares));
+    if (auto* step = std::get_if<NodeStep>(&message)) return follower->take(std::move(*step));
+    if (auto* outputs = std::get_if<NodeOutputs>(&message)) return follower->take(std::move(*outputs));
+    if (const auto* abandon = std::get_if<NodeAbandon>(&message)) return follower->take(*abandon);
+    return messages::node_message_empty;
+}
+
+std::shared_ptr<NodeFollower> NodeExperts::follower_of(Desktop desktop) const {
+    const std::scoped_lock lock(follower_mutex_);
+    return desktop == following_ ? follower_ : nullptr;
+}
+
+// What was wanted before makes room, and is wanted anew by a list that follows.
+Message NodeExperts::begin_following(Desktop desktop, const NodeFollow& follow) {
+    if (Message wrong = check(follow); !wrong.empty()) return wrong;
+    if (follower_of(desktop) != nullptr) end_following();
+    std::unique_lock lock(turn_);
+    const auto found = desktops_.find(desktop);
+    if (found == desktops_.end()) return messages::node_wants_hello;
+    Client& client = found->second;
+    if (desktops_.size() > 1) {
+        client.send(NodeFollowing{Message(messages::node_works_for_others).english()});
+        return {};
+    }
+    client.wanted.clear();
+    client.told.assign(client.told.size(), 0);
+    client.complete = true;
+    while (packing_ != kNoExpert) {  // one reader of the files at a time
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        lock.lock();
+    }
+    free_unwanted();
+    try {
+        auto follower = std::make_shared<NodeFollower>(host_, turn_, packing_, follow, client.send);
+        const std::scoped_lock following(follower_mutex_);
+        follower_ = std::move(follower);
+        following_ = desktop;
+    } catch (const Error& error) {
+        client.send(NodeFollowing{error.message().english()});
+        return {};
+    }
+    client.send(NodeFollowing{});
+    return {};
+}
+
+void NodeExperts::end_following() {
+    std::shared_ptr<NodeFollower> gone;  // waits for its thread without the lock
+    const std::scoped_lock lock(follower_mutex_);
+    gone = std::move(follower_);
+    following_ = 0;
+    if (gone == nullptr) return;
+    const NodeFollower::Totals made = gone->totals();
+    followed_.n_steps += made.n_steps;
+    followed_.n_rows += made.n_rows;
+    followed_.compute_us += made.compute_us;
+}
+
 void NodeExperts::close(Desktop desktop) {
+    if (follower_of(desktop) != nullptr) end_following();
     {
         const std::scoped_lock lock(turn_);
         if (desktops_.erase(desktop) == 0) return;
@@ -162,6 +212,14 @@ void NodeExperts::drain() {
 NodeState NodeExperts::state() const {
     const std::scoped_lock lock(turn_);
     NodeState state = totals_;
+    {
+        const std::scoped_lock following(follower_mutex_);
+        for (const NodeFollower::Totals& made : {followed_, follower_ ? follower_->totals() : NodeFollower::Totals()}) {
+            state.n_requests += made.n_steps;
+            state.n_rows += made.n_rows;
+            state.compute_us += made.compute_us;
+        }
+    }
     const auto usage = host_.ram().usage();
     state.ram_used_bytes = usage.used_bytes;
     state.ram_bytes = usage.budget_bytes;
@@ -287,7 +345,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
     }
     if (!failure.empty() && settings_.note && !stop.stop_requested()) settings_.note(failure);
     const std::scoped_lock lock(turn_);
-    packing_ = ~std::size_t{0};
+    packing_ = kNoExpert;
     PreparedCopies& copies = host_.experts().copies();
     if (!failure.empty()) {
         copies.abandon(index(expert));

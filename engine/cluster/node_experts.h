@@ -7,29 +7,18 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "engine/cluster/node_follower.h"
 #include "engine/cluster/node_protocol.h"
+#include "engine/cluster/turn_lock.h"
 #include "engine/run/expert_host.h"
 
 namespace offstage::engine {
-
-// A lock that is given in the order in which it was asked for.
-class TurnLock {
-  public:
-    void lock();
-    void unlock();
-    // Who asked for it and has not got it yet.
-    std::uint64_t n_waiting() const;
-
-  private:
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    std::uint64_t next_ = 0, serving_ = 0;
-};
 
 struct NodeExpertsSettings {
     std::string name;               // this machine's
@@ -44,7 +33,8 @@ struct NodeExpertsSettings {
 // What a node does: holds experts in RAM for the desktops that want them, packed as this
 // machine's kernels read them, and computes them with the same operations that a model on
 // this machine would use. Experts are made ready on a thread of its own, one at a time,
-// beside the requests; requests are served one after the other, desktops in turn. Any
+// beside the requests; requests are served one after the other, desktops in turn. A desktop
+// may also have it make whole steps (NodeFollower): then it works for that one alone. Any
 // thread.
 class NodeExperts {
   public:
@@ -65,6 +55,9 @@ class NodeExperts {
     Message want(Desktop desktop, NodeWant want);
     // The experts' outputs, or a refusal in the reply.
     NodeReply compute(Desktop desktop, const NodeCompute& request);
+    // NodeFollow, and what is for a node that follows. Returns what is wrong with the message; empty: it is being
+    // acted on. Opening what is needed takes as long as reading it.
+    Message follow(Desktop desktop, ToNode message);
     void close(Desktop desktop);
     // All desktops are told that this machine is about to end.
     void drain();
@@ -76,6 +69,7 @@ class NodeExperts {
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t kNoExpert = ~std::size_t{0};
     struct Client {
         Send send;
         std::vector<NodeExpert> wanted;
@@ -86,6 +80,9 @@ class NodeExperts {
 
     std::size_t index(const NodeExpert& expert) const;
     bool is_held(const NodeExpert& expert) const;
+    Message begin_following(Desktop desktop, const NodeFollow& follow);
+    std::shared_ptr<NodeFollower> follower_of(Desktop desktop) const;
+    void end_following();
     Message problem(Desktop desktop, const NodeCompute& request) const;
     void run(const std::stop_token& stop);
     bool make_ready_next(const std::stop_token& stop);
@@ -107,11 +104,16 @@ class NodeExperts {
     std::vector<std::int32_t> row_token_;
     std::vector<ExpertCall> calls_;
     NodeState totals_;
-    std::size_t packing_ = ~std::size_t{0};  // index of the expert that is being packed
+    std::size_t packing_ = kNoExpert;  // index of the expert that is being packed
     Clock::time_point free_at_ = Clock::time_point::max();
     std::vector<Clock::time_point> last_read_;  // (n_layers, n_experts): computed, or kept warm
     Clock::time_point warm_at_ = Clock::time_point::max();
     std::atomic<std::uint64_t> n_warmed_ = 0;
+
+    mutable std::mutex follower_mutex_;  // of these three
+    std::shared_ptr<NodeFollower> follower_;
+    Desktop following_ = 0;            // 0: none
+    NodeFollower::Totals followed_{};  // of followers that are gone
 
     std::mutex wake_mutex_;  // of these two
     std::condition_variable_any wake_;

@@ -79,6 +79,110 @@ Message check(const NodeHoldings& holdings, const ExpertGrid& grid) {
     return {};
 }
 
+namespace {
+
+Message check_activations(ActivationType type) {
+    if (type == ActivationType::kF32 || type == ActivationType::kBf16) return {};
+    return wrong("the activations' type", static_cast<int>(type), "0 or 1");
+}
+
+Message check_theta(float theta) {
+    if (theta >= 0 && theta <= static_cast<float>(kLargestTheta)) return {};
+    return wrong("theta", static_cast<double>(theta), "0 or a positive number");
+}
+
+// Ascending, each once, with rows, in a format of the layer; n_rows: in all.
+Message check_experts(std::span<const ComputeExpert> experts, std::int32_t layer, std::size_t n_rows,
+                      const ExpertGrid& grid) {
+    std::uint64_t sum = 0;
+    std::int64_t last = -1;
+    for (const ComputeExpert& expert : experts) {
+        const NodeExpert key{layer, expert.expert, expert.format};
+        if (Message message = check(key, grid); !message.empty()) return message;
+        if (expert.expert <= last) return wrong("the expert", expert.expert, "experts in ascending order, each once");
+        last = expert.expert;
+        if (expert.n_rows < 1) return wrong("an expert's number of rows", expert.n_rows, "1 or more");
+        sum += expert.n_rows;
+    }
+    return sum == n_rows ? Message() : wrong("the sum of the experts' rows", sum, std::to_string(n_rows));
+}
+
+}  // namespace
+
+Message check(const NodeOutputs& outputs, const ExpertGrid& grid) {
+    if (Message message = check_index("the layer", outputs.layer, grid.n_layers); !message.empty()) return message;
+    if (outputs.machine >= kMostPeers) return wrong("the machine", outputs.machine, below(kMostPeers));
+    if (Message message = check_activations(outputs.activations); !message.empty()) return message;
+    const std::size_t row_bytes = static_cast<std::size_t>(grid.hidden_dim) * bytes_of(outputs.activations);
+    const std::size_t most_rows = std::min(kMostActivationBytes / row_bytes, kMostRowsOfMessage);
+    if (outputs.row_token.size() > most_rows) {
+        return wrong("the number of rows", outputs.row_token.size(), "at most " + std::to_string(most_rows));
+    }
+    if (outputs.outputs.size() != outputs.row_token.size() * row_bytes) {
+        return wrong("the size of the activations", outputs.outputs.size(),
+                     std::to_string(outputs.row_token.size() * row_bytes) + " bytes");
+    }
+    return check_experts(outputs.experts, outputs.layer, outputs.row_token.size(), grid);
+}
+
+Message check(const NodeFollow& follow) {
+    if (Message message = check_text("the instruction set", follow.instruction_set, kMostNameBytes); !message.empty()) {
+        return message;
+    }
+    if (follow.context < 1 || follow.context > kMostFollowedContext) {
+        return wrong("the context", follow.context, "1 to " + std::to_string(kMostFollowedContext) + " tokens");
+    }
+    if (follow.max_step < 1 || follow.max_step > kMostStepTokens) {
+        return wrong("the largest step", follow.max_step, "1 to " + std::to_string(kMostStepTokens) + " tokens");
+    }
+    if (static_cast<int>(follow.kv) >= kernels::kKvTypes) {
+        return wrong("the KV cache's type", static_cast<int>(follow.kv), below(kernels::kKvTypes));
+    }
+    const auto dense = static_cast<std::size_t>(follow.dense);
+    if (dense >= static_cast<std::size_t>(kernels::kWeightTypes) ||
+        (follow.quantizes_dense && !kernels::traits_of(follow.dense).for_dense)) {
+        return wrong("the format", dense, "a format of dense weights");
+    }
+    return check_activations(follow.activations);
+}
+
+Message check(const NodeShares& shares, const ExpertGrid& grid) {
+    if (shares.machine < 1 || shares.machine >= kMostPeers) {
+        return wrong("the machine", shares.machine, "1 to " + std::to_string(kMostPeers - 1));
+    }
+    const auto n = static_cast<std::size_t>(grid.size());
+    if (shares.owners.size() != n || shares.formats.size() != n) {
+        return wrong("the number of owners and formats", shares.owners.size() + shares.formats.size(),
+                     "twice " + std::to_string(n));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto owner = static_cast<unsigned char>(shares.owners[i]);
+        if (owner >= kMostPeers) return wrong("the machine", static_cast<unsigned>(owner), below(kMostPeers));
+        const auto format = static_cast<kernels::WeightType>(static_cast<unsigned char>(shares.formats[i]));
+        const auto layer = static_cast<std::int64_t>(i) / grid.n_experts;
+        if (Message message = check_format(format, layer, grid); !message.empty()) return message;
+    }
+    return {};
+}
+
+Message check(const NodeStep& step, std::int64_t vocab_size) {
+    if (step.number < 1) return wrong("the step's number", step.number, "1 or more");
+    if (step.n_kept < 0 || step.n_kept > kMostFollowedContext) {
+        return wrong("the number of kept tokens", step.n_kept, "0 to " + std::to_string(kMostFollowedContext));
+    }
+    if (step.n_prompt < 0 || step.n_prompt > kMostFollowedContext) {
+        return wrong("the prompt's length", step.n_prompt, "0 to " + std::to_string(kMostFollowedContext));
+    }
+    if (Message message = check_theta(step.theta); !message.empty()) return message;
+    if (step.tokens.empty() || step.tokens.size() > static_cast<std::size_t>(kMostStepTokens)) {
+        return wrong("the number of tokens", step.tokens.size(), "1 to " + std::to_string(kMostStepTokens));
+    }
+    for (const TokenId token : step.tokens) {
+        if (Message message = check_index("the token", token, vocab_size); !message.empty()) return message;
+    }
+    return {};
+}
+
 Message check(const NodePing& ping) {
     return ping.payload.size() <= kMostPingBytes
                ? Message()
@@ -90,12 +194,8 @@ Message check(const NodeCompute& request, const ExpertGrid& grid) {
     if (request.order != SumOrder::kByNumber && request.order != SumOrder::kMany) {
         return wrong("the order of sums", static_cast<int>(request.order), "0 or 1");
     }
-    if (request.activations != ActivationType::kF32 && request.activations != ActivationType::kBf16) {
-        return wrong("the activations' type", static_cast<int>(request.activations), "0 or 1");
-    }
-    if (!(request.theta >= 0) || request.theta > static_cast<float>(kLargestTheta)) {
-        return wrong("theta", static_cast<double>(request.theta), "0 or a positive number");
-    }
+    if (Message message = check_activations(request.activations); !message.empty()) return message;
+    if (Message message = check_theta(request.theta); !message.empty()) return message;
     if (request.experts.empty() || request.experts.size() > static_cast<std::size_t>(grid.n_experts)) {
         return wrong("the number of experts", request.experts.size(), "1 to " + std::to_string(grid.n_experts));
     }
@@ -114,18 +214,9 @@ Message check(const NodeCompute& request, const ExpertGrid& grid) {
         return wrong("the size of the activations", request.inputs.size(),
                      std::to_string(request.n_tokens * row_bytes) + " bytes");
     }
-    std::uint64_t n_rows = 0;
-    std::int64_t last = -1;
-    for (const ComputeExpert& expert : request.experts) {
-        const NodeExpert key{request.layer, expert.expert, expert.format};
-        if (Message message = check(key, grid); !message.empty()) return message;
-        if (expert.expert <= last) return wrong("the expert", expert.expert, "experts in ascending order, each once");
-        last = expert.expert;
-        if (expert.n_rows < 1) return wrong("an expert's number of rows", expert.n_rows, "1 or more");
-        n_rows += expert.n_rows;
-    }
-    if (n_rows != request.row_token.size()) {
-        return wrong("the sum of the experts' rows", n_rows, std::to_string(request.row_token.size()));
+    if (Message message = check_experts(request.experts, request.layer, request.row_token.size(), grid);
+        !message.empty()) {
+        return message;
     }
     for (const std::uint32_t token : request.row_token) {
         if (token >= request.n_tokens) return wrong("a row's token", token, below(request.n_tokens));

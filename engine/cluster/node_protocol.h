@@ -1,9 +1,10 @@
 #pragma once
-// What a desktop and a node say to each other, as plain values: the desktop computes
-// attention and chooses experts, a node holds experts of the same model and computes
-// them. The transport (engine/nodes/) turns them into bytes and back. Everything that
-// comes from outside is checked here against the model: no pointer, stride or operation
-// is ever sent, only indices and numbers.
+// What a desktop and a node say to each other, as plain values: a node holds experts of the
+// desktop's model and computes them. Either the desktop computes attention and chooses experts
+// (NodeCompute), or the node makes every step as well, and the two exchange what their shares
+// of the experts give (NodeFollow and what comes behind it). The transport (engine/nodes/) turns them into bytes and
+// back. Everything that comes from outside is checked here against the model: no pointer, stride or operation is ever
+// sent, only indices and numbers.
 
 #include <chrono>
 #include <cstddef>
@@ -14,13 +15,15 @@
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/indices.h"
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
+#include "kernels/kv_type.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-inline constexpr std::uint32_t kNodeProtocol = 1;
+inline constexpr std::uint32_t kNodeProtocol = 2;
 // Bytes of activations in a message; a message has little besides.
 inline constexpr std::size_t kMostActivationBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMostMessageBytes = kMostActivationBytes + (std::size_t{8} << 20);
@@ -28,6 +31,10 @@ inline constexpr std::size_t kMostRowsOfMessage = std::size_t{1} << 20;
 inline constexpr std::size_t kMostPingBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMostNameBytes = 64;
 inline constexpr std::size_t kMostSentenceBytes = 512;
+// Machines that make a step together, the desktop among them: a bit of a word each.
+inline constexpr std::uint32_t kMostPeers = 32;
+inline constexpr std::int64_t kMostStepTokens = 1 << 16;
+inline constexpr std::int64_t kMostFollowedContext = std::int64_t{1} << 24;
 
 // What activations are sent as; the other side computes in float32.
 enum class ActivationType : std::uint8_t { kF32, kBf16 };
@@ -73,7 +80,57 @@ struct NodePing {
     std::uint64_t number = 0;
     std::string payload;  // comes back
 };
-using ToNode = std::variant<NodeHello, NodeWant, NodeCompute, NodePing>;
+
+// ---- either way, between machines that make the same steps. Machine 0 is the desktop.
+// A machine's rows of a layer, for all others; behind the last of them its layer is done. Every machine sends its
+// share of every layer, were it nothing. `lost` (from the desktop): that machine computes nothing more in this step.
+struct NodeOutputs {
+    std::uint64_t step = 0;  // NodeStep::number
+    std::int32_t layer = 0;
+    std::uint32_t machine = 0;
+    bool last = true;
+    bool lost = false;
+    ActivationType activations = ActivationType::kF32;
+    std::vector<ComputeExpert> experts;    // ascending; their rows follow each other
+    std::vector<std::uint32_t> row_token;  // (rows): the token of the step that each is of
+    std::string outputs;                   // (rows, hidden_dim)
+    double compute_us = 0;                 // of that machine, for its share of the layer
+};
+
+// ---- to the node, for making the same steps
+// Open all of the model: attention, routers, KV cache. Answered by NodeFollowing; all that follows is for a node that
+// follows.
+struct NodeFollow {
+    std::string instruction_set;  // of the desktop: another one would choose other experts now and then
+    std::int64_t context = 0;     // tokens of a sequence, and of the KV cache
+    std::int64_t max_step = 0;
+    kernels::KvType kv = kernels::KvType::kBf16;
+    bool quantizes_dense = false;  // to `dense`
+    kernels::WeightType dense = kernels::WeightType::kBf16;
+    ActivationType activations = ActivationType::kF32;
+};
+// Who computes which expert, and in what format each is, from the next step on. (n_layers, n_experts) each, a byte for
+// a number.
+struct NodeShares {
+    std::uint32_t machine = 0;  // the node that this is sent to; above 0
+    std::string owners;         // machines
+    std::string formats;        // kernels::WeightType
+};
+// A step of one sequence, behind the first n_kept tokens that it holds.
+struct NodeStep {
+    std::uint64_t number = 0;    // grows
+    std::uint32_t machines = 0;  // bit i: machine i makes it; 0: the node alone, and tells nobody
+    std::int64_t n_kept = 0;
+    std::int64_t n_prompt = 0;  // Forward::step()'s
+    float theta = 0;            // kernels::ExpertSpec::theta of all experts
+    std::vector<TokenId> tokens;
+};
+// The step is not to be finished.
+struct NodeAbandon {
+    std::uint64_t step = 0;
+};
+using ToNode = std::variant<NodeHello, NodeWant, NodeCompute, NodePing, NodeFollow, NodeShares, NodeStep, NodeAbandon,
+                            NodeOutputs>;
 
 // ---- from the node
 struct NodeWelcome {
@@ -115,7 +172,16 @@ struct NodeDrain {};
 struct NodeRefusal {
     std::string sentence;
 };
-using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal>;
+struct NodeFollowing {
+    std::string refusal;  // a sentence; empty: the model is open
+};
+// A step that is over there. done: the sequence holds its tokens; else nobody knows what it holds.
+struct NodeStepped {
+    std::uint64_t number = 0;
+    bool done = false;
+};
+using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal, NodeFollowing,
+                              NodeStepped, NodeOutputs>;
 
 // ---- checks: a sentence that names field, value and what was expected; empty: all is well
 // Of a hello, apart from the model: version and shape of its texts.
@@ -125,6 +191,10 @@ Message check(const NodeWant& want, const ExpertGrid& grid);
 Message check(const NodeCompute& request, const ExpertGrid& grid);
 Message check(const NodePing& ping);
 Message check(const NodeHoldings& holdings, const ExpertGrid& grid);
+Message check(const NodeOutputs& outputs, const ExpertGrid& grid);
+Message check(const NodeFollow& follow);
+Message check(const NodeShares& shares, const ExpertGrid& grid);
+Message check(const NodeStep& step, std::int64_t vocab_size);
 // Of the reply to a request for n_rows rows.
 Message check(const NodeReply& reply, std::size_t n_rows, ActivationType activations, const ExpertGrid& grid);
 

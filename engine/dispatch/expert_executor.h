@@ -80,6 +80,8 @@ class ExpertExecutor {
 class ElsewhereExecutor : public ExpertExecutor, public ExecutorCost {
   public:
     virtual bool takes(std::int64_t layer, std::int64_t expert) const = 0;
+    // What it takes is its to compute, whatever that costs: the machines have agreed on it.
+    virtual bool insists() const { return false; }
     bool needs_host_inputs() const override { return true; }
 };
 

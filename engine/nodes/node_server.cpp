@@ -39,6 +39,7 @@ using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
 
 std::size_t bytes_of(const FromNode& message) {
     if (const auto* reply = std::get_if<NodeReply>(&message)) return reply->outputs.size() + 64;
+    if (const auto* outputs = std::get_if<NodeOutputs>(&message)) return outputs->outputs.size() + 64;
     if (const auto* pong = std::get_if<NodePong>(&message)) return pong->payload.size() + 64;
     if (const auto* holdings = std::get_if<NodeHoldings>(&message)) {
         return 16 * (holdings->held.size() + holdings->gone.size()) + 64;
@@ -265,7 +266,8 @@ class NodeServer::Service final : public node::Node::Service {
             outgoing.push(NodePong{ping->number, std::move(ping->payload), experts_.state()});
             return {};
         }
-        return messages::node_message_empty;  // a second hello
+        if (std::holds_alternative<NodeHello>(message)) return messages::node_message_empty;  // a second one
+        return experts_.follow(desktop, std::move(message));
     }
 
     NodeExperts& experts_;

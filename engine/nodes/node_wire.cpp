@@ -31,6 +31,54 @@ std::vector<NodeExpert> experts_of(const List& list) {
     return experts;
 }
 
+template <typename List>
+void put(const std::vector<ComputeExpert>& from, List* to) {
+    for (const ComputeExpert& expert : from) {
+        node::ComputeExpert* const one = to->Add();
+        one->set_expert(expert.expert);
+        one->set_n_rows(expert.n_rows);
+        one->set_format(static_cast<std::uint32_t>(expert.format));
+    }
+}
+
+template <typename List>
+std::vector<ComputeExpert> computed_of(const List& list) {
+    std::vector<ComputeExpert> experts;
+    experts.reserve(static_cast<std::size_t>(list.size()));
+    for (const node::ComputeExpert& one : list) {
+        experts.push_back({one.expert(), one.n_rows(), narrowed<kernels::WeightType>(one.format())});
+    }
+    return experts;
+}
+
+void put(const NodeOutputs& from, node::Outputs* to) {
+    to->set_step(from.step);
+    to->set_layer(from.layer);
+    to->set_machine(from.machine);
+    to->set_last(from.last);
+    to->set_lost(from.lost);
+    to->set_activations(static_cast<std::uint32_t>(from.activations));
+    put(from.experts, to->mutable_experts());
+    to->mutable_row_token()->Add(from.row_token.begin(), from.row_token.end());
+    to->set_outputs(from.outputs);
+    to->set_compute_us(from.compute_us);
+}
+
+NodeOutputs outputs_of(node::Outputs& from) {
+    NodeOutputs to;
+    to.step = from.step();
+    to.layer = from.layer();
+    to.machine = from.machine();
+    to.last = from.last();
+    to.lost = from.lost();
+    to.activations = narrowed<ActivationType>(from.activations());
+    to.experts = computed_of(from.experts());
+    to.row_token.assign(from.row_token().begin(), from.row_token().end());
+    to.outputs = std::move(*from.mutable_outputs());
+    to.compute_us = from.compute_us();
+    return to;
+}
+
 }  // namespace
 
 void silence_protobuf() {
@@ -63,18 +111,38 @@ node::ToNode to_wire(const ToNode& message) {
                 to->set_order(static_cast<std::uint32_t>(what.order));
                 to->set_theta(what.theta);
                 to->set_activations(static_cast<std::uint32_t>(what.activations));
-                for (const ComputeExpert& expert : what.experts) {
-                    node::ComputeExpert* const one = to->add_experts();
-                    one->set_expert(expert.expert);
-                    one->set_n_rows(expert.n_rows);
-                    one->set_format(static_cast<std::uint32_t>(expert.format));
-                }
+                put(what.experts, to->mutable_experts());
                 to->mutable_row_token()->Add(what.row_token.begin(), what.row_token.end());
                 to->set_n_tokens(what.n_tokens);
                 to->set_inputs(what.inputs);
-            } else {
+            } else if constexpr (std::is_same_v<T, NodePing>) {
                 wire.mutable_ping()->set_number(what.number);
                 wire.mutable_ping()->set_payload(what.payload);
+            } else if constexpr (std::is_same_v<T, NodeFollow>) {
+                node::Follow* const to = wire.mutable_follow();
+                to->set_instruction_set(what.instruction_set);
+                to->set_context(what.context);
+                to->set_max_step(what.max_step);
+                to->set_kv(static_cast<std::uint32_t>(what.kv));
+                to->set_quantizes_dense(what.quantizes_dense);
+                to->set_dense(static_cast<std::uint32_t>(what.dense));
+                to->set_activations(static_cast<std::uint32_t>(what.activations));
+            } else if constexpr (std::is_same_v<T, NodeShares>) {
+                wire.mutable_shares()->set_machine(what.machine);
+                wire.mutable_shares()->set_owners(what.owners);
+                wire.mutable_shares()->set_formats(what.formats);
+            } else if constexpr (std::is_same_v<T, NodeStep>) {
+                node::Step* const to = wire.mutable_step();
+                to->set_number(what.number);
+                to->set_machines(what.machines);
+                to->set_n_kept(what.n_kept);
+                to->set_n_prompt(what.n_prompt);
+                to->set_theta(what.theta);
+                to->mutable_tokens()->Add(what.tokens.begin(), what.tokens.end());
+            } else if constexpr (std::is_same_v<T, NodeAbandon>) {
+                wire.mutable_abandon()->set_step(what.step);
+            } else {
+                put(what, wire.mutable_outputs());
             }
         },
         message);
@@ -98,9 +166,7 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
             to.order = narrowed<SumOrder>(from.order());
             to.theta = from.theta();
             to.activations = narrowed<ActivationType>(from.activations());
-            for (const node::ComputeExpert& one : from.experts()) {
-                to.experts.push_back({one.expert(), one.n_rows(), narrowed<kernels::WeightType>(one.format())});
-            }
+            to.experts = computed_of(from.experts());
             to.row_token.assign(from.row_token().begin(), from.row_token().end());
             to.n_tokens = from.n_tokens();
             to.inputs = std::move(*from.mutable_inputs());
@@ -108,6 +174,29 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
         }
         case node::ToNode::kPing:
             return NodePing{message.ping().number(), std::move(*message.mutable_ping()->mutable_payload())};
+        case node::ToNode::kFollow: {
+            const node::Follow& from = message.follow();
+            return NodeFollow{from.instruction_set(),
+                              from.context(),
+                              from.max_step(),
+                              narrowed<kernels::KvType>(from.kv()),
+                              from.quantizes_dense(),
+                              narrowed<kernels::WeightType>(from.dense()),
+                              narrowed<ActivationType>(from.activations())};
+        }
+        case node::ToNode::kShares: {
+            node::Shares& from = *message.mutable_shares();
+            return NodeShares{from.machine(), std::move(*from.mutable_owners()), std::move(*from.mutable_formats())};
+        }
+        case node::ToNode::kStep: {
+            const node::Step& from = message.step();
+            return NodeStep{from.number(),   from.machines(), from.n_kept(),
+                            from.n_prompt(), from.theta(),    {from.tokens().begin(), from.tokens().end()}};
+        }
+        case node::ToNode::kAbandon:
+            return NodeAbandon{message.abandon().step()};
+        case node::ToNode::kOutputs:
+            return outputs_of(*message.mutable_outputs());
         case node::ToNode::WHAT_NOT_SET:
             break;
     }
@@ -152,8 +241,15 @@ node::FromNode to_wire(const FromNode& message) {
                 state->set_compute_us(what.state.compute_us);
             } else if constexpr (std::is_same_v<T, NodeDrain>) {
                 wire.mutable_drain();
-            } else {
+            } else if constexpr (std::is_same_v<T, NodeRefusal>) {
                 wire.mutable_refusal()->set_sentence(what.sentence);
+            } else if constexpr (std::is_same_v<T, NodeFollowing>) {
+                wire.mutable_following()->set_refusal(what.refusal);
+            } else if constexpr (std::is_same_v<T, NodeStepped>) {
+                wire.mutable_stepped()->set_number(what.number);
+                wire.mutable_stepped()->set_done(what.done);
+            } else {
+                put(what, wire.mutable_outputs());
             }
         },
         message);
@@ -194,6 +290,12 @@ std::optional<FromNode> from_wire(node::FromNode&& message) {
             return NodeDrain{};
         case node::FromNode::kRefusal:
             return NodeRefusal{message.refusal().sentence()};
+        case node::FromNode::kFollowing:
+            return NodeFollowing{std::move(*message.mutable_following()->mutable_refusal())};
+        case node::FromNode::kStepped:
+            return NodeStepped{message.stepped().number(), message.stepped().done()};
+        case node::FromNode::kOutputs:
+            return outputs_of(*message.mutable_outputs());
         case node::FromNode::WHAT_NOT_SET:
             break;
     }

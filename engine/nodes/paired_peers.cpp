@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostPeers = 256;
+constexpr std::size_t kMostPairedPeers = 256;
 
 std::string text_field(const nlohmann::json& object, const char* key) {
     const auto found = object.find(key);
@@ -37,7 +37,7 @@ PairedPeers::PairedPeers(fs::path folder) : folder_(std::move(folder)) {
     try {
         const nlohmann::json json = parse_json(text, file.string());
         const auto list = json.is_object() ? json.find("peers") : json.end();
-        if (!json.is_object() || list == json.end() || !list->is_array() || list->size() > kMostPeers) {
+        if (!json.is_object() || list == json.end() || !list->is_array() || list->size() > kMostPairedPeers) {
             throw Error(ErrorKind::kInvalidInput, messages::peers_invalid(file.string(), "there is no list of peers"));
         }
         for (const nlohmann::json& entry : *list) {

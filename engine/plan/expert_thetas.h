@@ -25,6 +25,7 @@ class ExpertThetas {
     float at(std::int64_t layer, std::int64_t expert) const {
         return of_each_ == nullptr ? mean_ : (*of_each_)[static_cast<std::size_t>(layer * n_experts_ + expert)];
     }
+    bool one_for_all() const { return of_each_ == nullptr; }
     bool leaves_out() const { return mean_ > 0; }
     float mean() const { return mean_; }  // the one, where it is that of all
 

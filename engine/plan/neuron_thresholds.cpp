@@ -12,6 +12,7 @@
 #include "engine/json.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
@@ -22,7 +23,6 @@ using nlohmann::ordered_json;
 constexpr std::size_t kLargestThresholdsFile = std::size_t{4} << 20;
 constexpr double kLargestThreshold = 1e6;
 constexpr double kLargestLoss = 1e9;
-constexpr std::size_t kMostLayers = 4096, kMostExperts = 65536;
 
 NeuronThreshold read_row(const json& row, std::size_t number, const std::string& source) {
     const JsonFields fields(row, source, "rows[" + std::to_string(number) + "].");
@@ -56,7 +56,7 @@ ChosenThresholds read_chosen(const json& row, std::size_t number, const std::str
     read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
     read.same_top = fields.number("same_top", 0, 1);
     const json* const layers = fields.find("layers");
-    if (!is_list(layers, kMostLayers)) fields.reject("layers", messages::a_share_for_each_layer);
+    if (!is_list(layers, std::size_t{kMostLayers})) fields.reject("layers", messages::a_share_for_each_layer);
     for (const json& layer : *layers) {
         const auto share = number_in(layer, 1);
         if (!share) fields.reject("layers", messages::a_share_for_each_layer);
@@ -64,9 +64,9 @@ ChosenThresholds read_chosen(const json& row, std::size_t number, const std::str
     }
     const json* const thetas = fields.find("thetas");
     const auto wrong_thetas = [&] { fields.reject("thetas", messages::a_theta_for_each_expert); };
-    if (!is_list(thetas, kMostLayers) || thetas->size() != layers->size()) wrong_thetas();
+    if (!is_list(thetas, std::size_t{kMostLayers}) || thetas->size() != layers->size()) wrong_thetas();
     for (const json& layer : *thetas) {
-        if (!is_list(&layer, kMostExperts) || layer.size() != thetas->front().size()) wrong_thetas();
+        if (!is_list(&layer, std::size_t{kMostExperts}) || layer.size() != thetas->front().size()) wrong_thetas();
         for (const json& theta : layer) {
             const auto value = number_in(theta, kLargestThreshold);
             if (!value) wrong_thetas();

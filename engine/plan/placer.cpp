@@ -21,7 +21,7 @@ constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person name
 constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of room
 constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kLargestStep = 4096;
-constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
+constexpr std::int64_t kLongestPlannedContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExpertsOfAll = std::int64_t{1} << 26;
 
 std::uint64_t narrow(Wide bytes) {
@@ -82,7 +82,7 @@ class Placer {
   private:
     // ---- sizes
     // The KV cache comes in whole blocks; of each group at most so many.
-    Wide kv_bytes(std::int64_t context, std::int64_t most_blocks = kLongestContext) const {
+    Wide kv_bytes(std::int64_t context, std::int64_t most_blocks = kLongestPlannedContext) const {
         Wide bytes = 0;
         for (const KvGroupDemand& group : demand_.kv_groups) {
             const auto blocks = static_cast<Wide>(std::min(group.n_blocks(context), most_blocks));
@@ -393,7 +393,7 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
     require(demand.expert_bytes > 0, messages::plan_experts_without_size);
     for (const FormatDemand& f : demand.formats) require(f.expert_bytes > 0, messages::plan_format_without_size);
     require(demand.formats.size() <= kernels::kWeightTypes, messages::plan_too_many_formats);
-    require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestContext,
+    require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestPlannedContext,
             messages::plan_context_out_of_range);
     if (popularity.n_layers != demand.n_layers || popularity.n_experts != demand.n_experts) {
         throw Error(ErrorKind::kInvalidInput, messages::popularity_differs(popularity.n_layers, popularity.n_experts,

@@ -177,8 +177,27 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     if (!device_.ok()) return Outcome::kFailed;  // the device must not look up token ids that never came
 
     // What fits in the smallest step is read in one under any budget, so that it may take the fastest way.
-    set_sum_order(std::max(n_tokens, n_prompt) > kSmallestStep ? SumOrder::kMany : SumOrder::kByNumber);
+    const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
+    set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
+    if (listener_ != nullptr) listener_->begin_step(segments, n_prompt);
     dispatcher_.begin_step(n_tokens, prefill);
+    const Outcome outcome = run_layers(segments, n_tokens, wanted, stop);
+    if (outcome == Outcome::kDone) {
+        dispatcher_.end_step(device_.now_us() - start_us);
+        const std::int32_t together = many                  ? WrittenToken::kInAnyStep
+                                      : segments.size() > 1 ? WrittenToken::kBesideOthers
+                                                            : static_cast<std::int32_t>(n_tokens);
+        ++n_steps_;
+        for (const Segment& segment : segments) segment.sequence->commit(segment.tokens, together, n_steps_);
+    }
+    if (listener_ != nullptr) listener_->end_step(outcome == Outcome::kDone);
+    return outcome;
+}
+
+Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                                     const std::stop_token& stop) {
+    const bool prefill =
+        std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
     device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
     if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
@@ -195,10 +214,6 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) return Outcome::kFailed;
     moe_.finish();
-    dispatcher_.end_step(device_.now_us() - start_us);
-    for (const Segment& segment : segments) {
-        segment.sequence->commit(static_cast<std::int64_t>(segment.tokens.size()));
-    }
     return Outcome::kDone;
 }
 

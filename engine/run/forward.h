@@ -18,6 +18,7 @@
 #include "engine/run/layers/network.h"
 #include "engine/run/layers/positions.h"
 #include "engine/run/moe_layer.h"
+#include "engine/run/step_listener.h"
 #include "engine/run/step_probe.h"
 
 namespace offstage::engine {
@@ -70,6 +71,8 @@ class Forward {
     // From now on the probe looks at every step; nullptr: none. It must outlive this
     // object or the next call.
     void set_probe(StepProbe* probe) { probe_ = probe; }
+    // From now on it is told of every step; nullptr: nobody is. It must outlive this object or the next call.
+    void set_listener(StepListener* listener) { listener_ = listener; }
 
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
@@ -90,6 +93,8 @@ class Forward {
     std::int64_t n_table_entries(std::span<const Segment> segments) const;
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
     StepContext context_of(std::int64_t n_tokens) const;
+    Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                       const std::stop_token& stop);
     void run_layer(std::int64_t layer, const StepContext& step);
     void run_experts(std::int64_t layer, const StepContext& step);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
@@ -120,6 +125,8 @@ class Forward {
     MoeLayer moe_;
     std::function<void()> between_layers_;
     StepProbe* probe_ = nullptr;
+    StepListener* listener_ = nullptr;
+    std::uint32_t n_steps_ = 0;  // that were made
 
     Positions positions_;
     // What a step tells the device, in one piece: for each KV group each segment's table

@@ -93,6 +93,7 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
     std::swap(cache_, other.cache_);
     std::swap(tables_, other.tables_);
     std::swap(checkpoints_, other.checkpoints_);
+    std::swap(written_, other.written_);
     std::swap(capacity_, other.capacity_);
     std::swap(size_, other.size_);
     std::swap(idle_, other.idle_);
@@ -177,8 +178,18 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     return true;
 }
 
+void KvSequence::commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step) {
+    const bool alone = n_together > 0;
+    std::int32_t place = 0;
+    for (const TokenId token : tokens) {
+        written_.push_back({token, n_together, alone ? place++ : 0, n_together == WrittenToken::kInAnyStep ? 0 : step});
+    }
+    commit(static_cast<std::int64_t>(tokens.size()));
+}
+
 void KvSequence::commit(std::int64_t n_tokens) {
     size_ += n_tokens;
+    written_.resize(static_cast<std::size_t>(size_));
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
         if (cache_->pool(g).is_state()) {
@@ -241,6 +252,7 @@ std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
         }
     }
     size_ = n_tokens;
+    written_.resize(static_cast<std::size_t>(size_));
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
         if (cache_->pool(g).is_state() && size_ > 0) continue;
@@ -282,6 +294,7 @@ void KvSequence::checkpoint() {
 KvSequence KvSequence::fork() const {
     KvSequence copy(*cache_, capacity_);
     copy.size_ = size_;
+    copy.written_ = written_;
     for (std::size_t g = 0; g < tables_.size(); ++g) copy.tables_[g] = held(g);
     share(copy.tables_);
     return copy;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/indices.h"
 #include "engine/run/kv_pool.h"
 
 namespace offstage::engine {
@@ -56,6 +57,19 @@ class KvCache {
     std::function<bool(GiveUp what)> give_up_;
 };
 
+// A token of a sequence, and by what step its keys and values were computed: two sequences of one model that say the
+// same hold the same bits, and another machine that makes the same steps does.
+struct WrittenToken {
+    static constexpr std::int32_t kInAnyStep = 0;      // its sums do not depend on the step (SumOrder::kMany)
+    static constexpr std::int32_t kBesideOthers = -1;  // in a step with other sequences, or nobody knows
+
+    TokenId token = 0;
+    std::int32_t n_together = kBesideOthers;  // above 0: tokens of its step, which had no others
+    std::int32_t place = 0;                   // among these
+    std::uint32_t step = 0;                   // which one it was, where that matters
+    bool operator==(const WrittenToken&) const = default;
+};
+
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools.
 // Gives them back. Where a group has a window, what lies before the window of the next
 // token, and of the one before it, is given back after each step. Of a group of DeltaNet
@@ -94,8 +108,13 @@ class KvSequence {
     // one's earlier checkpoint, idle sequences, and the last checkpoint. False when a pool
     // has no block left even so; nothing else has changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
-    // Makes n more tokens, already written for every layer, part of the sequence.
+    // Makes these tokens, already written for every layer, part of the sequence; n_together and step: as
+    // WrittenToken's.
+    void commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step);
+    // The same with tokens that nobody will ask for.
     void commit(std::int64_t n_tokens);
+    // (size())
+    std::span<const WrittenToken> written() const { return written_; }
 
     // Goes back to its first n_tokens tokens. Where a group no longer holds what a token
     // there would see, it goes back to the last checkpoint before it, or holds nothing.
@@ -147,6 +166,7 @@ class KvSequence {
     KvCache* cache_ = nullptr;
     std::vector<Table> tables_;            // by group
     std::vector<Checkpoint> checkpoints_;  // ascending
+    std::vector<WrittenToken> written_;
     std::int64_t capacity_ = 0;
     std::int64_t size_ = 0;
     bool idle_ = false;

@@ -12,7 +12,7 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
       weights_(std::move(weights)),
       dense_read_bytes_(dense_read_bytes),
       plan_(std::move(plan)),
-      kv_(kv_layout_of(experts.spec(), experts.request().kv), experts.demand().kv_rooms(plan_), experts.device(),
+      kv_(kv_layout_of(experts.spec(), plan_.kv), experts.demand().kv_rooms(plan_), experts.device(),
           experts.ram()),
       cache_policy_(make_cache_policy(experts.request().cache, experts.popularity())),
       forward_(experts.spec(), weights_, experts.experts(), experts.device(), experts.host(), experts.dispatcher(),

@@ -84,6 +84,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), expected_);
     rows_.copy_choice(routing, routing_stride);
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, layer);
+    heed_insisting(layer, schedule.assignments);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
     rows_.group(schedule.assignments);
     if (!device_.ok()) return;
@@ -149,6 +150,16 @@ void MoeLayer::find_experts(std::int64_t layer) {
         load.held = load.place == Place::kDevice ? 0 : mover_.held_share(layer, load.expert);
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (elsewhere_[i]->takes(layer, load.expert)) load.elsewhere |= 1u << i;
+        }
+    }
+}
+
+// Before anything is begun with the experts.
+void MoeLayer::heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const {
+    for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
+        if (!elsewhere_[i]->insists()) continue;
+        for (Assignment& a : assignments) {
+            if (elsewhere_[i]->takes(layer, a.expert)) a.way = way_elsewhere(i);
         }
     }
 }

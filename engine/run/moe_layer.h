@@ -84,6 +84,7 @@ class MoeLayer {
 
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
     void find_experts(std::int64_t layer);
+    void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
     std::span<const std::int32_t> guesses();
     bool guesses_for_disk(std::int64_t n_tokens) const;
     void begin_disk_reads(const Schedule& schedule);

@@ -114,6 +114,30 @@ class TestCliNodes : public QObject {
         QVERIFY(!alone.json().contains(QStringLiteral("nodes")));
     }
 
+    void answer_isTheSameWhereTheNodeMakesTheSteps() {
+        const CliOutcome alone = answer();
+        const CliOutcome both = answer(QStringLiteral("--node cupboard --node-shape decentralised"));
+        QVERIFY2(both.status == 0, both.err.constData());
+        QCOMPARE(both.json()[QStringLiteral("text")], alone.json()[QStringLiteral("text")]);
+        const QJsonObject node = both.json()[QStringLiteral("nodes")].toArray()[0].toObject();
+        QCOMPARE(node[QStringLiteral("shape")].toString(), QStringLiteral("decentralised"));
+        QVERIFY(node[QStringLiteral("rows")].toInt() > 0);
+        QCOMPARE(node[QStringLiteral("failed_rows")].toInt(), 0);
+    }
+
+    // Unless told otherwise it says which shape is forecast to be faster.
+    void shape_isChosenAndSaid() {
+        const CliOutcome outcome = answer(QStringLiteral("--node cupboard"));
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
+        const QString shape =
+            outcome.json()[QStringLiteral("nodes")].toArray()[0].toObject()[QStringLiteral("shape")].toString();
+        QVERIFY2(outcome.err.contains(shape == QStringLiteral("helpers")
+                                          ? "note: The other machines compute experts for this one (forecast: "
+                                          : "note: Every machine makes each step itself and computes its share"),
+                 outcome.err.constData());
+        QCOMPARE(outcome.json()[QStringLiteral("text")], answer().json()[QStringLiteral("text")]);
+    }
+
     void plan_saysWhatItCouldHold() {
         const CliOutcome outcome =
             runCli(words(QStringLiteral("plan --model %1 --compute f32 --node cupboard"), {m_demo}));

@@ -101,9 +101,10 @@ class NodeInProcess {
                         give_back(engine::NodeRefusal{wrong.english()});
                 } else if (const auto* request = std::get_if<engine::NodeCompute>(&message)) {
                     give_back(experts.compute(desktop, *request));
-                } else {
-                    const auto& ping = std::get<engine::NodePing>(message);
-                    give_back(engine::NodePong{ping.number, ping.payload, experts.state()});
+                } else if (const auto* ping = std::get_if<engine::NodePing>(&message)) {
+                    give_back(engine::NodePong{ping->number, ping->payload, experts.state()});
+                } else if (const auto wrong = experts.follow(desktop, std::move(message)); !wrong.empty()) {
+                    give_back(engine::NodeRefusal{wrong.english()});
                 }
                 lock.lock();
             }

@@ -55,8 +55,16 @@ class TestNodeFaults : public QObject {
         qputenv("XDG_CACHE_HOME", m_folder.filePath(QStringLiteral("xdg")).toUtf8());
     }
 
+    void faultsAtRandomMoments_changeNoBit_data() {
+        QTest::addColumn<bool>("decentralised");
+        QTest::addColumn<int>("moments");  // unless set
+        QTest::newRow("helpers") << false << 10;
+        QTest::newRow("nodes that make the steps") << true << 6;
+    }
     void faultsAtRandomMoments_changeNoBit() {
-        const int n_moments = fromEnvironment("OFFSTAGE_FAULT_MOMENTS", 10);
+        QFETCH(bool, decentralised);
+        QFETCH(int, moments);
+        const int n_moments = fromEnvironment("OFFSTAGE_FAULT_MOMENTS", moments);
         std::mt19937 random(static_cast<unsigned>(fromEnvironment("OFFSTAGE_FAULT_SEED", 11)));
         const std::vector<float> expected = nodeLogits(*openModel(request()), kTokens);
 
@@ -65,8 +73,8 @@ class TestNodeFaults : public QObject {
         std::vector<NodeAddress> addresses;
         for (int i = 0; i < 2; ++i) {
             nodes.push_back(std::make_unique<NodeProcess>(
-                m_folder.filePath(QStringLiteral("node%1").arg(i)), desktop(),
-                QStringList{QStringLiteral("--model"), QString::fromStdString(demoModel())}));
+                m_folder.filePath(QStringLiteral("%1node%2").arg(QString::fromLatin1(QTest::currentDataTag())).arg(i)),
+                desktop(), QStringList{QStringLiteral("--model"), QString::fromStdString(demoModel())}));
             QVERIFY(nodes.back()->port() != 0);
             relays.push_back(std::make_unique<LoopbackRelay>(nodes.back()->port()));
             addresses.push_back(nodes.back()->address(desktop(), relays.back()->port()));
@@ -74,6 +82,7 @@ class TestNodeFaults : public QObject {
         const auto model = openModel(request());
         JoinSettings settings;
         settings.use = NodeUse::kAlways;
+        if (decentralised) settings.shape = NodeShape::kDecentralised;
         settings.patience.least_answer_s = settings.patience.most_answer_s = kAnswerSeconds;
         settings.patience.connecting_s = 3;
         settings.patience.first_retry_s = settings.patience.longest_retry_s = 0.05;
@@ -82,7 +91,8 @@ class TestNodeFaults : public QObject {
         const auto ready = [&] {
             return becomesTrue([&] {
                 return joined->node(0).is_up() && joined->node(1).is_up() && joined->node(0).n_held() == 64 &&
-                       joined->node(1).n_held() == 64;
+                       joined->node(1).n_held() == 64 &&
+                       (!decentralised || (joined->node(0).follows() && joined->node(1).follows()));
             });
         };
         const auto connections = [&] { return relays[0]->n_connections() + relays[1]->n_connections(); };

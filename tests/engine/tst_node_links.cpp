@@ -69,16 +69,21 @@ class TestNodeLinks : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<int>("nodes");
         QTest::addColumn<QString>("ram");
+        QTest::addColumn<bool>("decentralised");
         const QString demo = QString::fromStdString(demoModel());
         const QString fine = QStringLiteral("synthetic:fine?layers=2&seed=3");
-        QTest::newRow("two nodes, all") << demo << 2 << QString();
-        QTest::newRow("three nodes, some") << demo << 3 << QStringLiteral("4MiB");
-        QTest::newRow("fine-grained, two nodes") << fine << 2 << QString();
+        QTest::newRow("two nodes, all") << demo << 2 << QString() << false;
+        QTest::newRow("three nodes, some") << demo << 3 << QStringLiteral("4MiB") << false;
+        QTest::newRow("fine-grained, two nodes") << fine << 2 << QString() << false;
+        QTest::newRow("one that makes the steps") << demo << 1 << QString() << true;
+        QTest::newRow("two that make the steps") << demo << 2 << QString() << true;
+        QTest::newRow("fine-grained, two that make the steps") << fine << 2 << QString() << true;
     }
     void processes_changeNoBit() {
         QFETCH(QString, model);
         QFETCH(int, nodes);
         QFETCH(QString, ram);
+        QFETCH(bool, decentralised);
         QStringList arguments = {QStringLiteral("--model"), model};
         if (!ram.isEmpty()) arguments += {QStringLiteral("--ram"), ram};
         std::vector<std::unique_ptr<NodeProcess>> machines;
@@ -89,19 +94,21 @@ class TestNodeLinks : public QObject {
             addresses.push_back(machines.back()->address(desktop()));
         }
         const auto loaded = openModel(nodeRequest(model.toStdString(), cache()));
-        JoinedNodes joined(*loaded, std::move(addresses), insisting(), {}, {});
+        JoinSettings settings = insisting();
+        if (decentralised) settings.shape = NodeShape::kDecentralised;
+        JoinedNodes joined(*loaded, std::move(addresses), settings, {}, {});
         QVERIFY(nodeLogits(*loaded) == expected(model.toStdString()));
         std::uint64_t rows = 0;
         for (const JoinedNodes::Figures& node : joined.figures()) {
             rows += node.totals.rows;
             // Each has experts that no other has; where all have all, the fastest may take them.
-            QVERIFY(node.totals.rows > 0 || ram.isEmpty());
+            QVERIFY(node.totals.rows > 0 || (ram.isEmpty() && !decentralised));
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
             QCOMPARE(node.n_held < loaded->spec().experts.size(), !ram.isEmpty());
         }
         const ExpertGrid& grid = loaded->spec().experts;
         const auto all = static_cast<std::uint64_t>((kNodePrompt + 11) * grid.n_layers * grid.n_active);
-        QCOMPARE(rows == all, ram.isEmpty());
+        QCOMPARE(rows == all, ram.isEmpty() && !decentralised);
     }
 
     void activationsInBf16_areHalfTheBytes_andNearly() {
@@ -125,15 +132,22 @@ class TestNodeLinks : public QObject {
     // ---------------------------------------------------------------- faults
     void brokenNode_isReplaced_andUsedAgain_data() {
         QTest::addColumn<QString>("fault");
-        for (const char* fault : {"kill", "stop", "cut"}) QTest::newRow(fault) << QString::fromLatin1(fault);
+        QTest::addColumn<bool>("decentralised");
+        for (const char* fault : {"kill", "stop", "cut"}) QTest::newRow(fault) << QString::fromLatin1(fault) << false;
+        for (const char* fault : {"kill", "stop"}) {
+            QTest::addRow("%s, it makes the steps", fault) << QString::fromLatin1(fault) << true;
+        }
     }
     void brokenNode_isReplaced_andUsedAgain() {
         QFETCH(QString, fault);
+        QFETCH(bool, decentralised);
         const auto node = startNode();
         QVERIFY(node != nullptr);
         LoopbackRelay relay(node->port());
         const auto model = openModel(nodeRequest(demoModel(), cache()));
-        JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, insisting(0.4), {}, {});
+        JoinSettings settings = insisting(0.4);
+        if (decentralised) settings.shape = NodeShape::kDecentralised;
+        JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, settings, {}, {});
         std::uint64_t before = 0;
         bool back = false;
         std::thread later;
@@ -160,6 +174,13 @@ class TestNodeLinks : public QObject {
                 }) == expected(demoModel()));
         const QString notes = textOf(joined.take_notes());
         QVERIFY2(back, qPrintable(notes));
+        // One that makes steps has those before to make first; it takes part in this answer or in one of the next.
+        if (decentralised) {
+            QVERIFY(becomesTrue([&] {
+                return joined.figures()[0].totals.rows > before || nodeLogits(*model) != expected(demoModel());
+            }));
+            QVERIFY(nodeLogits(*model) == expected(demoModel()));
+        }
         QVERIFY(joined.figures()[0].totals.rows > before);
         QVERIFY2(notes.contains(QStringLiteral("node is gone (")) && notes.contains(QStringLiteral("node is back")),
                  qPrintable(notes));
@@ -302,18 +323,22 @@ class TestNodeLinks : public QObject {
     void slowNetwork_changesNoBit_andIsForecast_data() {
         QTest::addColumn<int>("delay_us");  // one direction
         QTest::addColumn<double>("gbit");
-        QTest::newRow("0.05 ms, 10 Gbit/s") << 50 << 10.0;
-        QTest::newRow("0.5 ms, 1 Gbit/s") << 500 << 1.0;
+        QTest::addColumn<bool>("decentralised");
+        QTest::newRow("0.05 ms, 10 Gbit/s") << 50 << 10.0 << false;
+        QTest::newRow("0.5 ms, 1 Gbit/s") << 500 << 1.0 << false;
+        QTest::newRow("0.5 ms, 1 Gbit/s, it makes the steps") << 500 << 1.0 << true;
     }
     void slowNetwork_changesNoBit_andIsForecast() {
         QFETCH(int, delay_us);
         QFETCH(double, gbit);
+        QFETCH(bool, decentralised);
         const auto node = startNode();
         QVERIFY(node != nullptr);
         LoopbackRelay relay(node->port(), std::chrono::microseconds(delay_us), gbit * 1e9 / 8);
         const auto model = openModel(nodeRequest(demoModel(), cache()));
         JoinSettings settings = insisting();
         settings.forecasts = true;
+        if (decentralised) settings.shape = NodeShape::kDecentralised;
         JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, settings, {}, {});
         std::vector<LoopbackRelay::Clock::time_point> times;
         QVERIFY(nodeLogits(*model, 12, [&](int) { times.push_back(LoopbackRelay::Clock::now()); }) ==

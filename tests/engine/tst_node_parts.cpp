@@ -538,8 +538,8 @@ class TestNodeParts : public QObject {
         const auto row = [](const char* name, const char* complaint, const Change& change) {
             QTest::newRow(name) << change << QString::fromLatin1(complaint);
         };
-        row("version", "speaks version 1 of the protocol and was asked in version 2",
-            [](NodeHello& hello) { hello.version = 2; });
+        row("version", "speaks version 2 of the protocol and was asked in version 1",
+            [](NodeHello& hello) { hello.version = 1; });
         row("model", "has another model open", [](NodeHello& hello) { hello.fingerprint[0] ^= 1; });
         row("shape", "has another model open", [](NodeHello& hello) { ++hello.n_experts; });
         row("products", "forms products in f32, the desktop in bf16", [](NodeHello& hello) { hello.compute = "bf16"; });

@@ -36,6 +36,27 @@ NodeCompute request(std::int64_t width) {
     return message;
 }
 
+NodeOutputs outputs() {
+    NodeOutputs message;
+    message.step = 7;
+    message.layer = 2;
+    message.machine = 1;
+    message.last = false;
+    message.experts = {{0, 1, kBf16}, {2, 2, kBf16}};
+    message.row_token = {1, 0, 2};
+    message.outputs.assign(3 * 4 * 4, 'y');
+    message.compute_us = 12.5;
+    return message;
+}
+
+NodeOutputs lostMachine() {
+    NodeOutputs message;
+    message.step = 7;
+    message.machine = 2;
+    message.lost = true;
+    return message;
+}
+
 std::vector<ToNode> toNode() {
     NodeHello hello;
     hello.desktop = "desk";
@@ -46,7 +67,25 @@ std::vector<ToNode> toNode() {
     hello.hidden_dim = 4;
     hello.ffn_dim = 8;
     hello.compute = "f32";
-    return {hello, NodeWant{{{2, 3, kBf16}, {0, 1, kernels::WeightType::kInt8}}}, request(4), NodePing{5, "there"}};
+    NodeFollow follow;
+    follow.instruction_set = "AVX2";
+    follow.context = 256;
+    follow.max_step = 64;
+    follow.kv = kernels::KvType::kInt8;
+    follow.quantizes_dense = true;
+    follow.dense = kernels::WeightType::kInt8;
+    follow.activations = ActivationType::kBf16;
+    const NodeShares shares{2, std::string("\0\1\2\0\1\2\0\1\2\0\1\2", 12), std::string(12, static_cast<char>(kBf16))};
+    return {hello,
+            NodeWant{{{2, 3, kBf16}, {0, 1, kernels::WeightType::kInt8}}},
+            request(4),
+            NodePing{5, "there"},
+            follow,
+            shares,
+            NodeStep{7, 7, 12, 65, 0.25f, {1, 15, 0}},
+            NodeAbandon{7},
+            outputs(),
+            lostMachine()};
 }
 
 std::vector<FromNode> fromNode() {
@@ -58,7 +97,11 @@ std::vector<FromNode> fromNode() {
             NodeReply{78, 0, ActivationType::kBf16, "", 0, "no memory"},
             NodePong{5, "there", {1, 2, 3, 4, 5, 6, 7.5}},
             NodeDrain{},
-            NodeRefusal{"no"}};
+            NodeRefusal{"no"},
+            NodeFollowing{},
+            NodeFollowing{"no memory"},
+            NodeStepped{7, true},
+            outputs()};
 }
 
 }  // namespace

@@ -46,6 +46,62 @@ inline bool reads_whole(engine::ActivationType type, const std::string& bytes, s
     return type != engine::ActivationType::kF32 || back == bytes;
 }
 
+inline constexpr std::int64_t kVocabulary = 16;
+
+inline std::string check_outputs(const engine::NodeOutputs& outputs) {
+    const engine::ExpertGrid grid = node_grid();
+    if (!engine::check(outputs, grid).empty()) return {};
+    if (outputs.machine >= engine::kMostPeers) return "a machine that is none";
+    std::uint64_t n_rows = 0;
+    std::int64_t last = -1;
+    for (const engine::ComputeExpert& expert : outputs.experts) {
+        if (!names_an_expert(outputs.layer, expert.expert, expert.format)) return "an expert that is none";
+        if (expert.expert <= last) return "an expert twice";
+        last = expert.expert;
+        n_rows += expert.n_rows;
+    }
+    if (outputs.layer < 0 || outputs.layer >= grid.n_layers) return "a layer that is none";
+    if (n_rows != outputs.row_token.size()) return "rows that do not add up";
+    if (!reads_whole(outputs.activations, outputs.outputs, n_rows)) return "outputs of another size";
+    return {};
+}
+
+// What only a node that makes steps is sent.
+inline std::string check_to_follower(const engine::ToNode& message) {
+    const engine::ExpertGrid grid = node_grid();
+    if (const auto* follow = std::get_if<engine::NodeFollow>(&message)) {
+        if (!engine::check(*follow).empty()) return {};
+        if (follow->context < 1 || follow->context > engine::kMostFollowedContext) return "a context of no size";
+        if (follow->max_step < 1 || follow->max_step > engine::kMostStepTokens) return "a step of no size";
+        if (static_cast<int>(follow->kv) >= kernels::kKvTypes) return "keys of no type";
+        if (follow->quantizes_dense && !kernels::traits_of(follow->dense).for_dense) return "a format of no weights";
+    } else if (const auto* shares = std::get_if<engine::NodeShares>(&message)) {
+        if (!engine::check(*shares, grid).empty()) return {};
+        const auto n = static_cast<std::size_t>(grid.size());
+        if (shares->owners.size() != n || shares->formats.size() != n) return "shares of another model";
+        for (std::size_t i = 0; i < n; ++i) {
+            if (static_cast<unsigned char>(shares->owners[i]) >= engine::kMostPeers) return "an owner that is none";
+            const auto format = static_cast<kernels::WeightType>(static_cast<unsigned char>(shares->formats[i]));
+            if (!names_an_expert(static_cast<std::int64_t>(i) / grid.n_experts,
+                                 static_cast<std::int64_t>(i) % grid.n_experts, format)) {
+                return "a format that is none";
+            }
+        }
+        if (shares->machine < 1 || shares->machine >= engine::kMostPeers) return "a machine that is none";
+    } else if (const auto* step = std::get_if<engine::NodeStep>(&message)) {
+        if (!engine::check(*step, kVocabulary).empty()) return {};
+        if (step->number == 0 || step->tokens.empty()) return "a step of nothing";
+        if (step->n_kept < 0 || step->n_prompt < 0) return "fewer tokens than none";
+        for (const engine::TokenId token : step->tokens) {
+            if (token < 0 || token >= kVocabulary) return "a token that is none";
+        }
+        if (!(step->theta >= 0)) return "a theta below 0";
+    } else if (const auto* outputs = std::get_if<engine::NodeOutputs>(&message)) {
+        return check_outputs(*outputs);
+    }
+    return {};
+}
+
 inline std::string check_to_node(const engine::ToNode& message) {
     const engine::ExpertGrid grid = node_grid();
     if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
@@ -63,6 +119,8 @@ inline std::string check_to_node(const engine::ToNode& message) {
         }
     } else if (const auto* ping = std::get_if<engine::NodePing>(&message)) {
         if (engine::check(*ping).empty() && ping->payload.size() > engine::kMostPingBytes) return "a large ping";
+    } else if (!std::holds_alternative<engine::NodeCompute>(message)) {
+        return check_to_follower(message);
     } else {
         const auto& request = std::get<engine::NodeCompute>(message);
         if (!engine::check(request, grid).empty()) return {};
@@ -115,6 +173,10 @@ inline std::string check_from_node(const engine::FromNode& message) {
         }
     } else if (const auto* refusal = std::get_if<engine::NodeRefusal>(&message)) {
         if (!is_printable(refusal->sentence, engine::kMostSentenceBytes)) return "a refusal that is not printable";
+    } else if (const auto* following = std::get_if<engine::NodeFollowing>(&message)) {
+        if (!is_printable(following->refusal, engine::kMostSentenceBytes)) return "a refusal that is not printable";
+    } else if (const auto* outputs = std::get_if<engine::NodeOutputs>(&message)) {
+        return check_outputs(*outputs);
     }
     return {};
 }

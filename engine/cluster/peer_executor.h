@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/peer_inbox.h"
+#include "engine/cluster/remote_executor.h"
+#include "engine/dispatch/expert_executor.h"
+
+namespace offstage::engine {
+
+// How a machine's share of a layer gets to the others that make the same step, and theirs here.
+class PeerLinks {
+  public:
+    virtual ~PeerLinks() = default;
+    // To all others. Returns without waiting for it to be sent.
+    virtual void send(NodeOutputs outputs) = 0;
+    // A machine's next message of the layer, waited for. layer_us: what this machine took for the layer so far. None:
+    // the machine counts as lost for the rest of the step.
+    virtual std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) = 0;
+    // The wait for a machine's share of a layer was in vain, or its share is not what was agreed on.
+    virtual void lost(std::int32_t layer, std::uint32_t machine, const Message& why) = 0;
+};
+
+// A step that several machines make together: each has the whole model but computes only the experts that it owns, and
+// sends the others their outputs: one all-reduce for each layer ("Towards Building Private LLMs", RACS '24, section
+// 4.3). What goes round are the rows themselves, not their sums, so that every machine adds a token's rows in the
+// router's order: what comes out is bit by bit what one machine would compute. An expert whose owner does not deliver
+// is computed by each machine for itself.
+struct PeerStep {
+    std::uint64_t number = 0;
+    std::uint32_t machines = 0;           // bit i: machine i makes it
+    std::uint32_t self = 0;               // this machine
+    const std::string* owners = nullptr;  // NodeShares::owners; until end_step()
+    ActivationType activations = ActivationType::kF32;
+};
+
+// The experts that other machines own, in such a step; in all others it takes none. One thread, the one that makes
+// steps.
+class PeerExecutor final : public ElsewhereExecutor {
+  public:
+    // The referents must outlive this object.
+    PeerExecutor(PeerLinks& links, const ExpertGrid& grid, const ExpertTable& experts, Backend& device);
+
+    void begin_step(const PeerStep& step);
+    void end_step();
+
+    bool insists() const override { return true; }
+    bool takes(std::int64_t layer, std::int64_t expert) const override;
+    // Nothing is decided by these: it insists, and what it could not bring goes nowhere else.
+    double expert_us(kernels::WeightType, std::int64_t) const override { return kNever; }
+    double transfer_us(std::int64_t) const override { return kNever; }
+    void submit(LayerWork& work, std::span<const std::size_t> groups) override;
+    void complete(LayerWork& work, std::span<const std::size_t> groups) override;
+
+    // (kMostPeers): by machine; `bytes` and `rows` of what came from there, failed_rows of what did not.
+    const std::vector<RemoteTotals>& totals() const { return totals_; }
+    std::uint64_t sent_bytes() const { return sent_bytes_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr double kNever = 1e15;  // microseconds
+
+    std::uint32_t owner(std::int64_t layer, std::int64_t expert) const;
+    bool is_present(std::uint32_t machine) const { return (step_.machines >> machine & 1u) != 0; }
+    void bring_to_host(LayerWork& work, std::span<const std::size_t> groups);
+    void send_own(LayerWork& work);
+    void take_from(std::uint32_t machine, LayerWork& work, std::span<const std::size_t> groups);
+    // Rows of groups that are expected go to where the step's outputs are; of all else nothing is taken.
+    void take_rows(const NodeOutputs& outputs, LayerWork& work, std::span<const std::size_t> groups);
+
+    PeerLinks& links_;
+    const ExpertGrid& grid_;
+    const ExpertTable& experts_;
+    Backend& device_;
+    PeerStep step_;
+    std::int64_t computed_ = -1;   // the last layer of the step that has been submitted
+    std::int64_t completed_ = -1;  // and completed
+    Clock::time_point begun_;      // of the layer: where the one before ended
+    Clock::time_point submitted_;
+    double layer_us_ = 0;  // of this machine alone, until its share was done
+    std::vector<std::size_t> own_, done_;
+    std::vector<RemoteTotals> totals_;
+    std::uint64_t sent_bytes_ = 0;
+};
+
+}  // namespace offstage::engine

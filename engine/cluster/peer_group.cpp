@@ -1,0 +1,328 @@
+#include "engine/cluster/peer_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/cluster/expert_owners.h"
+#include "engine/cluster/node_messages.h"
+#include "engine/run/forward.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kMostStepsOfFeed = 128;   // at once
+constexpr int kRestAfterFailure = 16;           // steps
+constexpr std::int64_t kTokensOfPatience = 64;  // a longer step may take as many times longer
+// Shares of layers that may lie here: a node is never ahead by more than one.
+constexpr std::size_t kLayersHeld = 4;
+constexpr std::size_t kLeastHeldBytes = 2 * kMostMessageBytes;
+// An expert on this machine's disk, where nobody has measured what reading it takes.
+constexpr double kUnknownDiskFactor = 10;
+
+NodeFollow follow_of(LoadedModel& model, ActivationType activations) {
+    NodeFollow follow;
+    follow.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
+    follow.context = model.summary().context;  // positions stay those of the load
+    follow.max_step = model.forward().max_step();
+    follow.kv = model.kv().type();
+    if (const auto dense = model.request().quant.dense) {
+        follow.quantizes_dense = true;
+        follow.dense = *dense;
+    }
+    follow.activations = activations;
+    return follow;
+}
+
+std::size_t common_beginning(std::span<const WrittenToken> a, std::span<const WrittenToken> b) {
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+// Of the step that is to be made again from `at` on; `at` itself where one sequence alone would not give the same: it
+// was made beside others, or its end is no longer there.
+std::size_t end_of_step(std::span<const WrittenToken> past, std::size_t at, std::size_t most) {
+    const WrittenToken& first = past[at];
+    if (first.n_together == WrittenToken::kBesideOthers || first.place != 0) return at;
+    const bool any = first.n_together == WrittenToken::kInAnyStep;
+    const std::size_t n = any ? most : static_cast<std::size_t>(first.n_together);
+    std::size_t end = at;
+    while (end < past.size() && end - at < n && past[end].n_together == first.n_together &&
+           past[end].step == first.step) {
+        ++end;
+    }
+    return any || end - at == n ? end : at;
+}
+
+}  // namespace
+
+PeerGroup::PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience)
+    : model_(model),
+      follow_(follow_of(model, activations)),
+      patience_(patience),
+      inbox_(std::max(kLeastHeldBytes, kLayersHeld * static_cast<std::size_t>(follow_.max_step) *
+                                           static_cast<std::size_t>(model.spec().experts.n_active) *
+                                           static_cast<std::size_t>(model.spec().experts.hidden_dim) * sizeof(float))) {
+    PeerLinks& links = *this;
+    auto executor = std::make_unique<PeerExecutor>(links, model.spec().experts, model.experts(), model.device());
+    executor_ = executor.get();
+    model.forward().moe().add_executor(std::move(executor));
+}
+
+PeerGroup::~PeerGroup() {
+    model_.forward().set_listener(nullptr);
+}
+
+NodeClient::Following PeerGroup::following(std::size_t i) {
+    return {follow_, [this, i](FromNode message) { received(i, std::move(message)); },
+            [this, i] { lost_connection(i); }};
+}
+
+void PeerGroup::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
+    nodes_ = std::move(nodes);
+    peers_.resize(nodes_.size());
+    {
+        const std::scoped_lock lock(mutex_);
+        said_.resize(nodes_.size());
+    }
+    model_.forward().set_listener(this);
+}
+
+// ---------------------------------------------------------------- what comes from nodes
+void PeerGroup::received(std::size_t i, FromNode message) {
+    const std::uint64_t number = number_;
+    if (const auto* stepped = std::get_if<NodeStepped>(&message)) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (i >= said_.size()) return;
+            (stepped->done ? said_[i].done : said_[i].failed) = stepped->number;
+        }
+        if (!stepped->done && stepped->number == number) lost_connection(i);
+        return;
+    }
+    NodeOutputs outputs = std::get<NodeOutputs>(std::move(message));
+    const auto machine = static_cast<std::uint32_t>(i + 1);
+    const std::uint32_t machines = machines_;
+    if (outputs.step != number || (machines >> machine & 1u) == 0) return;
+    outputs.machine = machine;
+    outputs.lost = false;
+    for (std::size_t other = 0; other < nodes_.size(); ++other) {
+        if (other == i || (machines >> (other + 1) & 1u) == 0) continue;
+        nodes_[other]->send_peer(outputs);
+    }
+    if (!inbox_.put(std::move(outputs))) {
+        nodes_[i]->give_up(messages::node_sent_nonsense(messages::node_message_empty));
+    }
+}
+
+// Of the running step; the connection may be as it was.
+void PeerGroup::lost_connection(std::size_t i) {
+    inbox_.lose(static_cast<std::uint32_t>(i + 1));
+}
+
+// ---------------------------------------------------------------- what goes to them
+void PeerGroup::send(NodeOutputs outputs) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if ((machines_ >> (i + 1) & 1u) != 0) nodes_[i]->send_peer(outputs);
+    }
+}
+
+std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint32_t machine, double layer_us) {
+    const double longer = std::max(1.0, static_cast<double>(n_tokens_) / static_cast<double>(kTokensOfPatience));
+    const double wait_s = std::clamp(patience_.answer_factor * layer_us / 1e6, patience_.least_answer_s,
+                                     std::max(patience_.least_answer_s, patience_.most_answer_s * longer));
+    const auto until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
+    auto arrived = inbox_.take(layer, machine, until);
+    // One that has said why, or whose connection has ended, is not silent.
+    if (!arrived && Clock::now() >= until) nodes_[machine - 1]->give_up(messages::node_is_silent(Decimal{wait_s, 1}));
+    return arrived;
+}
+
+void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& why) {
+    machines_ &= ~(1u << machine);
+    peers_[machine - 1].holds.clear();  // nobody knows
+    if (!why.empty()) nodes_[machine - 1]->give_up(messages::node_sent_nonsense(why));
+    nodes_[machine - 1]->send_peer(NodeAbandon{number_});  // where it is still there, it waits for nobody
+    NodeOutputs message;
+    message.step = number_;
+    message.layer = layer;
+    message.machine = machine;
+    message.lost = true;
+    message.activations = follow_.activations;
+    send(std::move(message));
+}
+
+// ---------------------------------------------------------------- steps
+void PeerGroup::begin_step(std::span<const Segment> segments, std::int64_t n_prompt) {
+    if (before_step_) before_step_();
+    const ExpertThetas& thetas = model_.forward().moe().thetas();
+    was_alone_ = segments.size() != 1 || !thetas.one_for_all() || model_.kv().type() != follow_.kv;
+    if (was_alone_) return;
+    sequence_ = segments.front().sequence;
+    const std::span<const WrittenToken> past = sequence_->written();
+    n_past_ = past.size();
+    n_tokens_ = static_cast<std::int64_t>(segments.front().tokens.size());
+    std::uint32_t machines = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (takes_part(i, past)) machines |= 1u << (i + 1);
+    }
+    if (machines == 0) return;
+    machines |= 1;
+    follow_shares(machines);
+    NodeStep step;
+    step.number = ++number_;
+    step.machines = machines;
+    step.n_kept = static_cast<std::int64_t>(n_past_);
+    step.n_prompt = n_prompt;
+    step.theta = thetas.mean();
+    step.tokens.assign(segments.front().tokens.begin(), segments.front().tokens.end());
+    inbox_.begin_step(step.number);
+    machines_ = machines;
+    executor_->begin_step({step.number, machines, 0, &shares_.owners, follow_.activations});
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if ((machines >> (i + 1) & 1u) == 0) continue;
+        send_shares(i);
+        // One that has gone just now is missed in the first layer.
+        if (!nodes_[i]->send_peer(step)) lost_connection(i);
+    }
+}
+
+void PeerGroup::end_step(bool done) {
+    const std::uint32_t machines = machines_.exchange(0);
+    executor_->end_step();
+    if (machines == 0) return;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if ((machines >> (i + 1) & 1u) == 0) continue;
+        Peer& peer = peers_[i];
+        peer.holds.resize(n_past_);  // at least, whether it came to the step's end or not
+        if (!done) {
+            nodes_[i]->send_peer(NodeAbandon{number_});
+            continue;
+        }
+        const std::span<const WrittenToken> written = sequence_->written();
+        peer.holds.insert(peer.holds.end(), written.begin() + static_cast<std::ptrdiff_t>(n_past_), written.end());
+        ++peer.n_steps;
+    }
+}
+
+void PeerGroup::look_what_it_said(std::size_t i) {
+    Peer& peer = peers_[i];
+    Said said;
+    {
+        const std::scoped_lock lock(mutex_);
+        said = said_[i];
+    }
+    if (peer.feeding == 0 || std::max(said.done, said.failed) < peer.feeding) return;
+    // Steps of a feed follow each other: where one is not made, neither are those behind it.
+    if (said.done == peer.feeding) {
+        peer.holds = std::move(peer.fed);
+    } else {
+        peer.holds.clear();
+        peer.rests = kRestAfterFailure;
+    }
+    peer.feeding = 0;
+    peer.fed.clear();
+}
+
+bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
+    NodeClient& node = *nodes_[i];
+    Peer& peer = peers_[i];
+    if (!node.follows()) return false;
+    if (const std::uint64_t now = node.following_number(); now != peer.following) {
+        const std::uint64_t n_steps = peer.n_steps;
+        peer = {};
+        peer.following = now;
+        peer.n_steps = n_steps;
+        const std::scoped_lock lock(mutex_);
+        said_[i] = {};
+    }
+    look_what_it_said(i);
+    if (peer.feeding != 0) return false;
+    const std::size_t same = common_beginning(peer.holds, past);
+    if (same == past.size()) return true;
+    if (peer.rests > 0) {
+        --peer.rests;
+    } else {
+        feed(i, past, same);
+    }
+    return false;
+}
+
+// The steps by which it comes to hold what this machine does, as they were made here.
+void PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
+    Peer& peer = peers_[i];
+    if (past[begin].n_together > 0) begin -= static_cast<std::size_t>(past[begin].place);
+    if (shares_.owners.empty()) follow_shares(1);
+    send_shares(i);
+    NodeStep step;
+    step.theta = model_.forward().moe().thetas().mean();
+    std::size_t at = begin;
+    for (std::size_t n = 0; at < past.size() && n < kMostStepsOfFeed; ++n) {
+        const std::int32_t together = past[at].n_together;
+        const std::size_t end = end_of_step(past, at, static_cast<std::size_t>(follow_.max_step));
+        if (end == at) break;
+        step.n_kept = static_cast<std::int64_t>(at);
+        step.n_prompt = together == WrittenToken::kInAnyStep ? kSmallestStep + 1 : 0;
+        step.tokens.clear();
+        for (; at < end; ++at) step.tokens.push_back(past[at].token);
+        step.number = ++number_;
+        if (!nodes_[i]->send_peer(step)) return;
+        peer.feeding = step.number;
+    }
+    if (peer.feeding == 0) peer.rests = kRestAfterFailure;
+    peer.fed.assign(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// ---------------------------------------------------------------- shares
+std::string PeerGroup::deal() const {
+    const ExpertGrid& grid = model_.spec().experts;
+    const CostModel& cost = model_.cost();
+    const bool known = !cost.table().cpu_expert.empty();
+    return deal_owners(grid, model_.popularity(), static_cast<std::uint32_t>(nodes_.size() + 1),
+                       [&](std::uint32_t machine, std::size_t i) {
+                           const kernels::WeightType format = model_.experts().format(i);
+                           if (machine == 0) {
+                               const Place place =
+                                   model_.experts().place(static_cast<std::int64_t>(i) / grid.n_experts,
+                                                          static_cast<std::int64_t>(i) % grid.n_experts);
+                               const double read_us = cost.disk_read(format).us;
+                               if (!known) return place == Place::kDisk ? kUnknownDiskFactor : 1.0;
+                               if (place == Place::kDevice) return cost.gpu_us(1, format);
+                               return cost.cpu_us(1, format) + (place == Place::kDisk ? read_us : 0);
+                           }
+                           const NodeClient& node = *nodes_[machine - 1];
+                           if ((shared_by_ >> machine & 1u) == 0 || !node.holds(i, format)) return -1.0;
+                           const double us = node.costs().expert_us(static_cast<double>(grid.expert_bytes(format)), 1);
+                           return known ? us : 1.0;
+                       });
+}
+
+// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere.
+void PeerGroup::follow_shares(std::uint32_t machines) {
+    std::uint64_t changes = 0;
+    for (const auto& node : nodes_) changes += node->n_changes();
+    std::string formats;
+    for (const kernels::WeightType format : model_.experts().formats()) formats += static_cast<char>(format);
+    const std::vector<Place>& places = model_.plan().places;
+    if (machines == shared_by_ && changes == shares_changes_ && formats == shares_.formats &&
+        places == shares_places_) {
+        return;
+    }
+    shared_by_ = machines;
+    shares_changes_ = changes;
+    shares_places_ = places;
+    std::string owners = deal();
+    if (owners == shares_.owners && formats == shares_.formats) return;
+    shares_.owners = std::move(owners);
+    shares_.formats = std::move(formats);
+    ++shares_version_;
+}
+
+void PeerGroup::send_shares(std::size_t i) {
+    Peer& peer = peers_[i];
+    if (peer.shares_sent == shares_version_) return;
+    NodeShares shares = shares_;
+    shares.machine = static_cast<std::uint32_t>(i + 1);
+    if (nodes_[i]->send_peer(std::move(shares))) peer.shares_sent = shares_version_;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/node_client.h"
+#include "engine/cluster/peer_executor.h"
+#include "engine/cluster/peer_inbox.h"
+#include "engine/run/kv_cache.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/step_listener.h"
+
+namespace offstage::engine {
+
+// The desktop's side of steps that several machines make together (PeerStep). The machines are connected to it alone,
+// so that what one of them computed goes on to the others from here. A machine takes part in a step when what it holds
+// of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and makes those steps for itself
+// while this machine goes on without it.
+//
+// Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
+class PeerGroup final : public StepListener, private PeerLinks {
+  public:
+    // Between two steps. Until then the group must not be asked for anything else.
+    PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience);
+    ~PeerGroup() override;  // when the nodes are stopped; leaves the model's executors to the caller
+    PeerGroup(const PeerGroup&) = delete;
+    PeerGroup& operator=(const PeerGroup&) = delete;
+
+    // What the i-th node is started with.
+    NodeClient::Following following(std::size_t i);
+    // From now on they take part. Machine i + 1 is nodes[i].
+    void use(std::vector<std::shared_ptr<NodeClient>> nodes);
+    // Called before each step.
+    void set_before_step(std::function<void()> call) { before_step_ = std::move(call); }
+
+    const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
+    std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // that it took part in
+    // Owners as they would be dealt out now, machines as of use(); empty before that.
+    std::string deal() const;
+    bool was_alone() const { return was_alone_; }  // for a step that machines do not make together
+
+    void begin_step(std::span<const Segment> segments, std::int64_t n_prompt) override;
+    void end_step(bool done) override;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Peer {
+        std::uint64_t following = 0;      // NodeClient::following_number()
+        std::vector<WrittenToken> holds;  // at least
+        std::uint64_t feeding = 0;        // number of the last step that was sent to catch up; 0: none
+        std::vector<WrittenToken> fed;    // holds, when that is done
+        std::uint64_t shares_sent = 0;    // version
+        int rests = 0;                    // steps
+        std::uint64_t n_steps = 0;
+    };
+    // What nodes have said of steps, until the engine's thread looks.
+    struct Said {
+        std::uint64_t done = 0, failed = 0;  // the last steps' numbers
+    };
+
+    void received(std::size_t i, FromNode message);
+    void lost_connection(std::size_t i);
+    void send(NodeOutputs outputs) override;
+    std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
+    void lost(std::int32_t layer, std::uint32_t machine, const Message& why) override;
+
+    bool takes_part(std::size_t i, std::span<const WrittenToken> past);
+    void look_what_it_said(std::size_t i);
+    void feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
+    void follow_shares(std::uint32_t machines);
+    void send_shares(std::size_t i);
+
+    LoadedModel& model_;
+    const NodeFollow follow_;
+    const NodePatience patience_;
+    PeerInbox inbox_;
+    std::vector<std::shared_ptr<NodeClient>> nodes_;
+    std::vector<Peer> peers_;
+    PeerExecutor* executor_ = nullptr;  // the model's
+    std::function<void()> before_step_;
+    bool was_alone_ = false;
+
+    // Of the last shares.
+    NodeShares shares_;
+    std::uint64_t shares_version_ = 0, shares_changes_ = 0;
+    std::uint32_t shared_by_ = 0;
+    std::vector<Place> shares_places_;
+
+    // Of the running step; machines_ == 0: there is none.
+    std::atomic<std::uint64_t> number_ = 0;
+    std::atomic<std::uint32_t> machines_ = 0;
+    KvSequence* sequence_ = nullptr;
+    std::size_t n_past_ = 0;
+    std::int64_t n_tokens_ = 0;
+
+    std::mutex mutex_;  // of this
+    std::vector<Said> said_;
+};
+
+}  // namespace offstage::engine

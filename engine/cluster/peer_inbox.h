@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "engine/cluster/node_protocol.h"
+
+namespace offstage::engine {
+
+// Shares of layers that other machines have sent, until the machine's own step comes to them. A machine may be ahead
+// by what it needs nobody for, and no further: what is held is bounded. Any thread puts; the one that makes steps
+// takes.
+class PeerInbox {
+  public:
+    using Clock = std::chrono::steady_clock;
+    struct Arrived {
+        NodeOutputs outputs;
+        Clock::time_point at;
+    };
+
+    explicit PeerInbox(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+    // Nothing of earlier steps counts from now on, and no machine is lost.
+    void begin_step(std::uint64_t step);
+    // False: it holds too much already. What is of an earlier step is dropped.
+    bool put(NodeOutputs outputs);
+    // The machine's next message of a layer; none: it has not come in time (`until`), the machine is lost, or the step
+    // is not to be finished.
+    std::optional<Arrived> take(std::int32_t layer, std::uint32_t machine, std::optional<Clock::time_point> until);
+    // Of the running step. What has come of it before still counts.
+    void lose(std::uint32_t machine);
+    void abandon(std::uint64_t step);  // and all before it; also before it has begun
+    bool is_abandoned() const;
+    std::size_t n_bytes() const;
+
+  private:
+    using Key = std::tuple<std::uint64_t, std::int32_t, std::uint32_t>;  // step, layer, machine
+
+    const std::size_t most_bytes_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<Key, std::deque<Arrived>> held_;
+    std::size_t bytes_ = 0;
+    std::uint64_t step_ = 0, abandoned_ = 0;
+    std::uint32_t lost_ = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace offstage::engine {
+
+struct Segment;
+
+// Is told of each step of a model, for machines that make it too. Given to
+// Forward::set_listener(). One thread, the engine's; nothing throws.
+class StepListener {
+  public:
+    virtual ~StepListener() = default;
+    // The sequences have room for their tokens; nothing has been computed yet. n_prompt: as Forward::step()'s.
+    virtual void begin_step(std::span<const Segment> segments, std::int64_t n_prompt) = 0;
+    // Once for each begin_step(). done: the sequences hold the tokens; else they are as they were.
+    virtual void end_step(bool done) = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,483 @@
+// Machines that all make every step and each compute a share of the experts, without a network: no bit is another than
+// one machine's, whatever happens to one of them, and one that comes back catches up.
+
+#include <set>
+
+#include <QtTest>
+
+#include "engine/cluster/expert_owners.h"
+#include "engine/cluster/peer_inbox.h"
+#include "engine/run/local_session.h"
+#include "tests/engine/node_parts.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace kernels = offstage::kernels;
+
+namespace {
+
+struct OnePeer {
+    explicit OnePeer(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
+        : host(request), node(host, std::move(settings)) {}
+    ExpertHost host;
+    NodeInProcess node;
+};
+
+JoinSettings decentralised(double least_answer_s = 10) {
+    JoinSettings settings;
+    settings.shape = NodeShape::kDecentralised;
+    settings.patience.least_answer_s = least_answer_s;
+    settings.patience.first_retry_s = 0.01;
+    settings.patience.longest_retry_s = 0.05;
+    return settings;
+}
+
+QString linesOf(const std::vector<Message>& notes) {
+    QString text;
+    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
+    return text;
+}
+
+std::uint64_t allRows(const LoadedModel& model, int n_tokens = 12) {
+    const ExpertGrid& grid = model.spec().experts;
+    return static_cast<std::uint64_t>((kNodePrompt + n_tokens - 1) * grid.n_layers * grid.n_active);
+}
+
+NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t machine, std::size_t bytes) {
+    NodeOutputs outputs;
+    outputs.step = step;
+    outputs.layer = layer;
+    outputs.machine = machine;
+    outputs.outputs.assign(bytes, 'x');
+    return outputs;
+}
+
+}  // namespace
+
+class TestPeerSteps : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_cache;
+    std::vector<float> m_expected;  // of one machine
+
+    LoadRequest request() const { return nodeRequest(demoModel(), m_cache.path().toStdString()); }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        m_expected = nodeLogits(*openModel(request()));
+        QVERIFY(!m_expected.empty());
+    }
+
+    // ---------------------------------------------------------------- parts
+    void owners_areDealtByWhatTheyCost_amongThoseWhoHave() {
+        ExpertGrid grid;
+        grid.n_layers = 2;
+        grid.n_experts = 6;
+        grid.n_active = 2;
+        const Popularity even = Popularity::uniform(2, 6, 2);
+        const auto count = [](const std::string& owners, char machine) {
+            return std::count(owners.begin(), owners.end(), machine);
+        };
+        std::string owners = deal_owners(grid, even, 3, [](std::uint32_t, std::size_t) { return 1.0; });
+        QCOMPARE(owners.size(), std::size_t{12});
+        for (char machine = 0; machine < 3; ++machine) {
+            QCOMPARE(count(owners.substr(0, 6), machine), 2);
+            QCOMPARE(count(owners.substr(6), machine), 2);
+        }
+        // Twice as slow: half as many.
+        owners =
+            deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t) { return machine == 0 ? 2.0 : 1.0; });
+        QCOMPARE(count(owners, 0), 4);
+        // What the second has not is the first one's.
+        owners = deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t i) {
+            return machine == 0 ? 100.0 : i == 3 ? -1.0 : 1.0;
+        });
+        QCOMPARE(owners, std::string("\1\1\1\0\1\1\1\1\1\1\1\1", 12));
+    }
+
+    void inbox_givesWhatIsOfTheStep_andIsBounded() {
+        PeerInbox inbox(4096);
+        inbox.begin_step(5);
+        const auto soon = [] { return PeerInbox::Clock::now() + std::chrono::milliseconds(1); };
+        QVERIFY(inbox.put(outputsOf(4, 0, 1, 100)));
+        QCOMPARE(inbox.n_bytes(), std::size_t{0});
+        QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)));
+        QVERIFY(inbox.put(outputsOf(5, 1, 1, 200)));
+        QVERIFY(inbox.put(outputsOf(6, 0, 1, 300)));
+        QVERIFY(!inbox.put(outputsOf(6, 1, 1, 4096)));
+        QVERIFY(!inbox.take(0, 1, soon()));
+        QVERIFY(!inbox.take(1, 2, soon()));
+        QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{100});
+        QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{200});
+        // Lost machines and steps are waited for by nobody; what had come before counts.
+        QVERIFY(inbox.put(outputsOf(5, 2, 1, 100)));
+        inbox.lose(1);
+        QVERIFY(inbox.take(2, 1, {}));
+        QVERIFY(!inbox.take(3, 1, {}));
+        inbox.begin_step(6);
+        QCOMPARE(inbox.take(0, 1, {})->outputs.outputs.size(), std::size_t{300});
+        QCOMPARE(inbox.n_bytes(), std::size_t{0});
+        inbox.abandon(6);
+        QVERIFY(inbox.is_abandoned() && !inbox.take(1, 1, {}));
+    }
+
+    // ---------------------------------------------------------------- answers
+    void peers_changeNoBit_data() {
+        QTest::addColumn<int>("nodes");
+        QTest::addColumn<int>("room");  // experts that each has room for, beside the rest; of 64. -1: all
+        QTest::addColumn<QString>("device");
+        QTest::newRow("one, all experts") << 1 << -1 << QStringLiteral("cpu");
+        QTest::newRow("three, all experts") << 3 << -1 << QStringLiteral("cpu");
+        QTest::newRow("two, some experts") << 2 << 20 << QStringLiteral("cpu");
+        QTest::newRow("beside an accelerator") << 1 << -1 << QStringLiteral("emulated:rtx-3060");
+    }
+    void peers_changeNoBit() {
+        QFETCH(int, nodes);
+        QFETCH(int, room);
+        QFETCH(QString, device);
+        LoadRequest model_request = request();
+        model_request.device = device.toStdString();
+        if (device != QStringLiteral("cpu")) model_request.vram_bytes = 12 << 20;
+        const auto model = openModel(model_request);
+        LoadRequest node_request = request();
+        if (room >= 0) {
+            const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+            const std::uint64_t all = model->ram().usage().used_bytes;
+            node_request.ram_bytes = all - static_cast<std::uint64_t>(64 - room) * (bytes + 256);
+        }
+        std::vector<std::unique_ptr<OnePeer>> machines;
+        std::vector<NodeAddress> addresses;
+        for (int i = 0; i < nodes; ++i) {
+            machines.push_back(std::make_unique<OnePeer>(node_request));
+            addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
+        }
+        JoinedNodes joined(*model, std::move(addresses), decentralised(), {}, {});
+        QCOMPARE(joined.shape(), NodeShape::kDecentralised);
+        for (int again = 0; again < 2; ++again) QVERIFY(nodeLogits(*model) == m_expected);
+        std::uint64_t rows = 0;
+        for (int i = 0; i < nodes; ++i) {
+            const JoinedNodes::Figures node = joined.figures()[static_cast<std::size_t>(i)];
+            QVERIFY2(node.up, qPrintable(linesOf(joined.take_notes())));
+            QVERIFY(node.n_held == 64 || room >= 0);
+            QVERIFY(node.totals.rows > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            // One message of each for every layer of every step.
+            QCOMPARE(node.totals.requests, std::uint64_t{2 * 12 * 8});
+            rows += node.totals.rows;
+        }
+        QVERIFY(rows < 2 * allRows(*model));  // this machine has a share as well
+    }
+
+    void activationsInBf16_areTheSameOnAllMachines() {
+        OnePeer first(request()), second(request());
+        const auto model = openModel(request());
+        JoinSettings settings = decentralised();
+        settings.activations = ActivationType::kBf16;
+        JoinedNodes joined(*model, {first.node.address("first"), second.node.address("second")}, settings, {}, {});
+        const std::vector<float> logits = nodeLogits(*model, 1);
+        const double error = relativeError(logits, {m_expected.begin(), m_expected.begin() + logits.size()});
+        QVERIFY2(error > 0 && error < 0.02, qPrintable(QString::number(error)));
+        QVERIFY(!nodeLogits(*model).empty());
+        // A machine that rounded otherwise would choose otherwise in the end: rows would not fit together.
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            QVERIFY(node.totals.rows > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+        }
+    }
+
+    void quantizedWeights_areTheSameThere_data() {
+        QTest::addColumn<QString>("quant");
+        QTest::addColumn<bool>("small_kv");
+        QTest::newRow("experts") << QStringLiteral("experts=int8") << false;
+        QTest::newRow("experts and dense") << QStringLiteral("experts=int8,dense=8") << false;
+        QTest::newRow("keys and values") << QString() << true;
+    }
+    void quantizedWeights_areTheSameThere() {
+        QFETCH(QString, quant);
+        QFETCH(bool, small_kv);
+        LoadRequest model_request = request();
+        if (!quant.isEmpty()) model_request.quant = parse_quant(quant.toStdString());
+        if (small_kv) model_request.kv = kernels::KvType::kInt8;
+        QTemporaryDir kept;
+        model_request.quant_cache_directory = kept.path().toStdString();
+        const std::vector<float> expected = nodeLogits(*openModel(model_request), 4);
+        LoadRequest node_request = request();
+        node_request.quant_cache_directory = kept.path().toStdString();
+        OnePeer machine(node_request);
+        const auto model = openModel(model_request);
+        JoinedNodes joined(*model, {machine.node.address("node")}, decentralised(), {}, {});
+        QVERIFY(nodeLogits(*model, 4) == expected);
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+        QCOMPARE(joined.figures()[0].totals.failed_rows, std::uint64_t{0});
+    }
+
+    // ---------------------------------------------------------------- faults
+    void faultyPeer_isReplacedAtOnce_andCatchesUp_data() {
+        using Fault = std::function<bool(FromNode&)>;
+        QTest::addColumn<Fault>("fault");  // of a share of a layer in the third step
+        QTest::addColumn<QString>("note");
+        const auto row = [](const char* name, const char* note, const Fault& fault) {
+            QTest::newRow(name) << fault << QString::fromLatin1(note);
+        };
+        row("silent", "no answer for 0.5 s", [](FromNode&) { return false; });
+        row("fewer bytes", "the size of the activations is", [](FromNode& message) {
+            std::get<NodeOutputs>(message).outputs.resize(12);
+            return true;
+        });
+        row("another type", "the activations' type is", [](FromNode& message) {
+            NodeOutputs& outputs = std::get<NodeOutputs>(message);
+            outputs.activations = ActivationType::kBf16;
+            outputs.outputs.resize(outputs.outputs.size() / 2);
+            return true;
+        });
+        row("says farewell", "it is being shut down", [](FromNode& message) {
+            message = NodeDrain{};
+            return true;
+        });
+        // It is there, and has nothing: nobody is lost, and this machine computes it.
+        row("nothing of its share", "", [](FromNode& message) {
+            NodeOutputs& outputs = std::get<NodeOutputs>(message);
+            outputs.experts.clear();
+            outputs.row_token.clear();
+            outputs.outputs.clear();
+            return true;
+        });
+        row("rows of other tokens", "", [](FromNode& message) {
+            for (std::uint32_t& token : std::get<NodeOutputs>(message).row_token) token += 1;
+            return true;
+        });
+        row("says that it gave up", "", [](FromNode& message) {
+            message = NodeStepped{std::get<NodeOutputs>(message).step, false};
+            return true;
+        });
+    }
+    void faultyPeer_isReplacedAtOnce_andCatchesUp() {
+        QFETCH(std::function<bool(FromNode&)>, fault);
+        QFETCH(QString, note);
+        OnePeer machine(request()), other(request());
+        std::atomic<int> n_shares = 0;
+        std::atomic<bool> had_rows = false;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            const auto* outputs = std::get_if<NodeOutputs>(&message);
+            // The first from the third step on that has any rows.
+            if (outputs == nullptr || n_shares++ < 2 * 8 || outputs->row_token.empty() || had_rows.exchange(true)) {
+                return true;
+            }
+            return fault(message);
+        };
+        const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard"), other.node.address("attic")},
+                           decentralised(fault_is_silence ? 0.5 : 10), {}, {});
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(had_rows);
+        const JoinedNodes::Figures figures = joined.figures()[0];
+        QVERIFY(figures.totals.failed_rows > 0);
+        const QString notes = linesOf(joined.take_notes());
+        QCOMPARE(joined.node(0).n_losses() >= 1, !note.isEmpty());
+        QVERIFY2(note.isEmpty() || (notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note)),
+                 qPrintable(notes));
+        QCOMPARE(joined.node(1).n_losses(), std::uint64_t{0});
+        // The other one's steps went on, up to the last.
+        QCOMPARE(joined.figures()[1].totals.failed_rows, std::uint64_t{0});
+        QCOMPARE(joined.figures()[1].totals.requests, std::uint64_t{12 * 8});
+        // It is there again for the next prompt.
+        QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; }));
+        const std::uint64_t before = joined.figures()[0].totals.rows;
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > before);
+        QCOMPARE(joined.figures()[0].totals.failed_rows, figures.totals.failed_rows);
+    }
+
+    // In mid-answer: it makes the steps that it has missed, as they were made, and then takes part again.
+    void peerThatComesBack_catchesUpInMidAnswer() {
+        OnePeer machine(request());
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        std::uint64_t then = 0;
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 3) machine.node.cut();
+                    if (step != 5) return;
+                    // Ready, and still without what the sequence holds.
+                    QVERIFY(becomesTrue([&] {
+                        return joined.node(0).n_losses() > 0 && joined.node(0).follows() &&
+                               joined.node(0).n_held() == 64;
+                    }));
+                    then = joined.figures()[0].totals.rows;
+                    QVERIFY(then < allRows(*model, 5));
+                }) == m_expected);
+        // Each step asks it; it is through with its own at some later one, or by the next answer.
+        std::uint64_t now = joined.figures()[0].totals.rows;
+        for (int i = 0; i < 50 && now == then; ++i) {
+            QTest::qWait(20);
+            QVERIFY(nodeLogits(*model, 3).size() == m_expected.size() / 4);
+            now = joined.figures()[0].totals.rows;
+        }
+        QVERIFY(now > then);
+        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+    }
+
+    // ---------------------------------------------------------------- whole answers
+    static GenerationResult answer(Session& session, const std::string& text, const TextDeltaFn& on_delta = {},
+                                   const std::stop_token& stop = {}) {
+        GenerationRequest ask;
+        ask.messages = {{Role::kUser, text}};
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 12;
+        ask.ignore_end = true;
+        return session.generate(ask, on_delta, stop);
+    }
+
+    void stopInMidStep_leavesAllMachinesReadyForTheNextPrompt() {
+        OnePeer machine(request()), other(request());
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto first = answer(session, "What is an expert?").tokens;
+        const auto second = answer(session, "What is a router?").tokens;
+        session.reset_conversation();
+        std::stop_source stop;
+        std::atomic<int> n_shares = 0;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            if (std::holds_alternative<NodeOutputs>(message) && n_shares++ == 3 * 8 + 4) stop.request_stop();
+            return true;
+        };
+        std::uint64_t steps_before = 0;
+        JoinedNodes* joined = nullptr;
+        session.join(
+            [&](LoadedModel& model, const std::stop_token& token) {
+                auto made = std::make_unique<JoinedNodes>(
+                    model, std::vector{machine.node.address("cupboard"), other.node.address("attic")}, decentralised(),
+                    LoadProgressFn{}, token);
+                joined = made.get();
+                return made;
+            },
+            {});
+        const GenerationResult stopped = answer(session, "What is an expert?", {}, stop.get_token());
+        QCOMPARE(stopped.finish, FinishReason::kStopped);
+        QVERIFY(stopped.tokens.size() < 12);
+        QVERIFY(std::equal(stopped.tokens.begin(), stopped.tokens.end(), first.begin()));
+        steps_before = joined->figures()[0].totals.requests;
+        QVERIFY(answer(session, "What is an expert?").tokens == first);
+        QVERIFY(answer(session, "What is a router?").tokens == second);
+        QVERIFY(answer(session, "What is an expert?").tokens == first);
+        for (const JoinedNodes::Figures& node : joined->figures()) {
+            QVERIFY(node.up && node.totals.rows > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            QVERIFY(node.totals.requests > steps_before);
+        }
+        QCOMPARE(joined->node(0).n_losses() + joined->node(1).n_losses(), std::uint64_t{0});
+        // Beams this machine makes alone, and says so.
+        GenerationRequest beams;
+        beams.messages = {{Role::kUser, "What is an expert?"}};
+        beams.beam.width = 2;
+        beams.max_tokens = 4;
+        QVERIFY(!session.generate(beams, {}, {}).tokens.empty());
+        QVERIFY(linesOf(session.take_machine_notes()).contains(QStringLiteral("makes the steps alone")));
+        session.join({}, {});
+        QVERIFY(answer(session, "What is a router?").tokens == second);
+        QVERIFY(becomesTrue([&] { return machine.node.experts().state().n_desktops == 0; }));
+    }
+
+    // ---------------------------------------------------------------- who is refused
+    void nodeThatCannotMakeTheSteps_saysWhy() {
+        OnePeer machine(request());
+        NodeExperts& experts = machine.node.experts();
+        const auto model = openModel(request());
+        std::mutex mutex;
+        std::vector<std::string> said;
+        Message refusal;
+        const auto desktop = experts.open(
+            hello_of(*model, "desk"),
+            [&](const FromNode& message) {
+                const std::scoped_lock lock(mutex);
+                if (const auto* following = std::get_if<NodeFollowing>(&message)) said.push_back(following->refusal);
+            },
+            refusal);
+        QVERIFY(desktop != 0);
+        QVERIFY(!experts.follow(desktop, NodeAbandon{1}).empty());  // before it follows
+        NodeFollow follow;
+        follow.instruction_set = "another one";
+        follow.context = 256;
+        follow.max_step = 64;
+        const auto asked = [&](const NodeFollow& how) {
+            const std::size_t before = said.size();
+            return experts.follow(desktop, how).empty() && said.size() == before + 1 ? said.back() : "nothing";
+        };
+        QVERIFY(QString::fromStdString(asked(follow)).contains(QStringLiteral("would choose other experts")));
+        follow.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
+        follow.context = kMostFollowedContext;  // of which the KV cache has no room
+        QVERIFY(!asked(follow).empty());
+        follow.context = 0;
+        QVERIFY(experts.follow(desktop, follow).english().find("the context is 0") != std::string::npos);
+        follow.context = 256;
+        QCOMPARE(asked(follow), std::string());
+        // It works for that desktop alone now.
+        QCOMPARE(experts.open(
+                     hello_of(*model, "another"), [](const FromNode&) {}, refusal),
+                 NodeExperts::Desktop{0});
+        QVERIFY(refusal.english().find("makes the steps of another desktop") != std::string::npos);
+        // A token that is none, and steps that cannot be.
+        NodeStep step;
+        step.number = 1;
+        step.tokens = {static_cast<TokenId>(model->spec().vocab_size)};
+        QVERIFY(experts.follow(desktop, step).english().find("the token is") != std::string::npos);
+        experts.close(desktop);
+        QVERIFY(experts.open(
+                    hello_of(*model, "another"), [](const FromNode&) {}, refusal) != 0);
+    }
+
+    void anotherModel_isRefused() {
+        LoadRequest fine = request();
+        fine.model = "synthetic:fine?layers=2&seed=3";
+        OnePeer machine(fine);
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        QVERIFY(linesOf(joined.take_notes()).contains(QStringLiteral("This machine has another model open")));
+        QVERIFY(nodeLogits(*model, 2).size() == m_expected.size() / 6);
+        QCOMPARE(joined.figures()[0].totals.requests, std::uint64_t{0});
+    }
+
+    // ---------------------------------------------------------------- which shape
+    // A network on which each message is dear, and experts that this machine would have to read from a slow disk.
+    void shape_isChosenByForecast_data() {
+        QTest::addColumn<double>("node_us");  // that it says its experts take
+        QTest::addColumn<bool>("decentralised");
+        QTest::newRow("messages are dear") << 1.0 << true;
+        QTest::newRow("the node is slow") << 2e6 << false;
+    }
+    void shape_isChosenByForecast() {
+        QFETCH(double, node_us);
+        QFETCH(bool, decentralised);
+        LoadRequest small = request();
+        {
+            const auto whole = openModel(request());
+            const std::uint64_t bytes = whole->source().expert_bytes(whole->basis().master);
+            small.ram_bytes = whole->ram().usage().used_bytes - 50 * bytes;
+        }
+        small.disk_reads = DiskReads::kCached;
+        const auto model = openModel(small);
+        OnePeer machine(request());
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
+            if (std::holds_alternative<NodePong>(message)) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            return true;
+        };
+        JoinSettings settings = ::decentralised();
+        settings.forecasts = true;
+        // What this machine takes is measured by the first that join.
+        JoinedNodes(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        model->cost().set_disk({1e6, 0, 0}, false);
+        settings.shape = NodeShape::kAuto;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        const QString notes = linesOf(joined.take_notes());
+        QVERIFY2((joined.shape() == NodeShape::kDecentralised) == decentralised, qPrintable(notes));
+        QVERIFY2(notes.contains(decentralised ? QStringLiteral("Every machine makes each step itself")
+                                              : QStringLiteral("The other machines compute experts for this one (")),
+                 qPrintable(notes));
+        QVERIFY(joined.forecast_tokens_per_s(70) > 0);
+        QVERIFY(nodeLogits(*model) == m_expected);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPeerSteps)
+#include "tst_peer_steps.moc"
