@@ -96,11 +96,10 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
         if (has_errors) format.errors = found->errors;
         Plan all;
         all.formats.assign(n, known.format);
-        nats.formats.assign(1, format);
-        const double loss = predicted_loss(all, nats, popularity);
+        const Sensitivity alone{errors.n_layers, errors.n_experts, {format}, {}};
+        const double loss = predicted_loss(all, alone, popularity);
         const double scale = loss > 0 ? std::sqrt(known.mean_kl / loss) : 0;
         for (double& error : format.errors) error *= scale;
-        nats.formats.pop_back();
         nats.formats.push_back(std::move(format));
     }
     return nats;

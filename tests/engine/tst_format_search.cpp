@@ -523,6 +523,12 @@ class TestFormatSearch : public QObject {
             NeuronThresholds measured =
                 HandMade{loss(), loss(), 0.2 + 0.1 * static_cast<double>(random() % 6), kFormats[1 + random() % 4]}
                     .measured(d);
+            // Further formats, each once.
+            for (const WeightType format : {kFormats[1 + random() % 4], kFormats[1 + random() % 4]}) {
+                if (std::none_of(measured.formats.begin(), measured.formats.end(),
+                                 [&](const FormatLoss& known) { return known.format == format; }))
+                    measured.formats.push_back({format, loss(), "t", 100});
+            }
             if (random() % 2 == 0) measured.rows = {{0.1, 0.8, 1, loss(), 1}, {0.2, 0.6, 1, loss(), 1}};
             if (random() % 4 == 0) measured.chosen.clear();
             Budget budget{d.dense_bytes + d.kv_bytes(2048) + 26 * kMiB, 0, 2048};
@@ -536,13 +542,21 @@ class TestFormatSearch : public QObject {
                 const ThresholdLoss neurons = expected_loss(measured, *plan.theta);
                 QVERIFY(neurons.known);
                 QCOMPARE(plan.neuron_kl, neurons.mean_kl);
-                Plan all = plan;
-                std::fill(all.formats.begin(), all.formats.end(), measured.formats[0].format);
-                const double formats_kl = measured.formats[0].mean_kl * lossOf(plan, s, p) / lossOf(all, s, p);
+                double formats_kl = 0;
+                for (const FormatLoss& known : measured.formats) {
+                    Sensitivity of_it = s;
+                    std::erase_if(of_it.formats, [&](const auto& f) { return f.format != known.format; });
+                    Plan all = plan;
+                    std::fill(all.formats.begin(), all.formats.end(), known.format);
+                    formats_kl += known.mean_kl * lossOf(plan, of_it, p) / lossOf(all, of_it, p);
+                }
                 QVERIFY(std::abs(plan.format_kl - formats_kl) <= 1e-9 * formats_kl + 1e-15);
                 QVERIFY(formats_kl + neurons.mean_kl <= floor);
-                for (const WeightType format : plan.formats)
-                    QVERIFY(format == kFormats[0] || format == measured.formats[0].format);
+                for (const WeightType format : plan.formats) {
+                    QVERIFY(format == kFormats[0] ||
+                            std::any_of(measured.formats.begin(), measured.formats.end(),
+                                        [&](const FormatLoss& known) { return known.format == format; }));
+                }
                 CostModel with_theta = cost;
                 leave_out(with_theta, *plan.theta, measured, SparseLoading::kAuto);
                 const double us = decodeUs(plan, d, p, with_theta);
