@@ -104,7 +104,7 @@ def main():
         tasks, model = TaskManager(include_path=str(folder), include_defaults=False), Demo()
         for kind in options.kinds.split(","):
             told = [word if word.startswith("--") else str(folder / word) for word in KINDS[kind][3]]
-            command = [options.cli, "evaluate", "--model", str(MODEL), "--task", kind, *told, "--device", "cpu", "--compute", "f32", "--json", "--results"]
+            command = [options.cli, "evaluate", "--model", str(MODEL), "--task", kind, *told, "--device", "cpu", "--compute", "f32", "--kv", "f32", "--json", "--results"]
             ours = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             theirs = lm_eval.simple_evaluate(model, tasks=[f"demo_{kind}"], num_fewshot=5 if kind == "mmlu" else 0,
                                              task_manager=tasks, bootstrap_iters=0, log_samples=True)
