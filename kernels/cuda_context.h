@@ -84,7 +84,7 @@ class CudaQuantizer {
     virtual CudaFailure failure() const = 0;
 };
 
-// All functions are called from one thread, but allocate() and release(), which any thread may call. Nothing throws but
+// All functions are called from one thread, but those of memory, which any thread may call. Nothing throws but
 // std::bad_alloc. A failure is kept, and stays until clear_failure(); what was computed since is then worthless.
 // Pointers are the device's unless named `host`. Activations are float32, rows contiguous.
 class CudaContext {
@@ -99,11 +99,18 @@ class CudaContext {
     // False when the GPU answers no more: the failure then stays.
     virtual bool clear_failure() = 0;
 
-    // 256-byte aligned; nullptr when there is none left (no failure).
+    // ---- memory
     // Of the GPU's memory right now, by the driver; 0 where it does not say.
     virtual std::uint64_t free_bytes() noexcept = 0;
+    // 256-byte aligned; nullptr when there is none left (no failure). Where the driver has memory pools neither waits
+    // for the GPU: what the two queues were given before release() may still use the block.
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* device) noexcept = 0;
+    // Released memory is kept for later while all of held_bytes() stay within the limit (at first there is none).
+    virtual void set_memory_limit(std::uint64_t bytes) noexcept = 0;
+    // What allocate() has taken from the driver: blocks, what its pages round them up by, and what is kept for later; 0
+    // where it does not say.
+    virtual std::uint64_t held_bytes() noexcept = 0;
     // Page-locks host memory; false (no failure) when the system refuses.
     virtual bool pin(void* host, std::size_t bytes) = 0;
     virtual void unpin(void* host) = 0;

@@ -60,6 +60,7 @@ DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
 Arena::Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes)
     : place_(std::move(place)), source_(source) {
     usage_.budget_bytes = budget_bytes;
+    source_.set_limit(budget_bytes);
 }
 
 Arena::~Arena() {
@@ -119,6 +120,12 @@ void Arena::set_budget(std::uint64_t bytes) {
     }
     usage_.budget_bytes = bytes;
     usage_.high_water_bytes = usage_.used_bytes;
+    source_.set_limit(bytes);
+}
+
+bool Arena::rounded_beyond_budget() const {
+    const std::lock_guard lock(mutex_);
+    return source_.held_bytes() > usage_.budget_bytes;
 }
 
 void Arena::fail_allocation(int n) {

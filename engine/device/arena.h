@@ -22,6 +22,11 @@ class MemorySource {
     virtual ~MemorySource() = default;
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* data, std::size_t bytes) noexcept = 0;
+    // What is released may be kept for later, but all that is held stays within the limit where that depends on it.
+    virtual void set_limit(std::uint64_t /*bytes*/) noexcept {}
+    // Of the device's memory: what is allocated, what the device's pages round that up by, and what is kept for later.
+    // 0: what is allocated, or not known.
+    virtual std::uint64_t held_bytes() noexcept { return 0; }
 };
 
 struct ArenaUsage {
@@ -59,7 +64,8 @@ class DeviceBlock {
 };
 
 // Memory of one place (a GPU's, an emulated accelerator's, the host's) under a budget: used bytes never pass it.
-// Sizes are counted rounded up to 256 bytes, the alignment given. Any thread. Allocation happens at load and when plans
+// Sizes are counted rounded up to 256 bytes, the alignment given: what a device's pages round up beyond that is seen by
+// rounded_beyond_budget() alone. Any thread. Allocation happens at load and when plans
 // change, never per token.
 class Arena {
   public:
@@ -75,6 +81,9 @@ class Arena {
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
+    // Whether the device's rounding takes more than the budget, beside what is allocated: only where its driver says so
+    // (MemorySource::held_bytes()). Blocks that can be done without should then be given back.
+    bool rounded_beyond_budget() const;
     // A new budget, at least what is used (else Error kInvalidInput). The high-water mark starts again from now.
     void set_budget(std::uint64_t bytes);
 

@@ -29,6 +29,8 @@ class CudaMemory final : public MemorySource {
     explicit CudaMemory(CudaContext& context) : context_(context) {}
     void* allocate(std::size_t bytes) noexcept override { return context_.allocate(bytes); }
     void release(void* data, std::size_t) noexcept override { context_.release(data); }
+    void set_limit(std::uint64_t bytes) noexcept override { context_.set_memory_limit(bytes); }
+    std::uint64_t held_bytes() noexcept override { return context_.held_bytes(); }
 
   private:
     CudaContext& context_;
@@ -89,7 +91,7 @@ class CudaBackend final : public Backend {
     bool shares_host_memory() const override { return false; }
     std::uint64_t others_bytes() override {
         const std::uint64_t taken = info_.memory_bytes - std::min(info_.memory_bytes, context_->free_bytes());
-        return taken - std::min(taken, arena_.usage().used_bytes);
+        return taken - std::min(taken, std::max(arena_.usage().used_bytes, context_->held_bytes()));
     }
 
     bool ok() const override { return context_->failure().none(); }

@@ -16,7 +16,15 @@ void DiskSlots::set_reader(ExpertReader* reader, Begin begin) {
 }
 
 DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
-    return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, messages::experts_read_from_disk);
+    const auto take = [&] {
+        return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, messages::experts_read_from_disk);
+    };
+    try {
+        return take();
+    } catch (const Error&) {
+        if (locker_ == nullptr || !locker_->wait()) throw;  // what is being unlocked may be enough
+    }
+    return take();
 }
 
 // Nothing may be read meanwhile, here and below.
@@ -48,7 +56,7 @@ void DiskSlots::give_up_reads() {
 
 void DiskSlots::add_slots(std::int64_t n, std::uint64_t bytes) {
     std::vector<Slot> slots(static_cast<std::size_t>(n));
-    for (Slot& slot : slots) slot.memory = allocate(bytes);
+    for (Slot& slot : slots) slot.memory = new_slot(bytes);
     if (bytes > slot_bytes_) {
         for (const Slot& slot : slots_) device_.host_wait(slot.busy);
         slots_.clear();
@@ -89,7 +97,7 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes, bool buffered) {
         try {
             if (!beside) slots_[i].memory = {};
             Slot fresh;
-            fresh.memory = allocate(bytes);
+            fresh.memory = new_slot(bytes);
             slots_[i] = std::move(fresh);
         } catch (const Error&) {
             if (!beside) slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(i));

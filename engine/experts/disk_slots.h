@@ -10,6 +10,7 @@
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
 #include "engine/experts/expert_reader.h"
+#include "engine/experts/page_locker.h"
 
 namespace offstage::engine {
 
@@ -35,6 +36,8 @@ class DiskSlots {
 
     // Before there are slots. begin: ExpertReader::start(); it must outlive this object.
     void set_reader(ExpertReader* reader, Begin begin);
+    // Slots are page-locked from now on, so that the device copies from them beside everything else; nullptr: none are.
+    void set_locker(PageLocker* locker) { locker_ = locker; }
 
     std::int64_t size() const { return static_cast<std::int64_t>(slots_.size()); }
     std::uint64_t slot_bytes() const { return slot_bytes_; }
@@ -73,7 +76,7 @@ class DiskSlots {
 
   private:
     struct Slot {
-        DeviceBlock memory;
+        LockedBlock memory;
         std::int64_t expert = -1;
         std::uint64_t last_use = 0;
         DeviceEvent busy;
@@ -82,6 +85,7 @@ class DiskSlots {
     };
 
     DeviceBlock allocate(std::uint64_t bytes);
+    LockedBlock new_slot(std::uint64_t bytes) { return {allocate(bytes), locker_}; }
     void add_slots(std::int64_t n, std::uint64_t bytes);
     bool has_buffers() const { return buffers_.data() != nullptr; }
     void drop_buffers();
@@ -96,6 +100,7 @@ class DiskSlots {
     Backend& device_;
     Arena& ram_;
     ExpertReader* reader_ = nullptr;
+    PageLocker* locker_ = nullptr;
     Begin begin_;
     DeviceBlock buffers_;
     std::vector<Slot> slots_;

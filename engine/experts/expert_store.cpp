@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
 #include <deque>
 #include <utility>
 
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/experts_messages.h"
 #include "engine/experts/interleave_expert.h"
@@ -29,7 +29,11 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         if (!plan.formats.empty()) entries_[i].format = plan.formats[i];
         largest = std::max(largest, bytes(i));
     }
-    if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
+    if (!device.shares_host_memory()) {
+        if (!device.info().emulated) locker_ = std::make_unique<PageLocker>(device);
+        ram_.set_pinning(&device, options.pin_budget_bytes, locker_.get());
+        disk_slots_.set_locker(locker_.get());
+    }
     if (reader_ != nullptr) {
         disk_slots_.set_reader(reader_.get(),
                                [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
@@ -50,12 +54,14 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         }
         staging_.reset(std::move(memory), largest, options.n_speculative);
     }
+    PinnedHost<std::byte> passing;
     try {
-        fill(plan);
+        fill(plan, passing);
     } catch (...) {
         wait_for_device();  // it may still read what is given back now
         throw;
     }
+    if (locker_ != nullptr) locker_->wait();  // the first copies are as fast as the later ones
     if (!device.shares_host_memory() && pinned_bytes() < ram_.bytes()) {
         notes_.push_back(messages::partly_page_locked(ByteSize{pinned_bytes()}, ByteSize{ram_.bytes()}));
     }
@@ -125,17 +131,18 @@ void ExpertStore::pack(std::size_t index, std::byte* block) {
     if (!dry_) source_.pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, format(index), block, pool_);
 }
 
-void ExpertStore::fill(const Plan& plan) {
+// passing: what the device still copies from when this fails.
+void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     const auto in_ram = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
     // Experts that keep no copy in RAM pass through two blocks, one being packed while the other is copied.
     std::array<DeviceEvent, 2> passed;
-    HostBuffer passing;
     std::uint64_t passing_bytes = 0;
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
     std::int64_t refused = 0;
+    bool without_copy = false;
     // Where experts stay on disk, the model is larger than RAM: those that come into RAM are read past the system's
     // cache, some at a time.
     constexpr std::size_t kReadAtOnce = 4;
@@ -167,12 +174,17 @@ void ExpertStore::fill(const Plan& plan) {
             interleave(i);
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
-            if (passing.size() == 0)
-                passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), messages::experts_on_their_way);
+            if (passing.size() == 0) {
+                passing = PinnedHost<std::byte>(device_, static_cast<std::size_t>(2 * passing_bytes),
+                                                messages::experts_on_their_way);
+            }
             device_.host_wait(passed[next]);
-            std::byte* block = passing.data() + next * passing_bytes;
+            std::byte* block = passing.host() + next * passing_bytes;
             pack(i, block);
-            if (!put_on_device(i, block)) ++refused;
+            if (!put_on_device(i, block)) {
+                ++refused;
+                without_copy = !keep_in_ram(i, block) || without_copy;
+            }
             passed[next] = device_.record(DeviceEvent::Queue::kCopy);
             next = 1 - next;
         } else {
@@ -188,7 +200,7 @@ void ExpertStore::fill(const Plan& plan) {
     }
     if (refused > 0) {
         notes_.push_back(messages::experts_left_over(device_name(device_.info()), n_resident(), refused));
-        if (disk_slots_.size() == 0 && !plan.duplicates) {
+        if (without_copy) {
             throw Error(ErrorKind::kOutOfMemory,
                         messages::device_memory_less_than_planned(device_name(device_.info())));
         }
@@ -204,11 +216,28 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return false;
     }
-    if (!device_.copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
+    // Beyond the budget by what its pages round up, it is one too many, as it would be without room.
+    if (device_.memory().rounded_beyond_budget() ||
+        !device_.copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
         slots_.release(slot);
         return false;
     }
     set_device(entry, slot);
+    return true;
+}
+
+// An expert that the device did not take; where there are slots for experts on disk it may stay there. False: it has no
+// copy then, nor can have one.
+bool ExpertStore::keep_in_ram(std::size_t index, const std::byte* block) {
+    if (disk_slots_.size() > 0) return true;
+    Entry& entry = entries_[index];
+    try {
+        set_ram(entry, ram_.allocate(expert_bytes(entry.format)));
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return false;
+    }
+    if (!dry_) std::memcpy(entry.ram.data, block, static_cast<std::size_t>(expert_bytes(entry.format)));
     return true;
 }
 

@@ -103,6 +103,11 @@ void ExpertTable::retire(SlotHeap& heap, SlotHeap::Slot slot, DeviceEvent last_c
     if (slot) retired_.push_back({&heap, slot, device_.record(DeviceEvent::Queue::kCompute), last_copy});
 }
 
+bool ExpertTable::settle() {
+    const bool freed = free_retired(true);
+    return (locker_ != nullptr && locker_->wait()) || freed;
+}
+
 bool ExpertTable::free_retired(bool wait) {
     return std::erase_if(retired_, [&](const Retired& retired) {
                if (wait) {

@@ -8,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/experts/cache_policy.h"
+#include "engine/experts/page_locker.h"
 #include "engine/experts/slot_heap.h"
 #include "engine/indices.h"
 #include "engine/model/model_spec.h"
@@ -74,7 +75,14 @@ class ExpertTable {
     void drop_ram(std::size_t index);
     // Waits until everything that was dropped is given back to the arenas; false when
     // there was nothing.
-    bool settle() { return free_retired(true); }
+    bool settle();
+    // Gives back what no queue of the device uses any more; false where that is nothing. wait: waits for the queues,
+    // but not for memory that is being unlocked.
+    bool free_dropped(bool wait) { return free_retired(wait); }
+    // Something that was dropped has yet to come back to its arena.
+    bool freeing() const { return !retired_.empty() || (locker_ != nullptr && locker_->busy()); }
+    // RAM is unlocked beside everything else, and some of it may be right now.
+    bool unlocking() const { return locker_ != nullptr && freeing(); }
 
     // That of a RAM copy: rows may be interleaved; nowhere else are they.
     kernels::ExpertLayout ram_layout(kernels::WeightType format) const {
@@ -115,6 +123,7 @@ class ExpertTable {
 
     const ExpertGrid grid_;
     Backend& device_;
+    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only as if
     SlotHeap ram_, slots_;
     std::vector<Entry> entries_;  // (n_layers, n_experts)
     bool interleaves_ = false;  // rows of RAM copies (kernels/interleaved.h): nothing but products of bytes reads them

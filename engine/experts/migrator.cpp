@@ -161,7 +161,13 @@ void Migrator::finish_ready() {
     for (const Task& task : std::exchange(ready_, {})) change_over(task);
 }
 
-void Migrator::pack_next() {
+// Gives back what was dropped: between layers only what nobody need be waited for. True: something came. Where
+// store_.freeing() afterwards, more is on its way.
+bool Migrator::make_room(When when) {
+    return when == When::kIdle ? store_.settle() : store_.free_dropped(when == When::kBetweenSteps);
+}
+
+void Migrator::pack_next(When when) {
     const auto waiting =
         std::count_if(to_upload_.begin(), to_upload_.end(), [](const Task& task) { return task.packed; });
     if (waiting >= kPackedAhead && !no_room_) return;
@@ -183,9 +189,10 @@ void Migrator::pack_next() {
             packing_since_us_ = now_us();
         } catch (const Error& error) {
             const bool waits = uploading_.has_value() || !ready_.empty() || !to_upload_.empty();
-            if (store_.settle() || waits) {
+            const bool freed = make_room(when);
+            if (freed || waits || store_.freeing()) {
                 to_pack_.push_back(task);
-                if (waits) return;
+                if (waits || !freed) return;
                 continue;
             }
             // Another one may fit, and make room for this one.
@@ -215,8 +222,10 @@ void Migrator::upload_next(When when) {
             may_upload_ = false;
             no_room_ = false;
         } catch (const Error& error) {
-            if (store_.settle()) {
+            const bool freed = make_room(when);
+            if (freed || store_.freeing()) {
                 to_upload_.insert(to_upload_.begin(), task);
+                if (!freed) return;
                 continue;
             }
             if (task.changes && task.packed && store_.on_device(task.expert)) {
@@ -256,8 +265,13 @@ void Migrator::advance(When when) {
         finish_packing(when);
         if (moving()) finish_upload(when);
         if (moving() && when != When::kBetweenLayers) finish_ready();
-        if (moving()) pack_next();
+        if (moving()) pack_next(when);
         if (moving()) upload_next(when);
+    }
+    // Whoever is told of the end settles everything: what is being unlocked has come back before.
+    if (when != When::kIdle && store_.unlocking()) {
+        store_.free_dropped(false);
+        if (store_.unlocking()) return;
     }
     if (moving() && to_pack_.empty() && to_upload_.empty() && ready_.empty() && !packing_ && !uploading_) {
         state_ = MigrationState::kDone;

@@ -81,7 +81,8 @@ class Migrator {
     ExpertCopies copies_of(std::size_t expert) const;
     bool needs_packing(const Task& task) const;
     bool needs_device(const Task& task) const;
-    void pack_next();
+    bool make_room(When when);
+    void pack_next(When when);
     void upload_next(When when);
     void finish_packing(When when);
     void finish_upload(When when);

@@ -9,6 +9,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
+#include "engine/experts/page_locker.h"
 #include "engine/message.h"
 
 namespace offstage::engine {
@@ -32,13 +33,14 @@ class SlotHeap {
     SlotHeap(SlotHeap&& other) noexcept = default;
     SlotHeap& operator=(SlotHeap&& other) noexcept = default;
 
-    // From now on slots are page-locked as far as the budget goes; nullptr: none are.
-    void set_pinning(Backend* backend, std::uint64_t budget_bytes);
+    // From now on slots are page-locked as far as the budget goes; nullptr: none are. locker: unlocks what is released
+    // and gives it back to the arena, beside the caller; nullptr: release() does it. It must outlive this object.
+    void set_pinning(Backend* backend, std::uint64_t budget_bytes, PageLocker* locker = nullptr);
 
     // Page-locking takes tens of milliseconds for an expert that no page of is in memory yet. kLater: it is left to the
     // caller, on whatever thread (to_pin()).
     enum class Pinning : std::uint8_t { kNow, kLater };
-    // Throws Error (kOutOfMemory).
+    // kNow: what is being unlocked is waited for where the arena has no room before. Throws Error (kOutOfMemory).
     Slot allocate(std::uint64_t bytes, Pinning pinning = Pinning::kNow);
     // Whose pin() a slot waits for, with all of its bytes; nullptr: none. Its budget is kept for it. pinned() then says
     // what came of it, before the slot is released.
@@ -58,12 +60,14 @@ class SlotHeap {
         bool waits = false;  // for pinned()
     };
 
-    void unpin(Piece& piece);
+    DeviceBlock take(std::uint64_t bytes, Pinning pinning);
+    void give_back(Piece& piece);
 
     Arena* arena_ = nullptr;
     MemoryUse use_ = MemoryUse::kExperts;
     MessageArgument purpose_;
     Backend* pins_ = nullptr;
+    PageLocker* locker_ = nullptr;
     std::uint64_t pin_budget_bytes_ = 0;
     std::uint64_t pinned_bytes_ = 0;
     std::uint64_t bytes_ = 0;

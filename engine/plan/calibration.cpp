@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/device/mirror.h"
 #include "engine/error.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/statistics.h"
@@ -123,21 +124,23 @@ class Calibrator {
             }
         }
         try {
-            inputs_.resize(static_cast<std::size_t>(n_rows_ * layout_.hidden_dim));
-            outputs_.resize(inputs_.size());
+            const auto n = static_cast<std::size_t>(n_rows_ * layout_.hidden_dim);
+            inputs_ = PinnedHost<float>(device_, n, messages::calibration);
+            outputs_ = PinnedHost<float>(device_, n, messages::calibration);
             row_token_.resize(static_cast<std::size_t>(n_rows_));
         } catch (const std::bad_alloc&) {
             throw Error(ErrorKind::kOutOfMemory, messages::no_memory_for_calibration);
         }
         // Ordinary numbers: zeros or denormals could be faster or slower than what comes in use.
         std::uint32_t state = 1;
-        for (float& value : inputs_) {
+        for (float& value : std::span(inputs_.host(), inputs_.size())) {
             state = state * 1664525u + 1013904223u;
             value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
         }
+        std::fill_n(outputs_.host(), outputs_.size(), 0.0f);  // its pages are there
         for (std::size_t i = 0; i < row_token_.size(); ++i) row_token_[i] = static_cast<std::int32_t>(i);
         if (!has_device_) return;
-        device_.upload(device_inputs_.data(), inputs_.data(), inputs_.size() * sizeof(float));
+        device_.upload(device_inputs_.data(), inputs_.host(), inputs_.size() * sizeof(float));
         device_.upload(device_row_token_.data(), row_token_.data(), row_token_.size() * sizeof(std::int32_t));
         device_.host_wait(device_.record(Queue::kCompute));
         check();
@@ -182,9 +185,32 @@ class Calibrator {
     double activation_copy_us(std::int64_t n_tokens) {
         const auto bytes = static_cast<std::size_t>(n_tokens * layout_.hidden_dim) * sizeof(float);
         return on_device_us([&] {
-            device_.download(outputs_.data(), device_inputs_.data(), bytes);
-            device_.upload(device_outputs_.data(), inputs_.data(), bytes);
+            device_.download(outputs_.host(), device_inputs_.data(), bytes);
+            device_.upload(device_outputs_.data(), inputs_.host(), bytes);
         });
+    }
+
+    // What it costs the device that a layer goes by way of the host, beside the copies: from the end of the work before
+    // it to the end of the first kernel after it, less the same submitted all at once. As in a layer, the queue is busy
+    // when the host begins to wait, and what the host answers is submitted only then.
+    double hand_over_us() {
+        const auto bytes = static_cast<std::size_t>(layout_.hidden_dim) * sizeof(float);
+        const auto round_trip_us = [&](bool by_the_host) {
+            calls_.clear();
+            for (std::int64_t i = 0; i < n_active_; ++i) calls_.push_back({{next_slot(), layout_}, i, 1});
+            device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
+                            device_outputs_.as<float>());
+            const DeviceEvent begin = device_.record(Queue::kCompute);
+            device_.download(outputs_.host(), device_inputs_.data(), bytes);
+            if (by_the_host) device_.host_wait(device_.record(Queue::kCompute));
+            device_.upload(device_outputs_.data(), inputs_.host(), bytes);
+            device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f);
+            const DeviceEvent end = device_.record(Queue::kCompute);
+            device_.host_wait(end);
+            return device_.elapsed_us(begin, end);
+        };
+        const double at_once_us = round_trip_us(false);
+        return round_trip_us(true) - at_once_us;
     }
 
     double gpu_expert_us(std::int64_t n_tokens) {
@@ -208,7 +234,7 @@ class Calibrator {
             for (int repeat = 0; repeat < repeats; ++repeat) {
                 calls_.clear();
                 for (std::int64_t i = 0; i < n; ++i) calls_.push_back({next_expert(), i * n_tokens, n_tokens});
-                host_.experts(calls_, inputs_.data(), row_token_.data(), outputs_.data());
+                host_.experts(calls_, inputs_.host(), row_token_.data(), outputs_.host());
             }
         });
         return us / static_cast<double>(n * repeats);
@@ -287,11 +313,9 @@ class Calibrator {
         std::vector<double> us;
         for (int i = 0; i < kMostSamples; ++i) {
             check();
-            const double begin = device_.now_us();
-            device_.host_wait(device_.record(Queue::kCompute));
-            us.push_back(device_.now_us() - begin);
+            us.push_back(hand_over_us());
         }
-        table_.sync_us = median(us);
+        table_.sync_us = std::max(0.0, median(us));
     }
 
     // Copies and CPU experts read the same DRAM: each is timed while the other is busy all the time.
@@ -339,7 +363,7 @@ class Calibrator {
     std::size_t n_used_ = 0;
     std::size_t n_slots_used_ = 0;
     DeviceBlock device_inputs_, device_outputs_, device_row_token_;
-    std::vector<float> inputs_, outputs_;
+    PinnedHost<float> inputs_, outputs_;  // as a step's are
     std::vector<std::int32_t> row_token_;
     std::vector<ExpertCall> calls_;
 };

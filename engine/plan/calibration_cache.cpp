@@ -20,7 +20,7 @@ constexpr std::size_t kLargestCalibrationFile = std::size_t{1} << 20;
 constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
-constexpr int kCostTableVersion = 4;
+constexpr int kCostTableVersion = 5;
 
 // FNV-1a. Only names files: the key inside decides.
 std::string hash_of(std::string_view text) {

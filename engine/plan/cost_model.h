@@ -56,7 +56,7 @@ struct CostTable {
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
-    double sync_us = 0;        // one hand-over between host and device
+    double sync_us = 0;        // one hand-over to the host and back, without the copies
     double cpu_slowdown = 1;   // of CPU experts while a copy runs (they share DRAM)
     double copy_slowdown = 1;  // of copies while CPU experts of one token run
     DenseCosts dense;

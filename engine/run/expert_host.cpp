@@ -220,6 +220,7 @@ void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
     const bool shared = device_->shares_host_memory();
     if (!shared) experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
     experts_->disk_slots().shrink(plan.host_staging_slots, largest_expert_of(plan), plan.disk_buffer_bytes > 0);
+    experts_->settle();
     const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
         const std::uint64_t used = arena.usage().used_bytes;
         if (bytes == 0 || used <= bytes) return;

@@ -4,37 +4,14 @@
 #include <vector>
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/device_memory.cuh"
+#include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda_context.h"
 
 namespace offstage::kernels {
 namespace cuda {
 namespace {
-
-// The one owner of every CUDA handle: destroyed by the function named.
-template <typename Handle, cudaError_t (*destroy)(Handle)>
-class Owned {
-  public:
-    Owned() = default;
-    ~Owned() { reset(); }
-    Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    Owned& operator=(Owned&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    Handle get() const { return handle_; }
-    Handle* out() { return &handle_; }
-    void reset() {
-        if (handle_ != nullptr) (void)destroy(handle_);
-        handle_ = nullptr;
-    }
-
-  private:
-    Handle handle_ = nullptr;
-};
-
-using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
-using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 
 // The last kTimedTickets points recorded in a stream. A slot is recorded again for a later ticket; waiting for it then
 // waits longer than needed, never shorter.
@@ -65,14 +42,13 @@ class Ring {
     std::uint64_t last_ = 0;
 };
 
-// What a token waits for goes first wherever there is a choice.
-cudaError_t create_stream(Stream& stream, bool goes_first) {
-    int least = 0;
-    int greatest = 0;
-    const cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-    if (status != cudaSuccess) return status;
-    return cudaStreamCreateWithPriority(stream.out(), cudaStreamNonBlocking, goes_first ? greatest : least);
-}
+// There is one copy engine for each direction, and what the compute queue sends waits while a copy is at work: an
+// expert is sent in pieces, some tenths of a millisecond each, between which it has its turn.
+#ifdef OFFSTAGE_COPY_BYTES  // the tests' host layer: little, so that small experts come in pieces there too
+constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
+#else
+constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
+#endif
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
 
@@ -169,6 +145,8 @@ class Context final : public CudaContext {
     std::uint64_t free_bytes() noexcept override;
     void* allocate(std::size_t bytes) noexcept override;
     void release(void* device) noexcept override;
+    void set_memory_limit(std::uint64_t bytes) noexcept override;
+    std::uint64_t held_bytes() noexcept override;
     bool pin(void* host, std::size_t bytes) override;
     void unpin(void* host) override;
     void* mapped(void* pinned_host) override;
@@ -303,6 +281,7 @@ class Context final : public CudaContext {
     CudaFailure own_failure_;  // the first failure where it is none of the operations' own
     Stream compute_;
     Stream copy_;
+    DeviceMemory memory_;
     Ring compute_points_;
     Ring copy_points_;
     std::unique_ptr<Cublas> cublas_;
@@ -358,6 +337,7 @@ bool Context::open(CudaOpening& opening) {
     if (status == cudaSuccess) status = compute_points_.open();
     if (status == cudaSuccess) status = copy_points_.open();
     is_open_ = status == cudaSuccess;
+    if (is_open_) memory_.open(ordinal, compute_.get(), copy_.get());
     if (is_open_) cublas_ = Cublas::load();
     if (cublas_ != nullptr &&
         cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
@@ -394,6 +374,8 @@ Context::~Context() {
 }
 
 std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
+    // Its queue is none of those that allocate() orders.
+    if (use_device()) memory_.wait_until_usable();
     auto queue = std::make_unique<QuantizingQueue>(facts_.ordinal);
     if (!queue->open(facts_.compute_major)) return nullptr;
     return queue;
@@ -421,17 +403,20 @@ std::uint64_t Context::free_bytes() noexcept {
 }
 
 void* Context::allocate(std::size_t bytes) noexcept {
-    void* data = nullptr;
-    if (!use_device() || cudaMalloc(&data, bytes) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return nullptr;
-    }
-    return data;
+    return use_device() ? memory_.allocate(bytes) : nullptr;
 }
 
 void Context::release(void* device) noexcept {
     (void)use_device();  // the address says which device it is of
-    if (cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
+    memory_.release(device);
+}
+
+void Context::set_memory_limit(std::uint64_t bytes) noexcept {
+    if (use_device()) memory_.set_limit(static_cast<std::size_t>(bytes));
+}
+
+std::uint64_t Context::held_bytes() noexcept {
+    return use_device() ? memory_.held_bytes() : 0;
 }
 
 bool Context::pin(void* host, std::size_t bytes) {
@@ -473,10 +458,16 @@ std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t 
     cudaError_t status = cudaSuccess;
     const cudaEvent_t after = compute_points_.find(after_compute);
     if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
-    if (status == cudaSuccess && bytes > 0) {
-        status = cudaMemcpyAsync(device, host, bytes, cudaMemcpyDefault, copy_.get());
+    std::size_t done = 0;
+    while (status == cudaSuccess && done < bytes) {
+        const std::size_t piece = bytes - done < kCopyBytes ? bytes - done : kCopyBytes;
+        status = cudaMemcpyAsync(static_cast<std::byte*>(device) + done, static_cast<const std::byte*>(host) + done,
+                                 piece, cudaMemcpyDefault, copy_.get());
+        if (status == cudaSuccess) done += piece;
     }
     if (status == cudaSuccess) return record(CudaQueue::kCopy);
+    (void)cudaGetLastError();
+    if (done > 0) (void)cudaStreamSynchronize(copy_.get());  // refused as a whole: no piece may come any more
     (void)cudaGetLastError();
     // One refused copy, or the end of the context? The stream knows.
     status = cudaStreamQuery(copy_.get());

@@ -1195,9 +1195,9 @@
         <translation>Die GPU lässt sich nicht mehr auswählen.</translation>
     </message>
     <message>
-        <source>The GPU answers no more: %1.</source>
+        <source>The GPU answers no more: %1. Offstage has to be started again.</source>
         <comment>gpu_answers_no_more</comment>
-        <translation>Die GPU antwortet nicht mehr: %1.</translation>
+        <translation>Die GPU antwortet nicht mehr: %1. Offstage muss neu gestartet werden.</translation>
     </message>
     <message>
         <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>

@@ -1195,9 +1195,9 @@
         <translation>Không chọn được GPU nữa.</translation>
     </message>
     <message>
-        <source>The GPU answers no more: %1.</source>
+        <source>The GPU answers no more: %1. Offstage has to be started again.</source>
         <comment>gpu_answers_no_more</comment>
-        <translation>GPU không còn phản hồi: %1.</translation>
+        <translation>GPU không còn phản hồi: %1. Cần khởi động lại Offstage.</translation>
     </message>
     <message>
         <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>

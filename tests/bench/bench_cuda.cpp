@@ -268,6 +268,59 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
           });
 }
 
+// Gates that take turns, more than a cache holds.
+void route(benchmark::State& state, Stage& stage, std::int32_t n_experts, std::int32_t n_active,
+           std::int64_t n_tokens) {
+    kernels::RouterSpec spec;
+    spec.n_experts = n_experts;
+    spec.n_active = n_active;
+    const std::int64_t gate_values = n_experts * kHidden;
+    const auto n_gates = static_cast<int>(kExpertBytes / static_cast<std::size_t>(gate_values * 4));
+    const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_tokens * kHidden) * 4);
+    const DeviceBlock chosen = stage.zeros(static_cast<std::size_t>(n_tokens * n_active) * sizeof(std::int32_t));
+    const DeviceBlock weights = stage.zeros(static_cast<std::size_t>(n_tokens * n_active) * 4);
+    count(state, stage, static_cast<double>(gate_values + n_tokens * kHidden) * 4,
+          2.0 * static_cast<double>(gate_values * n_tokens), [&](int i) {
+              const float* const gate = reinterpret_cast<const float*>(stage.expert(0)) + i % n_gates * gate_values;
+              stage.backend().route(spec, {gate}, x.as<float>(), n_tokens, kHidden, chosen.as<std::int32_t>(),
+                                    weights.as<float>());
+          });
+}
+
+void norm(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
+    const auto bytes = static_cast<std::size_t>(n_tokens * kHidden) * 4;
+    const DeviceBlock x = stage.zeros(bytes);
+    const DeviceBlock y = stage.zeros(bytes);
+    NormWeights weights;
+    weights.dim = kHidden;
+    weights.eps = 1e-5f;
+    count(state, stage, 2.0 * static_cast<double>(bytes), 0,
+          [&](int) { stage.backend().norm(weights, x.as<float>(), n_tokens, y.as<float>()); });
+}
+
+void rotate(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
+    const kernels::KvShape shape = kernels::kv_shape_of(1, kAttention);
+    const std::int64_t n_blocks = (n_tokens + kernels::kKvBlockTokens - 1) / kernels::kKvBlockTokens;
+    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_bytes()));
+    std::vector<std::byte*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_bytes());
+    const DeviceBlock table = stage.zeros(blocks.size() * sizeof(std::byte*));
+    stage.backend().upload(table.data(), blocks.data(), blocks.size() * sizeof(std::byte*));
+    stage.finish();
+    AttentionSegment segment;
+    segment.n_tokens = n_tokens;
+    segment.blocks = blocks;
+    segment.device_blocks = table.as<std::byte*>();
+    const DeviceBlock angles = stage.zeros(static_cast<std::size_t>(n_tokens * kAttention.key_dim) * 4);
+    const DeviceBlock qkv = stage.zeros(static_cast<std::size_t>(n_tokens * kAttention.qkv_width()) * 4);
+    // Queries are read and written; keys and values read, and written to the cache.
+    const auto values = static_cast<double>(n_tokens * kAttention.qkv_width());
+    count(state, stage, 8 * values, 0, [&](int) {
+        stage.backend().rotate_and_store(0, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(),
+                                         qkv.as<float>(), shape);
+    });
+}
+
 void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {
     const double limit = stage.bus_gbps();
     std::vector<double> all;
@@ -328,6 +381,16 @@ void register_all(Stage& stage) {
             [&stage, past](auto& state) { attention(state, stage, 1, past, 1); });
         add(named("attention 16 beams", past, "keys"),
             [&stage, past](auto& state) { attention(state, stage, 16, past, 1); });
+    }
+    for (const std::int64_t tokens : {1, 8, 512}) {
+        add(named("route, 2 of 8", tokens, "tokens"),
+            [&stage, tokens](auto& state) { route(state, stage, 8, 2, tokens); });
+        add(named("route, 8 of 128", tokens, "tokens"),
+            [&stage, tokens](auto& state) { route(state, stage, 128, 8, tokens); });
+        add(named("route, 8 of 256", tokens, "tokens"),
+            [&stage, tokens](auto& state) { route(state, stage, 256, 8, tokens); });
+        add(named("norm", tokens, "tokens"), [&stage, tokens](auto& state) { norm(state, stage, tokens); });
+        add(named("rotate", tokens, "tokens"), [&stage, tokens](auto& state) { rotate(state, stage, tokens); });
     }
     add("attention prefill/2048 tokens", [&stage](auto& state) { attention(state, stage, 1, 0, 2048); });
     for (const std::size_t pieces : {1, 8, 64}) {

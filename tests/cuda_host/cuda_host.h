@@ -25,7 +25,9 @@ struct Settings {
     int compute_minor = 0;
     std::size_t memory_bytes = std::size_t{1} << 30;
     bool cublas = true;
-    std::uint32_t seed = 1;  // of the order in which blocks and threads run
+    bool memory_pools = true;
+    std::size_t pool_page_bytes = 1;  // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
+    std::uint32_t seed = 1;           // of the order in which blocks and threads run
 };
 
 // No device may be open.
@@ -38,6 +40,13 @@ int calls_of(const std::string& function);
 int calls_of(const std::string& function, std::thread::id thread);
 // Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
 void lose_context(bool lost);
+
+// The bytes of each copy from or to host memory that is not page-locked, since reset(): a real runtime stages these,
+// and whoever asks for them waits.
+std::vector<std::size_t> pageable_copies();
+
+// Of the GPU's memory, taken by the program right now, with what its memory pools keep.
+std::size_t taken_bytes();
 
 // What went wrong that a real GPU might not have shown: writes beside an allocation or beside shared memory, frees of
 // unknown addresses, memory never freed. Checks all allocations. Empty: nothing.

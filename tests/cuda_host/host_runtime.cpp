@@ -31,13 +31,18 @@ constexpr unsigned char kUninitialised = 0xff;  // a NaN as float, bf16 and f16
 
 }  // namespace
 
+// One recording of an event: whoever waits for it waits for that one, though the event may be recorded elsewhere since.
 struct EventState {
-    std::uint64_t recorded = 0;
-    std::uint64_t happened = 0;
+    bool happened = false;
     Clock::time_point when{};
 };
 struct HostEvent {
-    std::shared_ptr<EventState> state = std::make_shared<EventState>();
+    std::shared_ptr<EventState> state;  // of the last recording; empty: there was none
+};
+// Blocks that were given back, by what they take; not yet given back to the GPU.
+struct HostPool {
+    std::multimap<std::size_t, std::byte*> kept;
+    std::size_t reserved_bytes = 0;
 };
 struct HostStream {
     std::deque<std::function<void()>> tasks;
@@ -51,6 +56,7 @@ namespace {
 
 struct Allocation {
     std::size_t bytes;
+    HostPool* pool = nullptr;
 };
 
 struct Host {
@@ -67,8 +73,11 @@ struct Host {
     };
     std::map<std::byte*, Registered> registered;
     std::set<cudaStream_t> streams;
+    std::set<cudaMemPool_t> pools;
     std::vector<std::string> problems;
+    std::vector<std::size_t> pageable_copies;
     std::size_t allocated_bytes = 0;
+    std::mutex copy_engines[2];  // to the GPU, and from it: each makes one copy at a time, whoever asks
     std::uint32_t launches = 0;
     bool lost = false;
 };
@@ -114,6 +123,21 @@ bool guards_intact([[maybe_unused]] std::byte* data, [[maybe_unused]] std::size_
 #endif
 }
 
+// Memory of the GPU with room for guards; nullptr: there is none.
+std::byte* take_memory(std::size_t bytes) {
+    auto* const all =
+        static_cast<std::byte*>(::operator new (bytes + 2 * kGuardBytes, std::align_val_t{kGuardBytes}, std::nothrow));
+    return all == nullptr ? nullptr : all + kGuardBytes;
+}
+
+void give_memory_back(std::byte* place, [[maybe_unused]] std::size_t bytes) {
+    std::byte* const all = place - kGuardBytes;
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(all, bytes + 2 * kGuardBytes);
+#endif
+    ::operator delete (all, std::align_val_t{kGuardBytes});
+}
+
 // Whether [data, data + bytes) lies in one allocation.
 bool is_device_memory(const void* data, std::size_t bytes) {
     auto* begin_of = static_cast<std::byte*>(const_cast<void*>(data));
@@ -122,6 +146,16 @@ bool is_device_memory(const void* data, std::size_t bytes) {
     if (next == all.begin()) return false;
     --next;
     return begin_of + bytes <= next->first + next->second.bytes;
+}
+
+// Whether all of [data, data + bytes) is page-locked, in one piece.
+bool is_registered(const void* data, std::size_t bytes) {
+    auto* const begins = static_cast<std::byte*>(const_cast<void*>(data));
+    const auto& all = host().registered;
+    const auto next = all.upper_bound(begins);
+    if (next == all.begin()) return false;
+    const auto& [first, memory] = *std::prev(next);
+    return begins + bytes <= first + memory.bytes;
 }
 
 void serve(HostStream* stream) {
@@ -152,11 +186,10 @@ void enqueue_locked(HostStream* stream, std::function<void()> task) {
     host().changed.notify_all();
 }
 
-// The event must have been recorded in some stream.
-void wait_for(const std::shared_ptr<EventState>& event, std::uint64_t recorded) {
+void wait_for(const std::shared_ptr<EventState>& event) {
     Host& h = host();
     std::unique_lock lock(h.mutex);
-    h.changed.wait(lock, [&] { return event->happened >= recorded; });
+    h.changed.wait(lock, [&] { return event == nullptr || event->happened; });
 }
 
 }  // namespace
@@ -172,6 +205,7 @@ void reset(const Settings& settings) {
     h.calls_by.clear();
     h.problems.clear();
     h.registered.clear();
+    h.pageable_copies.clear();
     h.launches = 0;
     h.lost = false;
     last_error = cudaSuccess;
@@ -197,6 +231,16 @@ void lose_context(bool lost) {
     host().lost = lost;
 }
 
+std::vector<std::size_t> pageable_copies() {
+    const std::lock_guard lock(host().mutex);
+    return host().pageable_copies;
+}
+
+std::size_t taken_bytes() {
+    const std::lock_guard lock(host().mutex);
+    return host().allocated_bytes;
+}
+
 std::vector<std::string> problems() {
     Host& h = host();
     const std::lock_guard lock(h.mutex);
@@ -209,6 +253,7 @@ std::vector<std::string> problems() {
         all.push_back("host memory of " + std::to_string(memory.bytes) + " bytes is still pinned");
     }
     if (!h.streams.empty()) all.push_back("a stream was never destroyed");
+    if (!h.pools.empty()) all.push_back("a memory pool was never destroyed");
     return all;
 }
 
@@ -298,9 +343,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     return begin("cudaGetDeviceProperties");
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     const std::lock_guard lock(host().mutex);
-    *value = 1;
+    *value = attribute == cudaDevAttrMemoryPoolsSupported && !host().settings.memory_pools ? 0 : 1;
     return begin("cudaDeviceGetAttribute");
 }
 
@@ -343,10 +388,8 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
     const cudaError_t status = begin("cudaMalloc", cudaErrorMemoryAllocation);
     if (status != cudaSuccess) return status;
     if (bytes > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
-    auto* all =
-        static_cast<std::byte*>(::operator new (bytes + 2 * kGuardBytes, std::align_val_t{kGuardBytes}, std::nothrow));
-    if (all == nullptr) return answer(cudaErrorMemoryAllocation);
-    std::byte* place = all + kGuardBytes;
+    std::byte* const place = take_memory(bytes);
+    if (place == nullptr) return answer(cudaErrorMemoryAllocation);
     std::memset(place, kUninitialised, bytes);
     set_guards(place, bytes);
     h.allocations[place] = {bytes};
@@ -370,13 +413,143 @@ cudaError_t cudaFree(void* data) {
         h.problems.push_back("something wrote beside an allocation of " + std::to_string(found->second.bytes) +
                              " bytes");
     }
-    std::byte* all = found->first - kGuardBytes;
-#if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(all, found->second.bytes + 2 * kGuardBytes);
-#endif
     h.allocated_bytes -= found->second.bytes;
-    ::operator delete (all, std::align_val_t{kGuardBytes});
+    give_memory_back(found->first, found->second.bytes);
     h.allocations.erase(found);
+    return status;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    const cudaError_t status = begin("cudaMemPoolCreate");
+    if (status != cudaSuccess) return status;
+    if (!h.settings.memory_pools || properties->allocType != cudaMemAllocationTypePinned ||
+        properties->location.type != cudaMemLocationTypeDevice || properties->location.id >= h.settings.n_devices) {
+        return answer(cudaErrorInvalidValue);
+    }
+    *pool = new HostPool;
+    h.pools.insert(*pool);
+    return cudaSuccess;
+}
+
+namespace {
+
+void trim(HostPool& pool, std::size_t bytes_to_keep) {
+    while (pool.reserved_bytes > bytes_to_keep && !pool.kept.empty()) {
+        const auto largest = std::prev(pool.kept.end());
+        pool.reserved_bytes -= largest->first;
+        host().allocated_bytes -= largest->first;
+        give_memory_back(largest->second, largest->first);
+        pool.kept.erase(largest);
+    }
+}
+
+}  // namespace
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+    Host& h = host();
+    std::unique_lock lock(h.mutex);
+    (void)begin("cudaMemPoolDestroy");
+    if (h.pools.erase(pool) == 0) return answer(cudaErrorInvalidValue);
+    h.changed.wait(lock, [&] { return std::all_of(h.streams.begin(), h.streams.end(), is_idle); });
+    trim(*pool, 0);
+    if (pool->reserved_bytes > 0) h.problems.push_back("a memory pool was destroyed with blocks in use");
+    delete pool;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void*) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaMemPoolSetAttribute");
+    if (status != cudaSuccess) return status;
+    return attribute == cudaMemPoolAttrReleaseThreshold ? cudaSuccess : answer(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaMemPoolGetAttribute");
+    if (status != cudaSuccess) return status;
+    if (attribute != cudaMemPoolAttrReservedMemCurrent) return answer(cudaErrorInvalidValue);
+    const std::uint64_t reserved = pool->reserved_bytes;
+    std::memcpy(value, &reserved, sizeof reserved);
+    return cudaSuccess;
+}
+
+// As the real one: what is on its way back in some stream stays.
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes_to_keep) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaMemPoolTrimTo");
+    if (status != cudaSuccess) return status;
+    trim(*pool, bytes_to_keep);
+    return cudaSuccess;
+}
+
+// Waits for nothing. The block is usable once the stream has come so far, and no sooner: it is filled with NaNs then.
+cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    *data = nullptr;
+    const cudaError_t status = begin("cudaMallocFromPoolAsync", cudaErrorMemoryAllocation);
+    if (status != cudaSuccess) return status;
+    if (h.pools.count(pool) == 0 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
+    const std::size_t page = h.settings.pool_page_bytes;
+    const std::size_t taken = (bytes + page - 1) / page * page;
+    std::byte* place = nullptr;
+    if (const auto kept = pool->kept.find(taken); kept != pool->kept.end()) {
+        place = kept->second;
+        pool->kept.erase(kept);
+    } else {
+        // Short of memory it gives up what it keeps.
+        if (taken > h.settings.memory_bytes - h.allocated_bytes) trim(*pool, 0);
+        if (taken > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
+        place = take_memory(taken);
+        if (place == nullptr) return answer(cudaErrorMemoryAllocation);
+        pool->reserved_bytes += taken;
+        h.allocated_bytes += taken;
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_poison_memory_region(place, taken);
+#endif
+    }
+    h.allocations[place] = {taken, pool};
+    enqueue_locked(stream, [place, taken] {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(place - kGuardBytes, taken + 2 * kGuardBytes);
+#endif
+        std::memset(place, kUninitialised, taken);
+        set_guards(place, taken);
+    });
+    *data = place;
+    return cudaSuccess;
+}
+
+// Waits for nothing. From that point of the stream on nobody may use the block.
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+    Host& h = host();
+    std::unique_lock lock(h.mutex);
+    const cudaError_t status = begin("cudaFreeAsync");
+    // On a GPU that was lost nothing runs any more; here what was started does.
+    if (h.lost) h.changed.wait(lock, [&] { return std::all_of(h.streams.begin(), h.streams.end(), is_idle); });
+    const auto found = h.allocations.find(static_cast<std::byte*>(data));
+    if (found == h.allocations.end() || found->second.pool == nullptr) {
+        h.problems.push_back("an address that was not allocated in a pool was freed");
+        return answer(cudaErrorInvalidValue);
+    }
+    std::byte* const place = found->first;
+    const std::size_t taken = found->second.bytes;
+    HostPool* const pool = found->second.pool;
+    h.allocations.erase(found);
+    enqueue_locked(stream, [place, taken, pool] {
+        const std::lock_guard task_lock(host().mutex);
+        if (!guards_intact(place, taken)) {
+            host().problems.push_back("something wrote beside an allocation of " + std::to_string(taken) + " bytes");
+        }
+        std::memset(place, kUninitialised, taken);
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_poison_memory_region(place, taken);
+#endif
+        pool->kept.emplace(taken, place);
+    });
     return status;
 }
 
@@ -423,7 +596,16 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     // Unified addressing: the addresses themselves say where they are.
     const bool to_device = kind == cudaMemcpyDefault ? is_device_memory(to, bytes) : kind == cudaMemcpyHostToDevice;
     if (!is_device_memory(to_device ? to : from, bytes)) return answer(cudaErrorInvalidValue);
-    enqueue_locked(stream, [=] { std::memcpy(to, from, bytes); });
+    const void* const other = to_device ? from : to;
+    if (is_device_memory(other, bytes)) {
+        enqueue_locked(stream, [=] { std::memcpy(to, from, bytes); });
+        return cudaSuccess;
+    }
+    if (!is_registered(other, bytes)) host().pageable_copies.push_back(bytes);
+    enqueue_locked(stream, [=] {
+        const std::lock_guard engine(host().copy_engines[to_device ? 0 : 1]);
+        std::memcpy(to, from, bytes);
+    });
     return cudaSuccess;
 }
 
@@ -478,7 +660,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaStreamWaitEvent");
     if (status != cudaSuccess) return status;
-    enqueue_locked(stream, [state = event->state, recorded = event->state->recorded] { wait_for(state, recorded); });
+    enqueue_locked(stream, [state = event->state] { wait_for(state); });
     return cudaSuccess;
 }
 
@@ -506,10 +688,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaEventRecord");
     if (status != cudaSuccess) return status;
-    const std::uint64_t recorded = ++event->state->recorded;
-    enqueue_locked(stream, [state = event->state, recorded] {
+    event->state = std::make_shared<EventState>();
+    enqueue_locked(stream, [state = event->state] {
         const std::lock_guard task_lock(host().mutex);
-        state->happened = recorded;
+        state->happened = true;
         state->when = Clock::now();
         host().changed.notify_all();
     });
@@ -522,7 +704,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const cudaError_t status = begin("cudaEventSynchronize");
     if (status != cudaSuccess) return status;
     const std::shared_ptr<EventState> state = event->state;
-    h.changed.wait(lock, [&, recorded = state->recorded] { return state->happened >= recorded; });
+    h.changed.wait(lock, [&] { return state == nullptr || state->happened; });
     return cudaSuccess;
 }
 
@@ -530,17 +712,17 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaEventQuery");
     if (status != cudaSuccess) return status;
-    return event->state->happened >= event->state->recorded ? cudaSuccess : cudaErrorNotReady;
+    return event->state == nullptr || event->state->happened ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin_event, cudaEvent_t end_event) {
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaEventElapsedTime");
     if (status != cudaSuccess) return status;
-    const EventState& from = *begin_event->state;
-    const EventState& to = *end_event->state;
-    if (from.recorded == 0 || to.recorded == 0) return answer(cudaErrorInvalidResourceHandle);
-    if (from.happened < from.recorded || to.happened < to.recorded) return cudaErrorNotReady;
-    *ms = std::chrono::duration<float, std::milli>(to.when - from.when).count();
+    const std::shared_ptr<EventState>& from = begin_event->state;
+    const std::shared_ptr<EventState>& to = end_event->state;
+    if (from == nullptr || to == nullptr) return answer(cudaErrorInvalidResourceHandle);
+    if (!from->happened || !to->happened) return cudaErrorNotReady;
+    *ms = std::chrono::duration<float, std::milli>(to->when - from->when).count();
     return cudaSuccess;
 }

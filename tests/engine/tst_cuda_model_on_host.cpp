@@ -2,12 +2,16 @@
 // asynchronous, so what is copied, awaited and computed in the wrong order shows here, without a GPU. No GPU is tested.
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include <QDeadlineTimer>
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/device/cuda_backend.h"
 #include "engine/error.h"
+#include "engine/experts/experts_messages.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
 #include "tests/cuda_host/cuda_host.h"
@@ -22,6 +26,9 @@ namespace {
 
 // Every CUDA thread is a fiber here, and sanitizers slow it tenfold once more: they see a shorter play.
 constexpr int kTokens = test::kSanitized ? 2 : 6;
+// Of RAM, so that experts on the device keep no copy there; and so that others stay on disk.
+constexpr std::uint64_t kRamWithoutDuplicates = std::uint64_t{16} << 20;
+constexpr std::uint64_t kRamWithDisk = std::uint64_t{8} << 20;
 constexpr int kPrompts = test::kSanitized ? 1 : 2;
 
 struct Greedy {
@@ -224,6 +231,95 @@ class TestCudaModelOnHost : public QObject {
             QVERIFY(relativeError(got.logits[t], expected.logits[t]) < 2e-2);
         }
         gpu.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
+    // While tokens are made, memory comes and goes beside them: the device is not waited for, and what is unlocked is
+    // so on another thread.
+    void replanBetweenLayers_takesAndGivesBackWithoutWaiting() {
+        auto model = std::make_unique<LoadedModel>(onHostLayer(QStringLiteral("static"), 80),
+                                                   LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+        const auto here = [](const char* function) {
+            return cuda_host::calls_of(function, std::this_thread::get_id());
+        };
+        const int unlocked = calls("cudaHostUnregister"), unlocked_here = here("cudaHostUnregister");
+        const int taken = calls("cudaMallocFromPoolAsync"), given_back = calls("cudaFreeAsync");
+        Replanner replanner(*model);
+        const std::size_t expert = 3;
+        replanner.change(1, ExpertChange::Kind::kFormat, {&expert, 1}, kernels::WeightType::kInt8, 0);
+        int n_waits = 0;
+        const QDeadlineTimer deadline(60'000);
+        while (replanner.moving() && !deadline.hasExpired()) {
+            const int waits = here("cudaEventSynchronize") + here("cudaStreamSynchronize");
+            replanner.between_layers();
+            n_waits += here("cudaEventSynchronize") + here("cudaStreamSynchronize") - waits;
+            replanner.between_steps(0);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        QVERIFY(!replanner.moving());
+        QVERIFY(replanner.reports().back().state == ReplanState::kDone);
+        QVERIFY(model->experts().format(expert) == kernels::WeightType::kInt8);
+        QCOMPARE(n_waits, 0);
+        QCOMPARE(calls("cudaHostUnregister") - unlocked, 1);
+        QCOMPARE(here("cudaHostUnregister"), unlocked_here);
+        QVERIFY(calls("cudaMallocFromPoolAsync") > taken && calls("cudaFreeAsync") > given_back);
+        QCOMPARE(calls("cudaMalloc") + calls("cudaFree"), 0);
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
+    // Pages that are larger than blocks take a part of the budget: experts that would come to lie beyond it stay in
+    // RAM.
+    void budget_holdsWithTheDevicesPages_data() {
+        QTest::addColumn<bool>("duplicates");
+        QTest::newRow("with copies in RAM") << true;
+        QTest::newRow("without") << false;
+    }
+    void budget_holdsWithTheDevicesPages() {
+        QFETCH(bool, duplicates);
+        LoadRequest request = onHostLayer(QStringLiteral("static"), 50);
+        if (!duplicates) request.ram_bytes = kRamWithoutDuplicates;
+        std::int64_t n_resident = 0;
+        for (const std::size_t page : {std::size_t{1}, std::size_t{64} << 10}) {
+            cuda_host::Settings settings;
+            settings.pool_page_bytes = page;
+            cuda_host::reset(settings);
+            auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                                       std::stop_token{});
+            const ExpertStore& experts = model->experts();
+            QCOMPARE(model->plan().duplicates, duplicates);
+            QVERIFY(cuda_host::taken_bytes() <= std::size_t{50} << 20);
+            const bool said = std::any_of(experts.notes().begin(), experts.notes().end(),
+                                          [](const Message& note) { return note.is(messages::experts_left_over); });
+            QCOMPARE(said, page > 1);
+            if (page == 1) {
+                n_resident = experts.n_resident();
+            } else {
+                QVERIFY(experts.n_resident() > 0 && experts.n_resident() < n_resident);
+                if (!kSanitized) QCOMPARE(greedy(*model, prompts_[0]).tokens, expected_[0].tokens);
+            }
+            model.reset();
+            QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        }
+    }
+
+    // Whatever a copy of an expert comes from is page-locked, so that nobody waits for it.
+    void copies_comeFromPageLockedMemory() {
+        LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
+        request.ram_bytes = kRamWithDisk;
+        auto model =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        QVERIFY(model->experts().disk_slots().size() > 0);
+        const std::vector<std::size_t> loading = cuda_host::pageable_copies();
+        constexpr std::size_t kPiece = 262'144;  // of an expert, as OFFSTAGE_COPY_BYTES says
+        QVERIFY(model->experts().bytes(0) > kPiece);
+        QCOMPARE(std::count(loading.begin(), loading.end(), kPiece), 0);
+        const Greedy got = greedy(*model, prompts_[0]);
+        QCOMPARE(got.tokens, expected_[0].tokens);
+        QVERIFY(model->dispatcher().totals().copied_calls > 0);
+        QCOMPARE(cuda_host::pageable_copies().size(), loading.size());
+        model.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 

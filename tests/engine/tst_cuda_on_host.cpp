@@ -1,6 +1,7 @@
 // The CUDA backend with its very kernels, on a CUDA that runs on the host (tests/cuda_host): no GPU is needed, and none
 // is tested. What real hardware does with them is for tst_cuda_backend.cpp.
 
+#include <map>
 #include <memory>
 
 #include <QTest>
@@ -56,6 +57,13 @@ bool run_a_step(Backend& backend) {
     const std::vector<float> host = parity::random_floats(3 * kHidden * kFfn, 1);
     std::vector<std::int32_t> tokens(kRows);
     std::vector<float> result(kRows * kHidden);
+    // Even after a failure nothing may still be copied from or to these.
+    const struct Waits {
+        Backend& backend;
+        ~Waits() {
+            for (int i = 0; i < 2; ++i) parity::finish(backend);  // the first may be what fails
+        }
+    } waits{backend};
     try {
         Backend::StepShape shape;
         shape.n_tokens = kRows;
@@ -145,6 +153,7 @@ class TestCudaOnHost : public QObject {
     void opening_says_why_it_fails();
     void nth_failure_leaves_a_device_that_works_data();
     void nth_failure_leaves_a_device_that_works();
+    void memory_comes_and_goes_beside_the_work();
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
     void too_little_scratch_is_a_failure();
@@ -315,9 +324,10 @@ void TestCudaOnHost::opening_says_why_it_fails() {
 void TestCudaOnHost::nth_failure_leaves_a_device_that_works_data() {
     QTest::addColumn<QString>("function");
     for (const char* function :
-         {"cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord", "cudaStreamWaitEvent",
-          "cudaEventSynchronize", "cudaSetDevice", "cudaStreamCreateWithPriority", "cudaEventCreate",
-          "cudaStreamSynchronize", "cublasCreate", "cublasSetStream", "cublasGemmEx", "cudaMemGetInfo"}) {
+         {"cudaMalloc", "cudaMallocFromPoolAsync", "cudaMemPoolCreate", "cudaMemcpyAsync", "cudaLaunchKernel",
+          "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize", "cudaSetDevice",
+          "cudaStreamCreateWithPriority", "cudaEventCreate", "cudaStreamSynchronize", "cublasCreate", "cublasSetStream",
+          "cublasGemmEx", "cudaMemGetInfo"}) {
         QTest::addRow("%s", function) << QString(function);
     }
 }
@@ -326,8 +336,13 @@ void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
     QFETCH(QString, function);
     const std::string name = function.toStdString();
     int n_injected = 0;
-    for (int n = 1;; n += name == "cudaEventCreate" ? 500 : test::kSanitized ? 5 : 1) {
-        cuda_host::reset();
+    // Many are of one kind: of each block that is taken or given back.
+    const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent";
+    const int stride = name == "cudaEventCreate" ? 500 : test::kSanitized ? 7 : often ? 3 : 1;
+    cuda_host::Settings settings;
+    settings.memory_pools = name != "cudaMalloc";
+    for (int n = 1;; n += stride) {
+        cuda_host::reset(settings);
         cuda_host::fail_call(name, n);
         std::unique_ptr<Backend> backend;
         try {
@@ -352,6 +367,44 @@ void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
         if (!injected) break;
     }
     QVERIFY(n_injected > 0);
+}
+
+// Memory is taken and given back while the device works: nothing waits for it, and nobody gets what another still uses.
+void TestCudaOnHost::memory_comes_and_goes_beside_the_work() {
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Arena& memory = backend->memory();
+    const std::size_t taken = cuda_host::taken_bytes();
+    std::vector<std::vector<std::byte>> sent, got(2, std::vector<std::byte>(kBytes));
+    for (int i = 0; i < 2; ++i) sent.emplace_back(kBytes, static_cast<std::byte>(i + 1));
+    std::map<std::string, int> waits;
+    for (const char* wait : {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaFree"}) {
+        waits[wait] = cuda_host::calls_of(wait);
+    }
+    std::vector<DeviceBlock> results;
+    for (int i = 0; i < 2; ++i) results.push_back(memory.allocate(kBytes, MemoryUse::kWorkspace, "a test"));
+    const int rounds = test::kSanitized ? 5 : 20;
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            const DeviceBlock block = memory.allocate(kBytes, MemoryUse::kExperts, "a test");
+            if (i == 0) {
+                backend->upload(block.data(), sent[i].data(), kBytes);
+            } else {
+                backend->wait(*backend->copy_weights(block.data(), sent[i].data(), kBytes, {}));
+            }
+            backend->copy_within(results[i].data(), block.data(), kBytes);
+        }
+    }
+    for (const auto& [wait, calls] : waits) QCOMPARE(cuda_host::calls_of(wait), calls);
+    for (std::size_t i = 0; i < 2; ++i) backend->download(got[i].data(), results[i].data(), kBytes);
+    parity::finish(*backend);
+    QVERIFY(backend->ok());
+    QVERIFY(got == sent);
+    // What was given back is kept while the budget has room for it, and no longer.
+    results.clear();
+    QVERIFY(cuda_host::taken_bytes() > taken);
+    memory.set_budget(memory.usage().used_bytes);
+    QCOMPARE(cuda_host::taken_bytes(), taken);
 }
 
 void TestCudaOnHost::lost_context_stays_a_failure() {

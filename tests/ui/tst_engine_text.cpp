@@ -231,8 +231,9 @@ class TestEngineText : public QObject {
             "khi "
             "cần.");
         row("behind the device's name", messages::of_device("NVIDIA H200", messages::gpu_answers_no_more("lost")),
-            "NVIDIA H200: The GPU answers no more: lost.", "NVIDIA H200: Die GPU antwortet nicht mehr: lost.",
-            "NVIDIA H200: GPU không còn phản hồi: lost.");
+            "NVIDIA H200: The GPU answers no more: lost. Offstage has to be started again.",
+            "NVIDIA H200: Die GPU antwortet nicht mehr: lost. Offstage muss neu gestartet werden.",
+            "NVIDIA H200: GPU không còn phản hồi: lost. Cần khởi động lại Offstage.");
         row("a path that looks like a sentence", messages::profile_too_large("/Dr. Who: a list of 5"),
             "/Dr. Who: a list of 5: larger than 1 MiB; expected a hardware profile",
             "/Dr. Who: a list of 5: größer als 1 MiB; erwartet: ein Hardwareprofil",

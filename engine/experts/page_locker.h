@@ -1,0 +1,71 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <span>
+#include <thread>
+
+#include "engine/device/arena.h"
+#include "engine/device/backend.h"
+
+namespace offstage::engine {
+
+// Page-locks host memory, and unlocks it before it is given back, on a thread of its own: either takes tens of
+// milliseconds for an expert. In the order in which it is asked. All functions are called by one thread.
+class PageLocker {
+  public:
+    // The device must outlive this object.
+    explicit PageLocker(Backend& device);
+    ~PageLocker();  // does what it was asked for
+    PageLocker(const PageLocker&) = delete;
+    PageLocker& operator=(const PageLocker&) = delete;
+
+    // Which may be used meanwhile. It stays as it is where the system refuses. Until release().
+    void lock(std::span<std::byte> memory);
+    // Unlocks what it locked, or what was locked otherwise (`locked`), and gives it back to its arena.
+    void release(DeviceBlock memory, bool locked = false);
+
+    bool busy() const;  // something is on its way
+    bool wait();        // until nothing is; false: nothing was
+
+  private:
+    struct Job {
+        std::span<std::byte> to_lock;  // or, empty:
+        DeviceBlock to_release;
+        bool locked = false;
+    };
+
+    void add(Job job);
+    void work();
+    void run(Job& job);
+
+    Backend& device_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;  // the first is being done
+    bool ends_ = false;
+    std::set<const std::byte*> locked_;  // the thread's
+    std::thread thread_;                 // the last member: it uses the others
+};
+
+// A block of an arena that a PageLocker locks and unlocks; nullptr: nobody does. Must not outlive either.
+class LockedBlock {
+  public:
+    LockedBlock() = default;
+    LockedBlock(DeviceBlock memory, PageLocker* locker);
+    ~LockedBlock() { reset(); }
+    LockedBlock(LockedBlock&& other) noexcept;
+    LockedBlock& operator=(LockedBlock&& other) noexcept;
+
+    std::byte* data() const { return memory_.data(); }
+    void reset();
+
+  private:
+    DeviceBlock memory_;
+    PageLocker* locker_ = nullptr;
+};
+
+}  // namespace offstage::engine
