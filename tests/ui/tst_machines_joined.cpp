@@ -176,9 +176,9 @@ class TestMachinesJoined : public QObject {
         QTRY_VERIFY2(m_panel->details().contains(QStringLiteral("Makes each step as well")),
                      qPrintable(m_panel->details()));
         m_machines->setUse({false, false, engine::NodeShape::kAuto});
+        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.automatic, 20'000);
         QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
         snapshot = m_engine->snapshot();
-        QVERIFY(snapshot->machine_shape.automatic);
         QVERIFY(snapshot->machine_shape.helpers.us() > 0 && snapshot->machine_shape.peers.us() > 0);
         QTRY_VERIFY2(m_panel->shapeText().contains(QStringLiteral("ms a token, the other way")),
                      qPrintable(m_panel->shapeText()));
