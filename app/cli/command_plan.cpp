@@ -12,12 +12,12 @@ int run_plan(const PlanOptions& options) {
         engine::plan_model(load_request(options.model), options.prompt, progress_on_terminal(), {}, options.compare);
     if (options.model.json) {
         auto json = to_json(report);
-        report_nodes(options.model, &json);
+        report_nodes(options.model, report, &json);
         print_json(json);
         return 0;
     }
     print_report(report, false);
-    report_nodes(options.model, nullptr);
+    report_nodes(options.model, report, nullptr);
     return 0;
 }
 

@@ -1,10 +1,13 @@
 #include "app/cli/nodes_joined.h"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
 #include "app/cli/command_messages.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
+#include "engine/cluster/shape_forecast.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/nodes/node_channel.h"
@@ -79,6 +82,93 @@ class Joined final : public NodesJoined {
     engine::JoinedNodes nodes_;
 };
 
+// A machine that a plan could use: measured, and with what it would hold as a helper and where it makes the steps.
+struct PlannedNode {
+    std::unique_ptr<engine::NodeClient> client;
+    std::vector<std::uint8_t> as_helper, as_peer;
+};
+
+std::int64_t n_held(const std::vector<std::uint8_t>& has) {
+    return std::count(has.begin(), has.end(), 1);
+}
+
+std::vector<engine::ForecastNode> forecast_nodes(const std::vector<PlannedNode>& nodes, bool make_steps) {
+    std::vector<engine::ForecastNode> forecast;
+    for (const PlannedNode& node : nodes) {
+        forecast.push_back({&node.client->costs(), make_steps ? node.as_peer : node.as_helper});
+    }
+    return forecast;
+}
+
+// Connects to each with one expert, which is enough to measure with. Those that cannot be used say why on stderr.
+std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine::PlanReport& report,
+                                       const std::vector<kernels::WeightType>& formats) {
+    engine::ExpertHost host(load_request(options));
+    const engine::ExpertGrid& grid = host.spec().experts;
+    const engine::JoinSettings settings = settings_of(options);
+    const engine::NodeHello hello = engine::hello_of(host, settings.desktop);
+    std::vector<engine::NodeAddress> addresses = addresses_of(options);
+    const auto lists = engine::share_out_experts(addresses.size(), grid, report.plan, formats, report.popularity);
+    std::vector<PlannedNode> nodes;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        nodes.push_back({std::make_unique<engine::NodeClient>(std::move(addresses[i]), hello, grid,
+                                                              settings.activations, settings.patience),
+                         {},
+                         {}});
+        nodes.back().client->start({lists[i].front()});
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        engine::NodeClient& client = *nodes[i].client;
+        client.wait_until_settled({}, {});
+        for (const engine::Message& note : client.take_notes()) {
+            std::cerr << "note: " << note.english() << std::endl;
+        }
+        const std::uint64_t room = client.welcome().ram_bytes;
+        const std::uint64_t beside =
+            engine::room_beside_steps(room, report.demand.dense_bytes, report.demand.kv_bytes(report.plan.context));
+        nodes[i].as_helper = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, room));
+        nodes[i].as_peer = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, beside));
+    }
+    std::erase_if(nodes, [](const PlannedNode& node) { return !node.client->is_up(); });
+    return nodes;
+}
+
+nlohmann::ordered_json to_json(const engine::ShapeForecast& forecast) {
+    return {{"ms_per_token", forecast.times.us() / 1e3},
+            {"computing_ms", forecast.times.computing_us / 1e3},
+            {"network_ms", forecast.times.network_us / 1e3},
+            {"waiting_ms", forecast.times.waiting_us / 1e3},
+            {"calls", forecast.calls}};
+}
+
+// Machine of each expert, one list a layer.
+nlohmann::ordered_json by_layer(const std::string& owners, std::int64_t n_experts) {
+    nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        if (static_cast<std::int64_t>(i) % n_experts == 0) layers.push_back(nlohmann::ordered_json::array());
+        layers.back().push_back(static_cast<int>(static_cast<unsigned char>(owners[i])));
+    }
+    return layers;
+}
+
+// Experts that are on one machine of a layer: "0-3, 7".
+std::string ranges_of(const std::string& owners, std::int64_t layer, std::int64_t n_experts, std::size_t machine) {
+    std::string text;
+    const auto is_there = [&](std::int64_t e) {
+        return e < n_experts &&
+               static_cast<unsigned char>(owners[static_cast<std::size_t>(layer * n_experts + e)]) == machine;
+    };
+    for (std::int64_t e = 0; e < n_experts; ++e) {
+        if (!is_there(e)) continue;
+        std::int64_t last = e;
+        while (is_there(last + 1)) ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(e);
+        if (last > e) text += "-" + std::to_string(last);
+        e = last;
+    }
+    return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
 std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts) {
@@ -93,43 +183,98 @@ std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOpt
     return join_nodes(*dynamic_cast<engine::LocalSession&>(session).model(), options, false);
 }
 
-void report_nodes(const ModelOptions& options, nlohmann::ordered_json* json) {
+void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json) {
     if (options.nodes.empty()) return;
-    engine::ExpertHost host(load_request(options));
-    const engine::ExpertGrid& grid = host.spec().experts;
+    const engine::ExpertGrid& grid = report.shape.spec.experts;
     const engine::JoinSettings settings = settings_of(options);
-    const engine::NodeHello hello = engine::hello_of(host, settings.desktop);
-    const kernels::WeightType format = options.quant.empty() || !host.request().quant.experts
-                                           ? grid.stored(host.basis().master, 0)
-                                           : *host.request().quant.experts;
-    for (engine::NodeAddress& address : addresses_of(options)) {
-        // One expert is enough to measure with.
-        engine::NodeClient node(std::move(address), hello, grid, settings.activations, settings.patience);
-        node.start({{0, 0, format}});
-        node.wait_until_settled({}, {});
-        for (const engine::Message& note : node.take_notes()) std::cerr << "note: " << note.english() << std::endl;
-        if (!node.is_up()) continue;
+    engine::ForecastDesktop here{grid, report.popularity, report.cost, report.plan.places, report.plan.formats};
+    for (std::size_t i = here.formats.size(); i < here.places.size(); ++i) {
+        here.formats.push_back(grid.stored(report.cost.master(), static_cast<std::int64_t>(i) / grid.n_experts));
+    }
+    here.staging_slots = report.plan.staging_slots;
+    here.policy = report.dispatch.decode;
+    here.dense_bytes = static_cast<double>(report.demand.dense_read_bytes);
+    here.activations = settings.activations;
+    here.insists = settings.use == engine::NodeUse::kAlways;
+    here.n_past = report.forecast.prompt_tokens;
+    const std::vector<PlannedNode> nodes = planned_nodes(options, report, here.formats);
+    const engine::ShapeForecast helpers = engine::forecast_as_helpers(here, forecast_nodes(nodes, false));
+    const engine::ShapeForecast peers = engine::forecast_as_peers(here, forecast_nodes(nodes, true));
+    const bool known = helpers.times.us() > 0 && peers.times.us() > 0;
+    const bool faster = known && peers.times.us() < helpers.times.us();
+    const bool decentralised = settings.shape == engine::NodeShape::kDecentralised ||
+                               (settings.shape == engine::NodeShape::kAuto && !here.insists && faster);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const engine::NodeClient& node = *nodes[i].client;
         const engine::LinkCosts::Measured measured = node.costs().measured();
-        const auto bytes = static_cast<std::uint64_t>(measured.expert_bytes);
-        const std::uint64_t room = node.welcome().ram_bytes / std::max<std::uint64_t>(1, bytes);
-        const auto experts = std::min<std::uint64_t>(room, static_cast<std::uint64_t>(grid.size()));
         const double mbps = measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0;
+        const double expert_us = node.costs().expert_us(measured.expert_bytes, 1);
         if (json != nullptr) {
             (*json)["nodes"].push_back({{"name", node.name()},
-                                        {"experts", experts},
+                                        {"experts", n_held(nodes[i].as_helper)},
+                                        {"experts_beside_steps", n_held(nodes[i].as_peer)},
                                         {"round_trip_us", measured.latency_us},
                                         {"mb_per_s", mbps},
-                                        {"expert_us", node.costs().expert_us(measured.expert_bytes, 1)}});
+                                        {"expert_us", expert_us}});
             continue;
         }
-        std::cout
-            << engine::print(
-                   "%s: room for %llu of %lld experts; %.2f ms there and back, %.0f MB/s, an expert for one token "
-                   "%.3f ms",
-                   node.name().c_str(), static_cast<unsigned long long>(experts), static_cast<long long>(grid.size()),
-                   measured.latency_us / 1e3, mbps, node.costs().expert_us(measured.expert_bytes, 1) / 1e3)
-            << std::endl;
+        std::cout << engine::print(
+                         "%s: room for %lld of %lld experts; %.2f ms there and back, %.0f MB/s, an expert for one "
+                         "token %.3f ms",
+                         node.name().c_str(), static_cast<long long>(n_held(nodes[i].as_helper)),
+                         static_cast<long long>(grid.size()), measured.latency_us / 1e3, mbps, expert_us / 1e3)
+                  << std::endl;
     }
+    if (nodes.empty()) return;
+    const double alone_us = report.forecast.decode_tokens_per_s > 0 ? 1e6 / report.forecast.decode_tokens_per_s : 0;
+    if (json != nullptr) {
+        (*json)["joint"] = {
+            {"shape", decentralised ? "decentralised" : "helpers"},
+            {"chosen_by_forecast", settings.shape == engine::NodeShape::kAuto && !here.insists && known},
+            {"alone_ms_per_token", alone_us / 1e3},
+            {"helpers", to_json(helpers)},
+            {"decentralised", to_json(peers)},
+            {"owners", by_layer(peers.owners, grid.n_experts)}};
+        return;
+    }
+    if (!known) {
+        std::cout << "Nothing is known that a forecast with these machines could be made of." << std::endl;
+        return;
+    }
+    std::cout << engine::print(
+        "\nForecast of a decoded token after %lld others, ms       all  computing  network  waiting\n",
+        static_cast<long long>(here.n_past));
+    std::cout << engine::print("  this machine alone                               %9.2f\n", alone_us / 1e3);
+    const auto line = [&](const char* name, const engine::ShapeTimes& times, bool used) {
+        std::cout << engine::print("%s %-47s  %9.2f  %9.2f  %7.2f  %7.2f\n", used ? "*" : " ", name, times.us() / 1e3,
+                                   times.computing_us / 1e3, times.network_us / 1e3, times.waiting_us / 1e3);
+    };
+    line("desktop and helpers (--node-shape helpers)", helpers.times, !decentralised);
+    line("every machine (--node-shape decentralised)", peers.times, decentralised);
+    std::cout << (settings.shape != engine::NodeShape::kAuto ? "* as --node-shape says\n"
+                  : here.insists                             ? "* helpers, as --node-use always asks for\n"
+                                                             : "* the faster one, which would be used\n");
+    // Of a token's calls the helpers' part, or who computes which expert.
+    const engine::ShapeForecast& used = decentralised ? peers : helpers;
+    double all_calls = 0;
+    for (const double calls : used.calls) all_calls += calls;
+    for (std::size_t machine = 0; machine < used.calls.size(); ++machine) {
+        const std::string name = machine == 0 ? "this machine" : nodes[machine - 1].client->name();
+        std::cout << engine::print("%s: computes %.0f %% of a token's experts", name.c_str(),
+                                   all_calls > 0 ? 100 * used.calls[machine] / all_calls : 0);
+        if (decentralised) {
+            std::cout << engine::print("; %lld of %lld are its own in every step",
+                                       static_cast<long long>(std::count(peers.owners.begin(), peers.owners.end(),
+                                                                         static_cast<char>(machine))),
+                                       static_cast<long long>(grid.size()));
+        }
+        std::cout << '\n';
+        for (std::int64_t layer = 0; layer < grid.n_layers && decentralised; ++layer) {
+            std::cout << engine::print("  layer %lld: %s\n", static_cast<long long>(layer),
+                                       ranges_of(peers.owners, layer, grid.n_experts, machine).c_str());
+        }
+    }
+    std::cout << std::flush;
 }
 
 }  // namespace offstage::cli

@@ -6,6 +6,7 @@
 
 #include "app/cli/commands.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/plan_report.h"
 
 namespace offstage::cli {
 
@@ -25,8 +26,8 @@ class NodesJoined {
 // measured. Throws Error.
 std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts);
 std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options);
-// What each of the named machines could hold of the model, and what it costs, on stdout or
-// in the object.
-void report_nodes(const ModelOptions& options, nlohmann::ordered_json* json);
+// What each of the named machines could hold of the model, what it costs, and what a decoded token is forecast to take
+// with them in both shapes (engine/cluster/shape_forecast), on stdout or in the object.
+void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json);
 
 }  // namespace offstage::cli

@@ -23,7 +23,7 @@ std::unique_ptr<NodesJoined> join_nodes(engine::Session&, const ModelOptions& op
     return nullptr;
 }
 
-void report_nodes(const ModelOptions& options, nlohmann::ordered_json*) {
+void report_nodes(const ModelOptions& options, const engine::PlanReport&, nlohmann::ordered_json*) {
     if (!options.nodes.empty()) refuse();
 }
 

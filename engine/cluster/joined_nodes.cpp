@@ -1,15 +1,12 @@
 #include "engine/cluster/joined_nodes.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
-#include "engine/cluster/expert_owners.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
-#include "engine/plan/routing_draw.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/model_costs.h"
@@ -19,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
-constexpr int kForecastTokens = 32;
-constexpr std::int64_t kForecastPast = 512;  // tokens before the one that shapes are compared by
 constexpr std::size_t kRecentTokens = 32;
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
@@ -53,7 +48,7 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
             choose_shape(progress, stop);
         } else {
             const bool decentralised = settings.shape == NodeShape::kDecentralised;
-            connect(decentralised ? NodeShape::kDecentralised : NodeShape::kHelpers, progress, stop);
+            connect(decentralised ? NodeShape::kDecentralised : NodeShape::kHelpers, lists(), progress, stop);
         }
     } catch (...) {
         disconnect();
@@ -62,38 +57,66 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
 }
 
-// By what helpers are measured to cost; a node that turns out to make no steps leaves it at that.
+// By links and experts as they are measured with one expert on each machine, so that none is packed for a shape that
+// is not chosen. A machine that turns out to make no steps leaves it at helpers.
 void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_token& stop) {
-    connect(NodeShape::kHelpers, progress, stop);
-    const double helpers = forecast_helpers(kForecastPast);
-    const double decentralised = forecast_decentralised(kForecastPast);
-    if (helpers <= 0 || decentralised <= 0) {
-        notes_.push_back(messages::node_shape_not_forecast);
-        return;
+    const Lists all = lists();
+    Lists one = all;
+    for (std::vector<NodeExpert>& list : one) list.resize(std::min<std::size_t>(1, list.size()));
+    start_connecting(NodeShape::kHelpers, one);
+    measure_here(true, stop);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                              std::chrono::duration<double>(settings_.choice_s));
+    for (const std::shared_ptr<NodeClient>& node : nodes_) {
+        node->wait_until_settled({}, stop, settings_.waits ? std::nullopt : std::optional(until));
     }
-    Message chosen = messages::node_shape_helpers(Decimal{helpers, 2}, Decimal{decentralised, 2});
-    if (decentralised > helpers) {
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
+    counted_ = up();
+    const ForecastDesktop here = forecast_here(kShapePast);
+    as_helpers_ = forecast_as_helpers(here, forecast_nodes(all, false)).times;
+    as_peers_ = forecast_as_peers(here, forecast_nodes(all, true)).times;
+    const Decimal helpers{as_helpers_.us() / 1e3, 2}, peers{as_peers_.us() / 1e3, 2};
+    const bool known = as_helpers_.us() > 0 && as_peers_.us() > 0;
+    Message chosen = known ? messages::node_shape_helpers(helpers, peers) : messages::node_shape_not_forecast;
+    if (known && as_peers_.us() < as_helpers_.us()) {
         disconnect();
-        connect(NodeShape::kDecentralised, progress, stop);
-        const auto follows = [](const std::shared_ptr<NodeClient>& node) { return !node->is_up() || node->follows(); };
-        if (std::all_of(nodes_.begin(), nodes_.end(), follows)) {
-            chosen = messages::node_shape_decentralised(Decimal{decentralised, 2}, Decimal{helpers, 2});
-        } else {
-            for (const std::shared_ptr<NodeClient>& node : nodes_) {
-                for (Message& note : node->take_notes()) notes_.push_back(std::move(note));
-            }
-            disconnect();
-            connect(NodeShape::kHelpers, progress, stop);
+        connect(NodeShape::kDecentralised, all, progress, stop);
+        const auto fails = [&](const std::shared_ptr<NodeClient>& node) {
+            return settings_.waits && node->is_up() && !node->follows();
+        };
+        if (std::none_of(nodes_.begin(), nodes_.end(), fails)) {
+            notes_.push_back(messages::node_shape_decentralised(peers, helpers));
+            return;
         }
+        for (const std::shared_ptr<NodeClient>& node : nodes_) {
+            for (Message& note : node->take_notes()) notes_.push_back(std::move(note));
+        }
+        disconnect();
+        connect(NodeShape::kHelpers, all, progress, stop);
+    } else {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->want(all[i]);
+        wait_for_experts(progress, stop);
+        put_to_use();
     }
     notes_.push_back(std::move(chosen));
 }
 
-void JoinedNodes::connect(NodeShape shape, const LoadProgressFn& progress, const std::stop_token& stop) {
+JoinedNodes::Lists JoinedNodes::lists() const {
+    return share_out_experts(addresses_.size(), model_.spec().experts, model_.plan(), model_.experts().formats(),
+                             model_.popularity());
+}
+
+void JoinedNodes::connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress,
+                          const std::stop_token& stop) {
+    start_connecting(shape, lists);
+    measure_here(settings_.forecasts, stop);
+    wait_for_experts(progress, stop);
+    put_to_use();
+}
+
+void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists) {
     const ExpertGrid& grid = model_.spec().experts;
     const NodeHello hello = hello_of(model_, settings_.desktop);
-    const auto lists =
-        share_out_experts(addresses_.size(), grid, model_.plan(), model_.experts().formats(), model_.popularity());
     if (shape == NodeShape::kDecentralised) {
         peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience);
     }
@@ -107,11 +130,13 @@ void JoinedNodes::connect(NodeShape shape, const LoadProgressFn& progress, const
         peers_->use(nodes_);
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->start(lists[i]);
-    announced_.resize(nodes_.size());
+    announced_.assign(nodes_.size(), 0);
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
     dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
-    measure_here(settings_.forecasts || chooses(), stop);
-    const auto all = static_cast<std::uint64_t>(grid.size());
+}
+
+void JoinedNodes::wait_for_experts(const LoadProgressFn& progress, const std::stop_token& stop) {
+    const auto all = static_cast<std::uint64_t>(model_.spec().experts.size());
     for (std::size_t i = 0; i < nodes_.size() && settings_.waits; ++i) {
         const std::shared_ptr<NodeClient>& node = nodes_[i];
         node->wait_until_settled(
@@ -124,6 +149,10 @@ void JoinedNodes::connect(NodeShape shape, const LoadProgressFn& progress, const
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
         announce(i);
     }
+}
+
+void JoinedNodes::put_to_use() {
+    const ExpertGrid& grid = model_.spec().experts;
     for (std::size_t i = 0; i < nodes_.size() && !peers_; ++i) {
         auto executor =
             std::make_unique<RemoteExecutor>(nodes_[i], grid, model_.experts(), model_.host(), settings_.use);
@@ -165,15 +194,7 @@ void JoinedNodes::follow_plan() {
         if (counted[i] == 0) continue;
         std::vector<NodeExpert>& list = lists[next++];
         // What has no room there is not wanted, or what is there already would stay in its place.
-        if (std::uint64_t room = nodes_[i]->welcome().ram_bytes; room > 0) {
-            const auto end = std::find_if(list.begin(), list.end(), [&](const NodeExpert& expert) {
-                const std::uint64_t bytes = grid.expert_bytes(expert.format);
-                if (bytes > room) return true;
-                room -= bytes;
-                return false;
-            });
-            list.erase(end, list.end());
-        }
+        list.resize(n_within(list, grid, nodes_[i]->welcome().ram_bytes));
         nodes_[i]->want(std::move(list));
     }
     dealt_ = {std::move(counted), plan.places, formats};
@@ -284,10 +305,11 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
         seen_[i] = now;
     }
     const std::uint32_t now = up();
+    // Of the first token that these machines decode together.
+    const bool anew = settings_.forecasts && n_tokens == 1 && (now != last_up_ || tokens_.empty());
+    if (anew) forecast_anew();
     const std::scoped_lock lock(mutex_);
-    if (peers_ && peers_->was_alone() && !std::exchange(said_alone_, true)) {
-        notes_.push_back(messages::node_steps_alone);
-    }
+    say_who_steps();
     if (now != last_up_) {
         // The step itself had machines that came or went in its middle: it is of neither kind.
         follow_losses(now);
@@ -298,6 +320,13 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
         if (tokens_.size() == kTokensAfterLoss) follow_losses(now);
     }
     last_up_ = now;
+}
+
+// Once for each reason, until the steps are made together again.
+void JoinedNodes::say_who_steps() {
+    const StepsAlone alone = peers_ ? peers_->alone() : StepsAlone::kNo;
+    if (alone == StepsAlone::kNo || alone == std::exchange(said_alone_, alone)) return;
+    notes_.push_back(alone == StepsAlone::kKvType ? messages::node_steps_alone_for_kv : messages::node_steps_alone);
 }
 
 // Says what a token takes without a machine that is gone, as soon as that is known.
@@ -328,12 +357,19 @@ void JoinedNodes::follow_losses(std::uint32_t now) {
 std::uint64_t JoinedNodes::revision() const {
     std::uint64_t revision = 0;
     for (const std::shared_ptr<NodeClient>& node : nodes_) revision += node->n_changes();
-    return revision;
+    return revision + (peers_ ? peers_->n_deals() : 0);
 }
 
 void JoinedNodes::fill(Snapshot& snapshot) const {
     const ExpertGrid& grid = model_.spec().experts;
     snapshot.elsewhere.assign(nodes_.empty() ? 0 : static_cast<std::size_t>(grid.size()), 0);
+    const std::string owners = peers_ ? peers_->owners() : std::string();
+    snapshot.expert_owners.assign(owners.begin(), owners.end());
+    MachineShape& shape = snapshot.machine_shape;
+    shape.decentralised = peers_ != nullptr;
+    shape.automatic = chooses();
+    shape.alone = peers_ ? peers_->alone() : StepsAlone::kNo;
+    shape.late = chooses() && (up() & ~counted_) != 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const NodeClient& node = *nodes_[i];
         MachineFigures figures;
@@ -342,6 +378,8 @@ void JoinedNodes::fill(Snapshot& snapshot) const {
         figures.state = status.state;
         figures.why = std::move(status.why);
         figures.n_losses = node.n_losses();
+        figures.n_owned = std::count(owners.begin(), owners.end(), static_cast<char>(i + 1));
+        shape.refuses = shape.refuses || (peers_ && node.refuses_to_follow());
         if (figures.state == MachineState::kUp) {
             const LinkCosts::Measured measured = node.costs().measured();
             figures.latency_us = measured.latency_us;
@@ -361,6 +399,8 @@ void JoinedNodes::fill(Snapshot& snapshot) const {
         snapshot.machines.push_back(std::move(figures));
     }
     const std::scoped_lock lock(mutex_);
+    shape.helpers = as_helpers_;
+    shape.peers = as_peers_;
     snapshot.machine_tokens = static_cast<std::int64_t>(tokens_.size());
     for (const Token& token : tokens_) {
         const double share = 1 / static_cast<double>(tokens_.size());
@@ -388,113 +428,66 @@ std::vector<Message> JoinedNodes::take_notes() {
 }
 
 double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
-    return peers_ ? forecast_decentralised(n_past) : forecast_helpers(n_past);
-}
-
-// What every machine does of a token, then the slowest one's share of the experts, and one message of each for every
-// layer; between two machines that are both not this one it goes by this one, and takes two.
-double JoinedNodes::forecast_decentralised(std::int64_t n_past) const {
-    const CostModel& cost = model_.cost();
-    const DenseCosts& dense = cost.table().dense;
-    if (cost.table().cpu_expert.empty() || !dense.known()) return 0;
-    const ExpertGrid& grid = model_.spec().experts;
-    const ExpertStore& store = model_.experts();
-    struct Machine {
-        const NodeClient* node;
-        double dense_us;
-    };
-    std::vector<Machine> machines;
-    double latency_us = 0, us_per_byte = 0;
-    for (const std::shared_ptr<NodeClient>& node : nodes_) {
-        if (!node->is_up()) continue;
-        const LinkCosts::Measured measured = node->costs().measured();
-        if (measured.expert_bytes <= 0) continue;
-        // Attention and the rest are read there at the rate at which experts are.
-        const double us = node->costs().expert_us(measured.expert_bytes, 1) / measured.expert_bytes;
-        machines.push_back({node.get(), us * static_cast<double>(model_.reads().dense)});
-        latency_us = std::max(latency_us, measured.latency_us);
-        us_per_byte = std::max(us_per_byte, measured.us_per_byte);
-    }
-    if (machines.empty()) return 0;
-    const auto expert_us = [&](std::size_t machine, std::size_t i) {
-        const kernels::WeightType format = store.format(i);
-        const double bytes = static_cast<double>(grid.expert_bytes(format));
-        if (machine > 0) {
-            const NodeClient& node = *machines[machine - 1].node;
-            return node.holds(i, format) ? node.costs().expert_us(bytes, 1) : -1.0;
-        }
-        const Place place =
-            store.place(static_cast<std::int64_t>(i) / grid.n_experts, static_cast<std::int64_t>(i) % grid.n_experts);
-        if (place == Place::kDevice) return cost.gpu_us(1, format);
-        return cost.cpu_us(1, format) + (place == Place::kDisk ? cost.disk_read(format).us : 0);
-    };
-    const std::string owners = deal_owners(grid, model_.popularity(), static_cast<std::uint32_t>(machines.size() + 1),
-                                           [&](std::uint32_t machine, std::size_t i) { return expert_us(machine, i); });
-    ExpertDraw draw(model_.popularity());
-    std::mt19937_64 random(1);
-    const double n_layers = static_cast<double>(grid.n_layers);
-    const double here_us = dense.step_us(1, n_past) / n_layers;
-    std::vector<double> ends;
-    double us = 0;
-    for (int token = 0; token < kForecastTokens; ++token) {
-        for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-            ends.assign(1, here_us);
-            for (const Machine& machine : machines) ends.push_back(machine.dense_us / n_layers);
-            draw.draw(layer, random, [&](int expert) {
-                const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
-                const auto machine = static_cast<std::size_t>(static_cast<unsigned char>(owners[i]));
-                ends[machine] += expert_us(machine, i);
-            });
-            us += *std::max_element(ends.begin(), ends.end());
-        }
-    }
-    const double messages = machines.size() > 1 ? 2 : 1;
-    const double row_bytes =
-        static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(settings_.activations));
-    const double bytes = static_cast<double>(grid.n_active) * row_bytes * static_cast<double>(machines.size());
-    us = us / kForecastTokens + n_layers * (messages * latency_us / 2 + bytes * us_per_byte);
+    const ForecastDesktop here = forecast_here(n_past);
+    const std::vector<ForecastNode> nodes = forecast_nodes();
+    const double us = (peers_ ? forecast_as_peers(here, nodes) : forecast_as_helpers(here, nodes)).times.us();
     return us > 0 ? 1e6 / us : 0;
 }
 
-double JoinedNodes::forecast_helpers(std::int64_t n_past) const {
-    const CostModel& cost = model_.cost();
-    const DenseCosts& dense = cost.table().dense;
-    if (cost.table().cpu_expert.empty() || !dense.known()) return 0;
+ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     const ExpertGrid& grid = model_.spec().experts;
     ExpertStore& store = model_.experts();
-    // Decided as the dispatcher does, which may be told to prefer the machines; summed as
-    // measured.
-    const std::vector<const ExecutorCost*> deciding(executors_.begin(), executors_.end());
-    std::vector<const ExecutorCost*> measured;
-    for (const RemoteExecutor* executor : executors_) measured.push_back(&executor->cost());
-    ExpertDraw draw(model_.popularity());
-    std::mt19937_64 random(1);
-    Schedule schedule;
-    std::vector<ExpertLoad> loads;
-    double us = 0;
-    const PolicyKind policy = model_.dispatcher().decode_policy();
-    for (int token = 0; token < kForecastTokens; ++token) {
-        for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-            loads.clear();
-            draw.draw(layer, random, [&](int expert) {
-                ExpertLoad load;
-                load.expert = expert;
-                load.n_tokens = 1;
-                load.place = store.place(layer, expert);
-                load.format = store.format(layer, expert);
-                for (std::size_t i = 0; i < executors_.size(); ++i) {
-                    if (executors_[i]->takes(layer, expert)) load.elsewhere |= 1u << i;
-                }
-                loads.push_back(load);
-            });
-            std::sort(loads.begin(), loads.end(),
-                      [](const ExpertLoad& a, const ExpertLoad& b) { return a.expert < b.expert; });
-            decide(policy, loads, cost, store.staging().n_demand(), schedule, deciding);
-            us += makespan_us(schedule.assignments, cost, store.staging().n_demand(), measured);
+    ForecastDesktop here{grid, model_.popularity(), model_.cost(), {}, store.formats()};
+    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
+            here.places.push_back(store.place(layer, expert));
         }
     }
-    us = us / kForecastTokens + dense.step_us(1, n_past);
-    return us > 0 ? 1e6 / us : 0;
+    here.staging_slots = store.staging().n_demand();
+    here.policy = model_.dispatcher().decode_policy();
+    here.dense_bytes = static_cast<double>(model_.reads().dense);
+    here.activations = settings_.activations;
+    here.insists = settings_.use == NodeUse::kAlways;
+    here.n_past = n_past;
+    return here;
+}
+
+std::vector<ForecastNode> JoinedNodes::forecast_nodes() const {
+    const std::vector<kernels::WeightType> formats = model_.experts().formats();
+    std::vector<ForecastNode> forecast;
+    for (const std::shared_ptr<NodeClient>& node : nodes_) {
+        if (!node->is_up() || (peers_ && node->refuses_to_follow())) continue;
+        ForecastNode& one = forecast.emplace_back(ForecastNode{&node->costs(), {}});
+        for (std::size_t i = 0; i < formats.size(); ++i) one.has.push_back(node->holds(i, formats[i]) ? 1 : 0);
+    }
+    return forecast;
+}
+
+// With what they will hold.
+std::vector<ForecastNode> JoinedNodes::forecast_nodes(const Lists& lists, bool make_steps) const {
+    const ExpertGrid& grid = model_.spec().experts;
+    const ModelDemand& demand = model_.demand();
+    std::vector<ForecastNode> forecast;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (!nodes_[i]->is_up()) continue;
+        std::uint64_t room = nodes_[i]->welcome().ram_bytes;
+        if (make_steps) {
+            room = room_beside_steps(room, demand.dense_bytes, demand.kv_bytes(model_.summary().context));
+        }
+        forecast.push_back({&nodes_[i]->costs(), first_held(lists[i], grid, n_within(lists[i], grid, room))});
+    }
+    return forecast;
+}
+
+// Of both shapes, with what the machines hold now. The engine's thread.
+void JoinedNodes::forecast_anew() {
+    const ForecastDesktop here = forecast_here(kShapePast);
+    const std::vector<ForecastNode> nodes = forecast_nodes();
+    const ShapeTimes helpers = forecast_as_helpers(here, nodes).times;
+    const ShapeTimes peers = forecast_as_peers(here, nodes).times;
+    const std::scoped_lock lock(mutex_);
+    as_helpers_ = helpers;
+    as_peers_ = peers;
 }
 
 }  // namespace offstage::engine

@@ -10,21 +10,16 @@
 #include <vector>
 
 #include "engine/cluster/node_client.h"
+#include "engine/cluster/node_shape.h"
 #include "engine/cluster/peer_group.h"
 #include "engine/cluster/remote_executor.h"
+#include "engine/cluster/shape_forecast.h"
 #include "engine/run/joined_machines.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
 
 inline constexpr std::size_t kMostNodes = kMostElsewhere;
-
-// Who does what of a token.
-enum class NodeShape {
-    kHelpers,        // this machine makes the steps, and others compute experts for it
-    kDecentralised,  // every machine makes each step, with a share of the experts (PeerStep)
-    kAuto,           // what is forecast to be faster; where the person insists on NodeUse::kAlways, helpers
-};
 
 struct JoinSettings {
     NodeShape shape = NodeShape::kHelpers;
@@ -34,7 +29,10 @@ struct JoinSettings {
     double deal_anew_s = 10;  // a machine that is away for longer leaves its experts to the others
     std::string desktop;      // this machine's name, for the nodes' logs
     bool forecasts = false;   // what forecast_tokens_per_s() needs is measured too: some seconds, once
-    bool waits = true;        // until the machines hold what they should; else they are used as they become ready
+    // Until the machines hold what they should; else they are used as they become ready, and a shape is chosen by
+    // those that can be measured within choice_s.
+    bool waits = true;
+    double choice_s = 3;
 };
 
 // A loaded model's helpers: experts of it on other machines. Must not outlive the model,
@@ -83,12 +81,20 @@ class JoinedNodes final : public JoinedMachines {
     };
 
     bool chooses() const { return settings_.shape == NodeShape::kAuto && settings_.use == NodeUse::kMeasured; }
-    void connect(NodeShape shape, const LoadProgressFn& progress, const std::stop_token& stop);
+    using Lists = std::vector<std::vector<NodeExpert>>;  // by machine, what it should hold
+    Lists lists() const;
+    void connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress, const std::stop_token& stop);
+    void start_connecting(NodeShape shape, const Lists& lists);
+    void wait_for_experts(const LoadProgressFn& progress, const std::stop_token& stop);
+    void put_to_use();
     void disconnect();
     void choose_shape(const LoadProgressFn& progress, const std::stop_token& stop);
     RemoteTotals totals_of(std::size_t i) const;
-    double forecast_helpers(std::int64_t n_past) const;
-    double forecast_decentralised(std::int64_t n_past) const;
+    ForecastDesktop forecast_here(std::int64_t n_past) const;
+    std::vector<ForecastNode> forecast_nodes() const;  // with what they hold
+    std::vector<ForecastNode> forecast_nodes(const Lists& lists, bool make_steps) const;
+    void forecast_anew();
+    void say_who_steps();
     void measure_here(bool forecasts, const std::stop_token& stop);
     void announce(std::size_t i);
     std::uint32_t up() const;  // bit i: node i
@@ -99,7 +105,8 @@ class JoinedNodes final : public JoinedMachines {
     const JoinSettings settings_;
     const std::vector<NodeAddress> addresses_;
     std::unique_ptr<PeerGroup> peers_;  // nullptr: helpers
-    bool said_alone_ = false;
+    std::uint32_t counted_ = 0;         // bit i: the choice of a shape counted node i
+    StepsAlone said_alone_ = StepsAlone::kNo;
     std::vector<std::chrono::steady_clock::time_point> last_up_at_;
     // What the lists were made of that the machines have.
     struct Dealt {
@@ -116,8 +123,9 @@ class JoinedNodes final : public JoinedMachines {
     double before_us_ = 0;
     mutable std::mutex mutex_;  // of what follows
     std::vector<Message> notes_;
-    std::vector<char> announced_;  // which have said what they hold
-    std::deque<Token> tokens_;     // the last ones, all with the same machines
+    ShapeTimes as_helpers_, as_peers_;  // forecasts
+    std::vector<char> announced_;       // which have said what they hold
+    std::deque<Token> tokens_;          // the last ones, all with the same machines
 };
 
 // For Session::join(): the same, once a model is loaded.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster/node_shape.h"
 #include "engine/run/joined_machines.h"
 
 namespace offstage::engine {
@@ -29,6 +30,7 @@ struct MachineTest {
 struct MachineUse {
     bool always = false;              // whatever they hold is computed there; else where that is forecast to be soonest
     bool halves_activations = false;  // they go over the network in bf16, and are rounded
+    NodeShape shape = NodeShape::kAuto;
 };
 
 // The machines that are paired with this one. Any thread, one call at a time. Nothing
@@ -38,6 +40,8 @@ class MachineNetwork {
     virtual ~MachineNetwork() = default;
     // Throws Error: what is known of them cannot be read.
     virtual std::vector<PairedMachine> machines() const = 0;
+    // The file that machines() reads, which other programs may write as well; empty: there is none.
+    virtual std::string list_file() const { return {}; }
     // "host" or "host:port" of a machine that shows a pairing code, as it will be
     // connected to. Throws Error (kInvalidInput).
     virtual std::string pairing_address(const std::string& text) const = 0;

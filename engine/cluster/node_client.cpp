@@ -87,13 +87,15 @@ void NodeClient::want(std::vector<NodeExpert> wanted) {
         --n_held_;
     }
     complete_ = false;
+    settled_ = settled_ && !is_up();  // where it is not, nothing will come
     ++n_changes_;
     send_want_locked();
 }
 
-void NodeClient::wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop) {
+void NodeClient::wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop,
+                                    std::optional<Clock::time_point> until) {
     std::unique_lock lock(mutex_);
-    while (!settled_ && !stop.stop_requested()) {
+    while (!settled_ && !stop.stop_requested() && (!until || Clock::now() < *until)) {
         changed_.wait_for(lock, stop, std::chrono::milliseconds(100), [&] { return settled_; });
         if (!held) continue;
         lock.unlock();
@@ -114,11 +116,19 @@ bool NodeClient::has_all() const {
 
 NodeClient::Status NodeClient::status() const {
     const std::scoped_lock lock(mutex_);
-    if (is_up()) return {MachineState::kUp, {}};
+    if (is_up()) {
+        if (!following_ || follows_) return {MachineState::kUp, {}};
+        return {cannot_follow_.empty() ? MachineState::kConnecting : MachineState::kRefused, cannot_follow_};
+    }
     if (draining_) return {MachineState::kEnding, {}};
     if (trouble_.empty()) return {MachineState::kConnecting, {}};
     const bool answers = trouble_.is(messages::node_refuses) || trouble_.is(messages::node_holds_nothing);
     return {answers ? MachineState::kRefused : MachineState::kUnreachable, trouble_};
+}
+
+bool NodeClient::refuses_to_follow() const {
+    const std::scoped_lock lock(mutex_);
+    return is_up() && !cannot_follow_.empty();
 }
 
 NodeState NodeClient::state() const {
@@ -160,7 +170,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         open_ = true;
         refused_ = draining_ = complete_ = want_sent_ = false;
         follows_ = false;
-        end_reason_ = {};
+        end_reason_ = cannot_follow_ = {};
         first_held_.reset();
         for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
         n_held_ = 0;
@@ -377,10 +387,12 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                 } else if (what.refusal.empty()) {
                     ++n_followings_;
                     follows_ = true;
+                    ++n_changes_;
                 } else {
                     Message note = messages::node_cannot_follow(name(), printable(what.refusal, kMostSentenceBytes));
                     if (note != unreachable_) note_locked(note);
-                    unreachable_ = std::move(note);
+                    unreachable_ = cannot_follow_ = std::move(note);
+                    ++n_changes_;
                 }
             } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs>) {
                 // Of steps that it was not asked for, or of another shape.

@@ -91,7 +91,9 @@ class NodeClient {
     void stop();
     // Until the node holds all that it will, or it is clear that it cannot be used for now.
     // held: called about ten times a second with the number of experts that it holds.
-    void wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop);
+    // No longer than until `until`.
+    void wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop,
+                            std::optional<std::chrono::steady_clock::time_point> until = {});
 
     const std::string& name() const { return address_.name; }
     ActivationType activations() const { return activations_; }
@@ -117,7 +119,10 @@ class NodeClient {
         MachineState state = MachineState::kConnecting;
         Message why;  // as MachineFigures::why
     };
+    // One that is to make steps and will not is kRefused, although it is up.
     Status status() const;
+    // It is up, and has said that it makes no steps.
+    bool refuses_to_follow() const;
 
     // Sends a request under a number of its own, which is returned; 0: the node is not up.
     std::uint64_t send(NodeCompute request);
@@ -191,8 +196,9 @@ class NodeClient {
     bool complete_ = false;  // holdings
     bool settled_ = false;   // see wait_until_settled()
     Message end_reason_;
-    Message trouble_;      // why it is not up, since it last was
-    Message unreachable_;  // the last reason that was told
+    Message cannot_follow_;  // why it makes no steps, over this connection
+    Message trouble_;        // why it is not up, since it last was
+    Message unreachable_;    // the last reason that was told
     std::optional<NodeWelcome> welcome_;
     std::optional<NodeExpert> first_held_;
     std::uint64_t next_number_ = 0;

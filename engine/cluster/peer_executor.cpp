@@ -106,7 +106,9 @@ void PeerExecutor::send_own(LayerWork& work) {
         message.last = false;
     };
     const auto send = [&] {
-        sent_bytes_ += message.outputs.size();
+        for (std::uint32_t machine = 0; machine < kMostPeers; ++machine) {
+            if (machine != step_.self && is_present(machine)) totals_[machine].bytes += message.outputs.size();
+        }
         links_.send(std::move(message));
         begin_message();
     };
@@ -164,6 +166,10 @@ void PeerExecutor::take_from(std::uint32_t machine, LayerWork& work, std::span<c
         take_rows(outputs, work, groups);
         totals.requests += 1;
         totals.bytes += outputs.outputs.size();
+        // The others have it from this machine where they are connected to it alone.
+        for (std::uint32_t other = 1; other < kMostPeers && step_.self == 0; ++other) {
+            if (other != machine && is_present(other)) totals_[other].bytes += outputs.outputs.size();
+        }
         last = outputs.last;
         if (!last) continue;
         totals.compute_us += outputs.compute_us;

@@ -57,9 +57,8 @@ class PeerExecutor final : public ElsewhereExecutor {
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
 
-    // (kMostPeers): by machine; `bytes` and `rows` of what came from there, failed_rows of what did not.
+    // (kMostPeers): by machine; `rows` of what came from there, failed_rows of what did not.
     const std::vector<RemoteTotals>& totals() const { return totals_; }
-    std::uint64_t sent_bytes() const { return sent_bytes_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -85,7 +84,6 @@ class PeerExecutor final : public ElsewhereExecutor {
     double layer_us_ = 0;  // of this machine alone, until its share was done
     std::vector<std::size_t> own_, done_;
     std::vector<RemoteTotals> totals_;
-    std::uint64_t sent_bytes_ = 0;
 };
 
 }  // namespace offstage::engine

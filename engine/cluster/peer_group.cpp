@@ -104,12 +104,15 @@ void PeerGroup::received(std::size_t i, FromNode message) {
     if (outputs.step != number || (machines >> machine & 1u) == 0) return;
     outputs.machine = machine;
     outputs.lost = false;
+    NodeOutputs for_others;
+    if ((machines & ~(1u | 1u << machine)) != 0) for_others = outputs;
+    if (!inbox_.put(std::move(outputs))) {
+        nodes_[i]->give_up(messages::node_ran_ahead);
+        return;
+    }
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
         if (other == i || (machines >> (other + 1) & 1u) == 0) continue;
-        nodes_[other]->send_peer(outputs);
-    }
-    if (!inbox_.put(std::move(outputs))) {
-        nodes_[i]->give_up(messages::node_sent_nonsense(messages::node_message_empty));
+        nodes_[other]->send_peer(for_others);
     }
 }
 
@@ -155,8 +158,10 @@ void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& w
 void PeerGroup::begin_step(std::span<const Segment> segments, std::int64_t n_prompt) {
     if (before_step_) before_step_();
     const ExpertThetas& thetas = model_.forward().moe().thetas();
-    was_alone_ = segments.size() != 1 || !thetas.one_for_all() || model_.kv().type() != follow_.kv;
-    if (was_alone_) return;
+    alone_ = model_.kv().type() != follow_.kv                ? StepsAlone::kKvType
+             : segments.size() != 1 || !thetas.one_for_all() ? StepsAlone::kAnswer
+                                                             : StepsAlone::kNo;
+    if (alone_ != StepsAlone::kNo) return;
     sequence_ = segments.front().sequence;
     const std::span<const WrittenToken> past = sequence_->written();
     n_past_ = past.size();
@@ -315,6 +320,14 @@ void PeerGroup::follow_shares(std::uint32_t machines) {
     shares_.owners = std::move(owners);
     shares_.formats = std::move(formats);
     ++shares_version_;
+    const std::scoped_lock lock(mutex_);
+    owners_in_force_ = shares_.owners;
+    ++n_deals_;
+}
+
+std::string PeerGroup::owners() const {
+    const std::scoped_lock lock(mutex_);
+    return owners_in_force_;
 }
 
 void PeerGroup::send_shares(std::size_t i) {

@@ -43,7 +43,10 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // that it took part in
     // Owners as they would be dealt out now, machines as of use(); empty before that.
     std::string deal() const;
-    bool was_alone() const { return was_alone_; }  // for a step that machines do not make together
+    StepsAlone alone() const { return alone_; }  // of the last step; any thread
+    // The owners in force, as NodeShares::owners; empty before there are any. Any thread.
+    std::string owners() const;
+    std::uint64_t n_deals() const { return n_deals_; }  // grows with the owners; any thread
 
     void begin_step(std::span<const Segment> segments, std::int64_t n_prompt) override;
     void end_step(bool done) override;
@@ -84,7 +87,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::vector<Peer> peers_;
     PeerExecutor* executor_ = nullptr;  // the model's
     std::function<void()> before_step_;
-    bool was_alone_ = false;
+    std::atomic<StepsAlone> alone_ = StepsAlone::kNo;
 
     // Of the last shares.
     NodeShares shares_;
@@ -99,8 +102,10 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::size_t n_past_ = 0;
     std::int64_t n_tokens_ = 0;
 
-    std::mutex mutex_;  // of this
+    std::atomic<std::uint64_t> n_deals_ = 0;
+    mutable std::mutex mutex_;  // of these two
     std::vector<Said> said_;
+    std::string owners_in_force_;
 };
 
 }  // namespace offstage::engine

@@ -9,10 +9,23 @@ namespace offstage::engine {
 // A lock that is given in the order in which it was asked for.
 class TurnLock {
   public:
-    void lock();
-    void unlock();
+    void lock() {
+        std::unique_lock lock(mutex_);
+        const std::uint64_t turn = next_++;
+        changed_.wait(lock, [&] { return serving_ == turn; });
+    }
+    void unlock() {
+        {
+            const std::scoped_lock lock(mutex_);
+            ++serving_;
+        }
+        changed_.notify_all();
+    }
     // Who asked for it and has not got it yet.
-    std::uint64_t n_waiting() const;
+    std::uint64_t n_waiting() const {
+        const std::scoped_lock lock(mutex_);
+        return next_ > serving_ ? next_ - serving_ - 1 : 0;
+    }
 
   private:
     mutable std::mutex mutex_;

@@ -21,6 +21,7 @@ class PairedNetwork final : public MachineNetwork {
         for (const PairedPeer& peer : peers.all()) machines.push_back(to_machine(peer));
         return machines;
     }
+    std::string list_file() const override { return PairedPeers::list_file(folder_).string(); }
     std::string pairing_address(const std::string& text) const override { return node_address_of(text, kPairingPort); }
     PairedMachine pair(const std::string& address, const std::string& words, const std::string& name,
                        const std::stop_token& stop) override {
@@ -47,9 +48,11 @@ class PairedNetwork final : public MachineNetwork {
         }
         if (addresses.empty()) return {};
         JoinSettings settings;
+        settings.shape = use.shape;
         settings.use = use.always ? NodeUse::kAlways : NodeUse::kMeasured;
         settings.activations = use.halves_activations ? ActivationType::kBf16 : ActivationType::kF32;
         settings.desktop = name_of_this_machine();
+        settings.forecasts = true;
         settings.waits = false;
         return offstage::engine::joining(std::move(addresses), settings);
     }

@@ -20,7 +20,7 @@ class JoinedMachines {
     virtual ~JoinedMachines() = default;
     // The thread that makes steps, after each: how long it took, of how many tokens.
     virtual void after_step(double us, std::int64_t n_tokens) = 0;
-    // Any thread: Snapshot::machines, elsewhere, machine_tokens, machine_token_us.
+    // Any thread: Snapshot::machines and what follows it there.
     virtual void fill(Snapshot& snapshot) const = 0;
     // Any thread: grows whenever machines came, went, or hold something else.
     virtual std::uint64_t revision() const = 0;

@@ -211,6 +211,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.reads = expected_reads(spec.experts, report.demand.dense_read_bytes, report.popularity, machine.type,
                                   report.plan.formats);
     if (compare) compare_plans(report, costs, prompt_tokens);
+    report.cost = cost;
     return report;
 }
 

@@ -31,6 +31,7 @@ struct PlanReport {
     Popularity popularity;
     DispatchSettings dispatch;
     CostTable costs;
+    CostModel cost;           // as the forecast used it: `costs`, those of other formats, and what is left out
     std::string cost_source;  // for the person: "kept calibration", "measured now", "hardware profile rtx-3060"
     std::string sensitivity_source;
     Forecast forecast;

@@ -34,6 +34,35 @@ struct MachineFigures {
     double bytes = 0;            // of activations, both ways
     double rows = 0;             // (token, expert) pairs
     std::uint64_t n_losses = 0;  // connections that ended while they were used
+    std::int64_t n_owned = 0;    // experts that it computes in every step; 0 of helpers
+};
+
+// Of a decoded token, microseconds of this machine: computing, and beyond that, on the network, and until another
+// machine has computed.
+struct ShapeTimes {
+    double computing_us = 0;
+    double network_us = 0;
+    double waiting_us = 0;
+    double us() const { return computing_us + network_us + waiting_us; }
+};
+
+// Why this machine makes steps without the others, although they make each step with it.
+enum class StepsAlone : std::uint8_t {
+    kNo,
+    kAnswer,  // beams, several answers at once, thetas by expert: no machines do that together
+    kKvType,  // a change of the plan keeps the KV cache in another type than the machines do
+};
+
+// Who does what of a token where machines are joined (NodeShape).
+struct MachineShape {
+    bool decentralised = false;  // in force; else the others are helpers
+    bool automatic = false;      // it was chosen by forecast
+    // Forecasts, 0: not known. Of the machines that were up when they were made.
+    ShapeTimes helpers, peers;
+    StepsAlone alone = StepsAlone::kNo;  // of the last step
+    bool late = false;                   // a machine is up that the choice did not count
+    bool refuses = false;                // a machine is up and makes no steps, which is what it is wanted for
+    const ShapeTimes& in_force() const { return decentralised ? peers : helpers; }
 };
 
 }  // namespace offstage::engine

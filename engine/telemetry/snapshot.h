@@ -90,6 +90,10 @@ struct Snapshot {
     std::vector<MachineFigures> machines;
     // (n_layers, n_experts): bit i where machines[i] is up and holds the expert. Empty without machines.
     std::vector<std::uint16_t> elsewhere;
+    MachineShape machine_shape;
+    // (n_layers, n_experts), where every machine makes each step: who computes the expert, 0 this machine, i + 1
+    // machines[i]. Else empty.
+    std::vector<std::uint8_t> expert_owners;
     std::int64_t machine_tokens = 0;  // decoded lately with the machines that are up now
     double machine_token_us = 0;      // and what each took, mean
 };

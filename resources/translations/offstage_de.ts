@@ -3704,6 +3704,41 @@
         <comment>thresholds_of_another_model</comment>
         <translation>Die neben %1 aufbewahrten Schwellen sind für %2 Schichten mit %3 Experten, das Modell hat %4 mit %5. Sie werden mit offstage-cli sensitivity --thresholds-for-loss LOSS --keep neu gewählt.</translation>
     </message>
+    <message>
+        <source>%1 makes no whole steps for this computer: %2</source>
+        <comment>node_cannot_follow</comment>
+        <translation>%1 macht für diesen Computer keine ganzen Schritte: %2</translation>
+    </message>
+    <message>
+        <source>The other machines compute experts for this one (forecast: %1 ms a token; if each made every step itself: %2 ms).</source>
+        <comment>node_shape_helpers</comment>
+        <translation>Die anderen Computer berechnen Experten für diesen (Prognose: %1 ms je Token; machte jeder alle Schritte selbst: %2 ms).</translation>
+    </message>
+    <message>
+        <source>Every machine makes each step itself and computes its share of the experts (forecast: %1 ms a token; if the others computed experts for this one: %2 ms).</source>
+        <comment>node_shape_decentralised</comment>
+        <translation>Jeder Computer macht jeden Schritt selbst und berechnet seinen Teil der Experten (Prognose: %1 ms je Token; berechneten die anderen Experten für diesen: %2 ms).</translation>
+    </message>
+    <message>
+        <source>The other machines compute experts for this one: nothing is known that a forecast of the other shape could be made of.</source>
+        <comment>node_shape_not_forecast</comment>
+        <translation>Die anderen Computer berechnen Experten für diesen: Für eine Prognose der anderen Aufteilung ist nichts bekannt.</translation>
+    </message>
+    <message>
+        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons left out expert by expert are nothing that machines do together.</source>
+        <comment>node_steps_alone</comment>
+        <translation>Die Schritte einer solchen Antwort macht dieser Computer allein: Beams, mehrere Antworten zugleich und je Experte ausgelassene Neuronen machen Computer nicht gemeinsam.</translation>
+    </message>
+    <message>
+        <source>The plan now keeps the KV cache in another type than the other machines do: this computer makes the steps alone until they are connected to anew.</source>
+        <comment>node_steps_alone_for_kv</comment>
+        <translation>Der Plan hält den KV-Cache jetzt in einem anderen Typ als die anderen Computer: Dieser Computer macht die Schritte allein, bis sie neu verbunden sind.</translation>
+    </message>
+    <message>
+        <source>it sent more of the layers to come than is kept for them</source>
+        <comment>node_ran_ahead</comment>
+        <translation>er sandte mehr von kommenden Schichten, als dafür aufbewahrt wird</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4169,6 +4204,10 @@
     <message>
         <source>Offstage makes no outbound connections but to machines that you have added: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
         <translation>Offstage baut keine Verbindungen nach außen auf, außer zu Computern, die Sie hinzugefügt haben: keine Telemetrie, keine Suche nach Updates, kein Herunterladen von Modellen. Es lauscht an nichts, außer am lokalen Server, solange der an ist; die Statusleiste sagt es dann.</translation>
+    </message>
+    <message>
+        <source>Two ways to share the work: as **helpers**, the others compute experts for this computer, which makes each step; or **every machine makes each step** with its share of the experts, which is faster where messages are slow. **Automatic** takes what is forecast to be faster, and shows both forecasts. Beams, several answers at once and neurons left out expert by expert this computer does alone then.</source>
+        <translation>Die Arbeit lässt sich auf zwei Arten teilen: Als **Helfer** berechnen die anderen Experten für diesen Computer, der jeden Schritt macht; oder **jeder Computer macht jeden Schritt** mit seinem Teil der Experten, was schneller ist, wo Nachrichten langsam sind. **Automatisch** nimmt, was laut Prognose schneller ist, und zeigt beide Prognosen. Beams, mehrere Antworten zugleich und je Experte ausgelassene Neuronen macht dieser Computer dann allein.</translation>
     </message>
 </context>
 <context>
@@ -6883,10 +6922,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Computer</translation>
     </message>
     <message>
-        <source>Which other machines hold each expert beside this one, and can compute it.</source>
-        <translation>Welche anderen Computer neben diesem jeden Experten halten und berechnen können.</translation>
-    </message>
-    <message>
         <source>Held by %1, too</source>
         <translation>Auch auf %1</translation>
     </message>
@@ -6897,6 +6932,22 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>No other machine helps. The Machines panel adds one.</source>
         <translation>Kein anderer Computer hilft. Der Bereich Computer fügt einen hinzu.</translation>
+    </message>
+    <message>
+        <source>this machine</source>
+        <translation>dieser Computer</translation>
+    </message>
+    <message>
+        <source>Which other machines hold each expert beside this one and can compute it; where every machine makes each step, which one computes it.</source>
+        <translation>Welche anderen Computer außer diesem jeden Experten halten und berechnen können; wo jeder Computer jeden Schritt macht, welcher ihn berechnet.</translation>
+    </message>
+    <message>
+        <source>Computed by this machine in every step</source>
+        <translation>In jedem Schritt auf diesem Computer berechnet</translation>
+    </message>
+    <message>
+        <source>Computed by %1 in every step</source>
+        <translation>In jedem Schritt auf %1 berechnet</translation>
     </message>
 </context>
 <context>
@@ -7935,6 +7986,14 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>experts of the model on %1, again</source>
         <translation>Experten des Modells auf %1, wieder</translation>
     </message>
+    <message>
+        <source>steps of the model, made by %1 as well; again while it cannot be reached</source>
+        <translation>Schritte des Modells, auch auf %1 gemacht; erneut, solange er nicht zu erreichen ist</translation>
+    </message>
+    <message>
+        <source>steps of the model, made by %1 as well</source>
+        <translation>Schritte des Modells, auch auf %1 gemacht</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MachinesPanel</name>
@@ -8268,6 +8327,142 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Forgets it and its key</source>
         <translation>Vergisst ihn und seinen Schlüssel</translation>
+    </message>
+    <message>
+        <source>What the experts are counted by</source>
+        <translation>Wonach die Experten gezählt sind</translation>
+    </message>
+    <message>
+        <source>What the forecasts are of</source>
+        <translation>Wovon die Prognosen sind</translation>
+    </message>
+    <message>
+        <source>Who makes the steps now</source>
+        <translation>Wer die Schritte jetzt macht</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers</source>
+        <translation>Dieser Computer und Helfer</translation>
+    </message>
+    <message>
+        <source>Every machine makes each step</source>
+        <translation>Jeder Computer macht jeden Schritt</translation>
+    </message>
+    <message>
+        <source>Who makes the steps</source>
+        <translation>Wer die Schritte macht</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers: this machine makes each step, and sends the others what their experts compute with; two messages for a layer, there and back.
+Every machine makes each step: attention is computed on all of them, and of each layer every machine sends the others what its experts gave; one message.
+Automatic: what is forecast to be faster, by what links, experts and steps were measured to take.</source>
+        <translation>Dieser Computer und Helfer: Dieser Computer macht jeden Schritt und sendet den anderen, womit ihre Experten rechnen; zwei Nachrichten je Schicht, hin und zurück.
+Jeder Computer macht jeden Schritt: Attention wird auf allen berechnet, und in jeder Schicht sendet jeder den anderen, was seine Experten ergaben; eine Nachricht.
+Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Experten und Schritte gemessen brauchen.</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time on this machine in both shapes</source>
+        <translation>Die Zeit eines Tokens auf diesem Computer, auf beide Arten</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time in both shapes, forecast</source>
+        <translation>Die Zeit eines Tokens auf beide Arten, Prognose</translation>
+    </message>
+    <message>
+        <source>forecast of both shapes</source>
+        <translation>Prognose beider Arten</translation>
+    </message>
+    <message>
+        <source>Forecast when machines are connected to.</source>
+        <translation>Prognose, sobald Computer verbunden werden.</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>It counts from the end of this answer on.</source>
+        <translation>Es gilt ab dem Ende dieser Antwort.</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
+        <translation>Attention und die Wahl der Experten werden auf jedem Computer berechnet; %1 der %2 Experten hier.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Ein Token: %1 ms Rechnen seiner Experten, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
+    </message>
+    <message>
+        <source>As long as they compute whatever they hold, the others are helpers.</source>
+        <translation>Solange die anderen alles berechnen, was sie halten, sind sie Helfer.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, by what each of the two is forecast to take.</source>
+        <translation>Wird gewählt, sobald Computer verbunden werden, danach, was jede der beiden Arten laut Prognose braucht.</translation>
+    </message>
+    <message>
+        <source>Counts as soon as a machine is used.</source>
+        <translation>Gilt, sobald ein Computer benutzt wird.</translation>
+    </message>
+    <message>
+        <source>In force: every machine makes each step.</source>
+        <translation>In Kraft: Jeder Computer macht jeden Schritt.</translation>
+    </message>
+    <message>
+        <source>In force: desktop and helpers.</source>
+        <translation>In Kraft: dieser Computer und Helfer.</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
+        <translation>Prognose: %1 ms je Token, auf die andere Art %2 ms.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are connected to.</source>
+        <translation>Prognose jetzt: %1 ms je Token, auf die andere Art %2 ms; gewählt wird, wenn Computer verbunden werden.</translation>
+    </message>
+    <message>
+        <source>What the other would take is not known.</source>
+        <translation>Was die andere Art bräuchte, ist nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
+        <translation>Ein Computer macht keine Schritte für diesen, daher fiel die Wahl auf Helfer.</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers, forecast</source>
+        <translation>Dieser Computer und Helfer, Prognose</translation>
+    </message>
+    <message>
+        <source>Every machine, forecast</source>
+        <translation>Jeder Computer, Prognose</translation>
+    </message>
+    <message>
+        <source>Every machine, measured</source>
+        <translation>Jeder Computer, gemessen</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers, measured</source>
+        <translation>Dieser Computer und Helfer, gemessen</translation>
+    </message>
+    <message>
+        <source>Where every machine makes each step, each computes its share</source>
+        <translation>Wo jeder Computer jeden Schritt macht, berechnet jeder seinen Teil</translation>
+    </message>
+    <message>
+        <source>What a token takes, measured: mean of the last %1. Machines work side by side; of the others their experts are counted.</source>
+        <translation>Was ein Token braucht, gemessen: Mittel der letzten %1. Die Computer arbeiten nebeneinander; von den anderen sind die Experten gezählt.</translation>
+    </message>
+    <message>
+        <source>Experts that each machine computes in every step</source>
+        <translation>Experten, die jeder Computer in jedem Schritt berechnet</translation>
+    </message>
+    <message>
+        <source>Makes each step as well; computes %1 of the experts.</source>
+        <translation>Macht jeden Schritt mit; berechnet %1 der Experten.</translation>
     </message>
 </context>
 <context>
@@ -10593,6 +10788,22 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Open a model first</source>
         <translation>Zuerst ein Modell öffnen</translation>
+    </message>
+    <message>
+        <source>every machine makes each step</source>
+        <translation>jeder Computer macht jeden Schritt</translation>
+    </message>
+    <message>
+        <source>desktop and helpers</source>
+        <translation>dieser Computer und Helfer</translation>
+    </message>
+    <message>
+        <source>Here, as it runs now with %1 (%2): %3</source>
+        <translation>Hier, wie es jetzt mit %1 läuft (%2): %3</translation>
+    </message>
+    <message>
+        <source>Without: %1.</source>
+        <translation>Ohne: %1.</translation>
     </message>
 </context>
 </TS>

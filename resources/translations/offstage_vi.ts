@@ -3704,6 +3704,41 @@
         <comment>thresholds_of_another_model</comment>
         <translation>Các ngưỡng được lưu bên cạnh %1 là của %2 lớp với %3 chuyên gia, mô hình có %4 lớp với %5. Chọn lại bằng offstage-cli sensitivity --thresholds-for-loss LOSS --keep.</translation>
     </message>
+    <message>
+        <source>%1 makes no whole steps for this computer: %2</source>
+        <comment>node_cannot_follow</comment>
+        <translation>%1 không thực hiện cả bước cho máy tính này: %2</translation>
+    </message>
+    <message>
+        <source>The other machines compute experts for this one (forecast: %1 ms a token; if each made every step itself: %2 ms).</source>
+        <comment>node_shape_helpers</comment>
+        <translation>Các máy khác tính chuyên gia cho máy này (dự báo: %1 ms mỗi token; nếu mỗi máy tự thực hiện mọi bước: %2 ms).</translation>
+    </message>
+    <message>
+        <source>Every machine makes each step itself and computes its share of the experts (forecast: %1 ms a token; if the others computed experts for this one: %2 ms).</source>
+        <comment>node_shape_decentralised</comment>
+        <translation>Mỗi máy tự thực hiện mọi bước và tính phần chuyên gia của mình (dự báo: %1 ms mỗi token; nếu các máy khác tính chuyên gia cho máy này: %2 ms).</translation>
+    </message>
+    <message>
+        <source>The other machines compute experts for this one: nothing is known that a forecast of the other shape could be made of.</source>
+        <comment>node_shape_not_forecast</comment>
+        <translation>Các máy khác tính chuyên gia cho máy này: chưa biết gì để dự báo cho cách chia kia.</translation>
+    </message>
+    <message>
+        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons left out expert by expert are nothing that machines do together.</source>
+        <comment>node_steps_alone</comment>
+        <translation>Các bước của câu trả lời như thế này do máy tính này làm một mình: beam, nhiều câu trả lời cùng lúc và nơ-ron bỏ qua theo từng chuyên gia không phải là việc các máy làm chung.</translation>
+    </message>
+    <message>
+        <source>The plan now keeps the KV cache in another type than the other machines do: this computer makes the steps alone until they are connected to anew.</source>
+        <comment>node_steps_alone_for_kv</comment>
+        <translation>Kế hoạch nay giữ bộ đệm KV ở kiểu khác với các máy khác: máy tính này thực hiện các bước một mình cho đến khi chúng được kết nối lại.</translation>
+    </message>
+    <message>
+        <source>it sent more of the layers to come than is kept for them</source>
+        <comment>node_ran_ahead</comment>
+        <translation>máy đó gửi nhiều dữ liệu của các lớp sắp tới hơn mức được giữ lại</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4169,6 +4204,10 @@
     <message>
         <source>Offstage makes no outbound connections but to machines that you have added: no telemetry, no update check, no download of models. It listens to nothing, but for the local server while that is on; the status bar says so then.</source>
         <translation>Offstage không tạo kết nối ra ngoài, trừ đến các máy mà bạn đã thêm: không đo lường từ xa, không kiểm tra cập nhật, không tải mô hình. Nó không lắng nghe gì, ngoài máy chủ cục bộ khi đang bật; thanh trạng thái cho biết điều đó.</translation>
+    </message>
+    <message>
+        <source>Two ways to share the work: as **helpers**, the others compute experts for this computer, which makes each step; or **every machine makes each step** with its share of the experts, which is faster where messages are slow. **Automatic** takes what is forecast to be faster, and shows both forecasts. Beams, several answers at once and neurons left out expert by expert this computer does alone then.</source>
+        <translation>Có hai cách chia việc: làm **máy giúp**, các máy khác tính chuyên gia cho máy tính này, còn máy này thực hiện mọi bước; hoặc **mọi máy thực hiện từng bước** với phần chuyên gia của mình, nhanh hơn khi tin nhắn trên mạng chậm. **Tự động** chọn cách được dự báo nhanh hơn và hiện cả hai dự báo. Beam, nhiều câu trả lời cùng lúc và nơ-ron bỏ qua theo từng chuyên gia khi đó do máy tính này làm một mình.</translation>
     </message>
 </context>
 <context>
@@ -6876,10 +6915,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Máy</translation>
     </message>
     <message>
-        <source>Which other machines hold each expert beside this one, and can compute it.</source>
-        <translation>Ngoài máy này, những máy nào giữ mỗi chuyên gia và có thể tính nó.</translation>
-    </message>
-    <message>
         <source>Held by %1, too</source>
         <translation>Cũng có trên %1</translation>
     </message>
@@ -6890,6 +6925,22 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>No other machine helps. The Machines panel adds one.</source>
         <translation>Không có máy nào khác giúp. Bảng Máy dùng để thêm máy.</translation>
+    </message>
+    <message>
+        <source>this machine</source>
+        <translation>máy này</translation>
+    </message>
+    <message>
+        <source>Which other machines hold each expert beside this one and can compute it; where every machine makes each step, which one computes it.</source>
+        <translation>Ngoài máy này, những máy nào giữ từng chuyên gia và tính được nó; khi mọi máy thực hiện từng bước thì máy nào tính nó.</translation>
+    </message>
+    <message>
+        <source>Computed by this machine in every step</source>
+        <translation>Máy này tính trong mọi bước</translation>
+    </message>
+    <message>
+        <source>Computed by %1 in every step</source>
+        <translation>%1 tính trong mọi bước</translation>
     </message>
 </context>
 <context>
@@ -7925,6 +7976,14 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>experts of the model on %1, again</source>
         <translation>chuyên gia của mô hình trên %1, lần nữa</translation>
     </message>
+    <message>
+        <source>steps of the model, made by %1 as well; again while it cannot be reached</source>
+        <translation>các bước của mô hình, %1 cũng thực hiện; thử lại khi chưa kết nối được</translation>
+    </message>
+    <message>
+        <source>steps of the model, made by %1 as well</source>
+        <translation>các bước của mô hình, %1 cũng thực hiện</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MachinesPanel</name>
@@ -8257,6 +8316,142 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Forgets it and its key</source>
         <translation>Quên máy đó và khóa của nó</translation>
+    </message>
+    <message>
+        <source>What the experts are counted by</source>
+        <translation>Các chuyên gia được đếm theo gì</translation>
+    </message>
+    <message>
+        <source>What the forecasts are of</source>
+        <translation>Dự báo của những gì</translation>
+    </message>
+    <message>
+        <source>Who makes the steps now</source>
+        <translation>Hiện ai thực hiện các bước</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Tự động</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers</source>
+        <translation>Máy này và máy giúp</translation>
+    </message>
+    <message>
+        <source>Every machine makes each step</source>
+        <translation>Mọi máy thực hiện từng bước</translation>
+    </message>
+    <message>
+        <source>Who makes the steps</source>
+        <translation>Ai thực hiện các bước</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers: this machine makes each step, and sends the others what their experts compute with; two messages for a layer, there and back.
+Every machine makes each step: attention is computed on all of them, and of each layer every machine sends the others what its experts gave; one message.
+Automatic: what is forecast to be faster, by what links, experts and steps were measured to take.</source>
+        <translation>Máy này và máy giúp: máy này thực hiện mọi bước và gửi cho các máy khác dữ liệu để chuyên gia của chúng tính; mỗi lớp hai tin nhắn, đi và về.
+Mọi máy thực hiện từng bước: attention được tính trên mọi máy, và ở mỗi lớp mỗi máy gửi cho các máy khác kết quả chuyên gia của mình; một tin nhắn.
+Tự động: cách được dự báo nhanh hơn, theo thời gian đo được của kết nối, chuyên gia và các bước.</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time on this machine in both shapes</source>
+        <translation>Thời gian của một token trên máy này theo cả hai cách</translation>
+    </message>
+    <message>
+        <source>A token&apos;s time in both shapes, forecast</source>
+        <translation>Thời gian của một token theo cả hai cách, dự báo</translation>
+    </message>
+    <message>
+        <source>forecast of both shapes</source>
+        <translation>dự báo của cả hai cách</translation>
+    </message>
+    <message>
+        <source>Forecast when machines are connected to.</source>
+        <translation>Được dự báo khi kết nối với các máy.</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Các bước</translation>
+    </message>
+    <message>
+        <source>It counts from the end of this answer on.</source>
+        <translation>Có hiệu lực từ khi câu trả lời này kết thúc.</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
+        <translation>Attention và việc chọn chuyên gia được tính trên mọi máy; %1 trong %2 chuyên gia ở đây.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Một token: %1 ms tính các chuyên gia của máy, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
+    </message>
+    <message>
+        <source>As long as they compute whatever they hold, the others are helpers.</source>
+        <translation>Chừng nào còn tính mọi thứ chúng giữ, các máy khác là máy giúp.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, by what each of the two is forecast to take.</source>
+        <translation>Được chọn khi kết nối với các máy, theo thời gian dự báo của mỗi cách.</translation>
+    </message>
+    <message>
+        <source>Counts as soon as a machine is used.</source>
+        <translation>Có hiệu lực ngay khi một máy được dùng.</translation>
+    </message>
+    <message>
+        <source>In force: every machine makes each step.</source>
+        <translation>Hiện dùng: mọi máy thực hiện từng bước.</translation>
+    </message>
+    <message>
+        <source>In force: desktop and helpers.</source>
+        <translation>Hiện dùng: máy này và máy giúp.</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
+        <translation>Dự báo: %1 ms mỗi token, cách kia %2 ms.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are connected to.</source>
+        <translation>Dự báo lúc này: %1 ms mỗi token, cách kia %2 ms; việc chọn diễn ra khi kết nối với các máy.</translation>
+    </message>
+    <message>
+        <source>What the other would take is not known.</source>
+        <translation>Chưa biết cách kia mất bao lâu.</translation>
+    </message>
+    <message>
+        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
+        <translation>Có máy không thực hiện bước cho máy này, nên đã chọn cách máy giúp.</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers, forecast</source>
+        <translation>Máy này và máy giúp, dự báo</translation>
+    </message>
+    <message>
+        <source>Every machine, forecast</source>
+        <translation>Mọi máy, dự báo</translation>
+    </message>
+    <message>
+        <source>Every machine, measured</source>
+        <translation>Mọi máy, đo được</translation>
+    </message>
+    <message>
+        <source>Desktop and helpers, measured</source>
+        <translation>Máy này và máy giúp, đo được</translation>
+    </message>
+    <message>
+        <source>Where every machine makes each step, each computes its share</source>
+        <translation>Khi mọi máy thực hiện từng bước, mỗi máy tính phần của mình</translation>
+    </message>
+    <message>
+        <source>What a token takes, measured: mean of the last %1. Machines work side by side; of the others their experts are counted.</source>
+        <translation>Một token mất bao lâu, đo được: trung bình của %1 token gần nhất. Các máy làm việc song song; với các máy khác chỉ tính chuyên gia của chúng.</translation>
+    </message>
+    <message>
+        <source>Experts that each machine computes in every step</source>
+        <translation>Chuyên gia mà mỗi máy tính trong mọi bước</translation>
+    </message>
+    <message>
+        <source>Makes each step as well; computes %1 of the experts.</source>
+        <translation>Cũng thực hiện từng bước; tính %1 chuyên gia.</translation>
     </message>
 </context>
 <context>
@@ -10578,6 +10773,22 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Open a model first</source>
         <translation>Trước hết hãy mở một mô hình</translation>
+    </message>
+    <message>
+        <source>every machine makes each step</source>
+        <translation>mọi máy thực hiện từng bước</translation>
+    </message>
+    <message>
+        <source>desktop and helpers</source>
+        <translation>máy này và máy giúp</translation>
+    </message>
+    <message>
+        <source>Here, as it runs now with %1 (%2): %3</source>
+        <translation>Ở đây, như đang chạy cùng %1 (%2): %3</translation>
+    </message>
+    <message>
+        <source>Without: %1.</source>
+        <translation>Không có: %1.</translation>
     </message>
 </context>
 </TS>

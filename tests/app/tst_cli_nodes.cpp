@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include <QJsonArray>
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
@@ -143,6 +144,43 @@ class TestCliNodes : public QObject {
             runCli(words(QStringLiteral("plan --model %1 --compute f32 --node cupboard"), {m_demo}));
         QVERIFY2(outcome.status == 0 && outcome.out.contains("cupboard: room for 64 of 64 experts;"),
                  (outcome.out + outcome.err).constData());
+    }
+
+    void plan_forecastsBothShapes() {
+        const auto plan = [&](const QString& more) {
+            return runCli(
+                words(QStringLiteral("plan --model %1 --compute f32 --threads 1 --node cupboard ") + more, {m_demo}));
+        };
+        const QJsonObject joint = plan(QStringLiteral("--json")).json()[QStringLiteral("joint")].toObject();
+        double ms[2] = {};
+        for (const int shape : {0, 1}) {
+            const QJsonObject of =
+                joint[shape == 0 ? QStringLiteral("helpers") : QStringLiteral("decentralised")].toObject();
+            ms[shape] = of[QStringLiteral("ms_per_token")].toDouble();
+            QVERIFY(ms[shape] > 0);
+            const double sum = of[QStringLiteral("computing_ms")].toDouble() +
+                               of[QStringLiteral("network_ms")].toDouble() +
+                               of[QStringLiteral("waiting_ms")].toDouble();
+            QVERIFY(std::abs(sum - ms[shape]) < 1e-9);
+            const QJsonArray calls = of[QStringLiteral("calls")].toArray();
+            QCOMPARE(calls[0].toDouble() + calls[1].toDouble(), 16.0);  // 8 layers, 2 experts each
+        }
+        QVERIFY(joint[QStringLiteral("chosen_by_forecast")].toBool());
+        QCOMPARE(joint[QStringLiteral("shape")].toString(),
+                 ms[1] < ms[0] ? QStringLiteral("decentralised") : QStringLiteral("helpers"));
+        QCOMPARE(joint[QStringLiteral("owners")].toArray().size(), 8);
+        QCOMPARE(joint[QStringLiteral("owners")].toArray()[0].toArray().size(), 8);
+
+        // The person may insist.
+        const CliOutcome every = plan(QStringLiteral("--node-shape decentralised"));
+        QVERIFY2(every.out.contains("* every machine (--node-shape decentralised)") &&
+                     every.out.contains("* as --node-shape says") && every.out.contains("are its own in every step"),
+                 every.out.constData());
+        const CliOutcome helpers = plan(QStringLiteral("--node-use always"));
+        QVERIFY2(helpers.out.contains("* desktop and helpers") &&
+                     helpers.out.contains("as --node-use always asks for") &&
+                     helpers.out.contains("cupboard: computes 100 % of a token's experts"),
+                 helpers.out.constData());
     }
 
     void scenarioBench_runsWithItsHelp() {

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include <QString>
+
 #include "engine/cluster/joined_nodes.h"
 #include "engine/cluster/node_experts.h"
 #include "engine/cluster/node_messages.h"
@@ -28,7 +30,8 @@ class NodeInProcess {
     // channel, from 0. Any thread.
     struct Faults {
         std::function<bool(engine::FromNode& message)> passes_back;  // false: it is lost
-        std::function<bool()> connects;                              // false: nobody answers
+        std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
+        std::function<bool()> connects;  // false: nobody answers
     };
 
     NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
@@ -78,6 +81,9 @@ class NodeInProcess {
 
       private:
         void give_back(engine::FromNode message) {
+            if (node_.faults.sends_before) {
+                for (engine::FromNode& one : node_.faults.sends_before(message)) events_.received(std::move(one));
+            }
             if (!node_.faults.passes_back || node_.faults.passes_back(message)) events_.received(std::move(message));
         }
         void run() {
@@ -126,6 +132,35 @@ class NodeInProcess {
     std::mutex mutex_;
     std::vector<Channel*> channels_;
 };
+
+// A machine whose one node it is.
+struct OneNode {
+    explicit OneNode(const engine::LoadRequest& request, engine::NodeExpertsSettings settings = {"cupboard", 2, 0})
+        : host(request), node(host, std::move(settings)) {}
+    engine::ExpertHost host;
+    NodeInProcess node;
+};
+
+// least_answer_s: short where a node falls silent, and long enough for a busy machine elsewhere.
+inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
+    engine::JoinSettings settings;
+    settings.patience.least_answer_s = least_answer_s;
+    settings.patience.first_retry_s = 0.01;
+    settings.patience.longest_retry_s = 0.05;
+    return settings;
+}
+// Whatever a node holds it computes.
+inline engine::JoinSettings insisting(double least_answer_s = 10) {
+    engine::JoinSettings settings = quickToReturn(least_answer_s);
+    settings.use = engine::NodeUse::kAlways;
+    return settings;
+}
+
+inline QString textOf(const std::vector<engine::Message>& notes) {
+    QString text;
+    for (const engine::Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
+    return text;
+}
 
 inline constexpr std::int64_t kNodePrompt =
     engine::kSmallestStep + 6;  // tokens: more than the fastest order of sums is for

@@ -12,19 +12,9 @@ using namespace offstage::test;
 namespace {
 
 JoinSettings atOnce() {
-    JoinSettings settings;
-    settings.use = NodeUse::kAlways;
+    JoinSettings settings = insisting();
     settings.waits = false;
-    settings.patience.least_answer_s = 10;
-    settings.patience.first_retry_s = 0.01;
-    settings.patience.longest_retry_s = 0.05;
     return settings;
-}
-
-QString textOf(const std::vector<Message>& notes) {
-    QString text;
-    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
-    return text;
 }
 
 }  // namespace
@@ -144,6 +134,105 @@ class TestJoinedNodes : public QObject {
         QVERIFY(isUp(session, 1));
         QVERIFY(answer(session) == alone);
         QVERIFY(session.snapshot().machines[0].rows > 0);
+    }
+
+    // A window waits for nobody: the choice is made by the machines that can be measured at once, with one expert each.
+    void shape_isChosenWithoutWaiting_andShown() {
+        ExpertHost host(request()), other(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0}), attic(other, {"attic", 2, 0});
+        std::atomic<bool> there = false;
+        attic.faults.connects = [&] { return there.load(); };
+        std::atomic<double> node_us = 1;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
+            if (std::holds_alternative<NodePong>(message)) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.use = NodeUse::kMeasured;
+        settings.shape = NodeShape::kAuto;
+        settings.forecasts = true;
+        // So slow that nothing is computed there, in either shape: messages alone cost something.
+        node_us = 5e6;
+        session.join(joining({cupboard.address("cupboard"), attic.address("attic")}, settings), {});
+        Snapshot now = session.snapshot();
+        QVERIFY(now.machine_shape.automatic && !now.machine_shape.decentralised && !now.machine_shape.late);
+        QVERIFY(now.machine_shape.helpers.us() > 0);
+        QVERIFY(now.machine_shape.peers.us() > now.machine_shape.helpers.us());
+        QVERIFY(now.expert_owners.empty());
+        QVERIFY(becomesTrue([&] { return session.snapshot().machines[0].n_held == 64; }));
+        QVERIFY(
+            textOf(session.take_machine_notes()).contains(QStringLiteral("compute experts for this one (forecast: ")));
+        QVERIFY(answer(session) == alone);
+        // One that comes later was not counted.
+        there = true;
+        QVERIFY(becomesTrue([&] { return session.snapshot().machine_shape.late; }));
+    }
+
+    void everyMachineMakesTheSteps_isShown_andAnotherKvTypeIsFollowed() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.shape = NodeShape::kDecentralised;
+        const auto join = [&] {
+            session.join(joining({cupboard.address("cupboard")}, settings), {});
+            session.reset_conversation();  // or the machine would have to catch up first
+            return isUp(session, 1);
+        };
+        QVERIFY(join());
+        const std::uint64_t before = session.snapshot().revision;
+        QVERIFY(answer(session) == alone);
+        Snapshot now = session.snapshot();
+        QVERIFY(now.revision > before);
+        QVERIFY(now.machine_shape.decentralised && !now.machine_shape.automatic);
+        QCOMPARE(now.machine_shape.alone, StepsAlone::kNo);
+        QCOMPARE(now.expert_owners.size(), std::size_t{64});
+        QCOMPARE(std::count(now.expert_owners.begin(), now.expert_owners.end(), 1), now.machines[0].n_owned);
+        QVERIFY(now.machines[0].n_owned > 0 && now.machines[0].rows > 0);
+        // Both ways: each of its rows was sent here, and at least as many of this machine's there.
+        const double rows_of_token = 8 * 2, row_bytes = static_cast<double>(host.spec().experts.hidden_dim) * 4;
+        QCOMPARE(now.machines[0].bytes, rows_of_token * row_bytes);
+
+        ReplanRequest replan;
+        replan.kv = offstage::kernels::KvType::kInt8;
+        session.replan(replan);
+        session.advance({});
+        session.reset_conversation();
+        const auto rounded = answer(session);
+        QString notes = textOf(session.take_machine_notes());
+        QVERIFY2(notes.contains(QStringLiteral("keeps the KV cache in another type")) &&
+                     !notes.contains(QStringLiteral("beams")),
+                 qPrintable(notes));
+        QCOMPARE(session.snapshot().machine_shape.alone, StepsAlone::kKvType);
+        QVERIFY(join());
+        QVERIFY(answer(session) == rounded);
+        now = session.snapshot();
+        QCOMPARE(now.machine_shape.alone, StepsAlone::kNo);
+        QVERIFY(now.machines[0].rows > 0);
+    }
+
+    void machineThatMakesNoSteps_isShownAsRefusing() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        cupboard.faults.passes_back = [](FromNode& message) {
+            if (auto* following = std::get_if<NodeFollowing>(&message)) following->refusal = "It has no mind to.";
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        JoinSettings settings = atOnce();
+        settings.shape = NodeShape::kDecentralised;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        QVERIFY(becomesTrue([&] { return session.snapshot().machine_shape.refuses; }));
+        const Snapshot now = session.snapshot();
+        QCOMPARE(now.machines[0].state, MachineState::kRefused);
+        QVERIFY(now.machines[0].why.english().find("It has no mind to.") != std::string::npos);
     }
 
     void loss_isPricedByWhatTokensTakeAfterIt() {

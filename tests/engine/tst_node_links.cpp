@@ -20,22 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// least_answer_s: short where the node falls silent, and long enough for a busy machine elsewhere.
-JoinSettings insisting(double least_answer_s = 10) {
-    JoinSettings settings;
-    settings.use = NodeUse::kAlways;
-    settings.patience.least_answer_s = least_answer_s;
-    settings.patience.first_retry_s = 0.05;
-    settings.patience.longest_retry_s = 0.2;
-    return settings;
-}
-
-QString textOf(const std::vector<Message>& notes) {
-    QString text;
-    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
-    return text;
-}
-
 }  // namespace
 
 class TestNodeLinks : public QObject {

@@ -38,29 +38,6 @@ NodeCompute goodRequest() {
     return request;
 }
 
-struct OneNode {
-    explicit OneNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
-        : host(request), node(host, std::move(settings)) {}
-    ExpertHost host;
-    NodeInProcess node;
-};
-
-// least_answer_s: short where the node falls silent, and long enough for a busy machine elsewhere.
-JoinSettings insisting(double least_answer_s = 10) {
-    JoinSettings settings;
-    settings.use = NodeUse::kAlways;
-    settings.patience.least_answer_s = least_answer_s;
-    settings.patience.first_retry_s = 0.01;
-    settings.patience.longest_retry_s = 0.05;
-    return settings;
-}
-
-QString textOf(const std::vector<Message>& notes) {
-    QString text;
-    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
-    return text;
-}
-
 }  // namespace
 
 class TestNodeParts : public QObject {

@@ -16,26 +16,10 @@ namespace kernels = offstage::kernels;
 
 namespace {
 
-struct OnePeer {
-    explicit OnePeer(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
-        : host(request), node(host, std::move(settings)) {}
-    ExpertHost host;
-    NodeInProcess node;
-};
-
 JoinSettings decentralised(double least_answer_s = 10) {
-    JoinSettings settings;
+    JoinSettings settings = quickToReturn(least_answer_s);
     settings.shape = NodeShape::kDecentralised;
-    settings.patience.least_answer_s = least_answer_s;
-    settings.patience.first_retry_s = 0.01;
-    settings.patience.longest_retry_s = 0.05;
     return settings;
-}
-
-QString linesOf(const std::vector<Message>& notes) {
-    QString text;
-    for (const Message& note : notes) text += QString::fromStdString(note.english()) + QLatin1Char('\n');
-    return text;
 }
 
 std::uint64_t allRows(const LoadedModel& model, int n_tokens = 12) {
@@ -121,6 +105,76 @@ class TestPeerSteps : public QObject {
         QVERIFY(inbox.is_abandoned() && !inbox.take(1, 1, {}));
     }
 
+    // By hand: two layers with two of four experts each, 100 us an expert here and 60 us a step beside them.
+    void forecasts_addUpWhatWasMeasured() {
+        ExpertGrid grid;
+        grid.n_layers = 2;
+        grid.n_experts = 4;
+        grid.n_active = 2;
+        grid.hidden_dim = 8;
+        grid.ffn_dim = 16;
+        const kernels::WeightType format = kernels::WeightType::kBf16;
+        CostTable table;
+        table.cpu_expert = {{1, 100.0}};
+        table.dense.step = {{1, 60.0}};
+        CostModel cost(table);
+        cost.set_master(format);
+        const Popularity even = Popularity::uniform(2, 4, 2);
+        ForecastDesktop here{grid, even, cost, std::vector<Place>(8, Place::kRam), {8, format}};
+        here.formats.assign(8, format);
+        LinkCosts link, other;
+        const auto measured = [&](double expert_us) {
+            LinkCosts::Measured costs;
+            costs.latency_us = 20;
+            costs.expert = {{1, expert_us}};
+            costs.expert_bytes = static_cast<double>(grid.expert_bytes(format));
+            return costs;
+        };
+        const std::vector<std::uint8_t> all(8, 1);
+        const auto compare = [](const ShapeForecast& is, double computing_us, double network_us, double waiting_us) {
+            QCOMPARE(is.times.computing_us, computing_us);
+            QCOMPARE(is.times.network_us, network_us);
+            QCOMPARE(is.times.waiting_us, waiting_us);
+        };
+        const std::vector<ForecastNode> nodes = {{&link, all}};
+        QCOMPARE(forecast_as_helpers(here, nodes).times.us(), 0.0);  // not measured yet
+        link.set(measured(10));
+        // A layer: 20 us there and back, 2 x 10 us there.
+        here.insists = true;
+        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
+        QVERIFY((forecast_as_helpers(here, nodes).calls == std::vector<double>{0, 4}));
+        // Half of a message there and back for a layer; this machine has nothing to do meanwhile but 30 us of its own.
+        compare(forecast_as_peers(here, nodes), 60, 20, 0);
+        QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
+        link.set(measured(20));
+        compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
+        // A slow one does nothing; what it has not, it cannot do.
+        here.insists = false;
+        link.set(measured(1e5));
+        compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
+        compare(forecast_as_peers(here, nodes), 60 + 4 * 100, 20, 0);
+        link.set(measured(10));
+        const std::vector<ForecastNode> empty = {{&link, std::vector<std::uint8_t>(8, 0)}};
+        compare(forecast_as_helpers(here, empty), 60 + 4 * 100, 0, 0);
+        // With another one it takes two messages; one that was not measured counts as none.
+        compare(forecast_as_peers(here, std::vector<ForecastNode>{{&link, all}, {&other, all}}), 60, 20, 0);
+        other.set(measured(10));
+        QCOMPARE(forecast_as_peers(here, std::vector<ForecastNode>{{&link, all}, {&other, all}}).times.network_us,
+                 40.0);
+        cost = CostModel();
+        QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
+
+        std::vector<NodeExpert> wanted;
+        for (std::int32_t e = 0; e < 4; ++e) wanted.push_back({1, e, format});
+        const std::uint64_t bytes = grid.expert_bytes(format);
+        QCOMPARE(n_within(wanted, grid, 0), std::size_t{4});
+        QCOMPARE(n_within(wanted, grid, 3 * bytes - 1), std::size_t{2});
+        QVERIFY((first_held(wanted, grid, 2) == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0}));
+        QCOMPARE(room_beside_steps(100, 30, 20), std::uint64_t{50});
+        QCOMPARE(n_within(wanted, grid, room_beside_steps(100, 90, 20)), std::size_t{0});
+        QCOMPARE(room_beside_steps(0, 90, 20), std::uint64_t{0});
+    }
+
     // ---------------------------------------------------------------- answers
     void peers_changeNoBit_data() {
         QTest::addColumn<int>("nodes");
@@ -145,10 +199,10 @@ class TestPeerSteps : public QObject {
             const std::uint64_t all = model->ram().usage().used_bytes;
             node_request.ram_bytes = all - static_cast<std::uint64_t>(64 - room) * (bytes + 256);
         }
-        std::vector<std::unique_ptr<OnePeer>> machines;
+        std::vector<std::unique_ptr<OneNode>> machines;
         std::vector<NodeAddress> addresses;
         for (int i = 0; i < nodes; ++i) {
-            machines.push_back(std::make_unique<OnePeer>(node_request));
+            machines.push_back(std::make_unique<OneNode>(node_request));
             addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
         }
         JoinedNodes joined(*model, std::move(addresses), decentralised(), {}, {});
@@ -157,7 +211,7 @@ class TestPeerSteps : public QObject {
         std::uint64_t rows = 0;
         for (int i = 0; i < nodes; ++i) {
             const JoinedNodes::Figures node = joined.figures()[static_cast<std::size_t>(i)];
-            QVERIFY2(node.up, qPrintable(linesOf(joined.take_notes())));
+            QVERIFY2(node.up, qPrintable(textOf(joined.take_notes())));
             QVERIFY(node.n_held == 64 || room >= 0);
             QVERIFY(node.totals.rows > 0);
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
@@ -169,7 +223,7 @@ class TestPeerSteps : public QObject {
     }
 
     void activationsInBf16_areTheSameOnAllMachines() {
-        OnePeer first(request()), second(request());
+        OneNode first(request()), second(request());
         const auto model = openModel(request());
         JoinSettings settings = decentralised();
         settings.activations = ActivationType::kBf16;
@@ -203,7 +257,7 @@ class TestPeerSteps : public QObject {
         const std::vector<float> expected = nodeLogits(*openModel(model_request), 4);
         LoadRequest node_request = request();
         node_request.quant_cache_directory = kept.path().toStdString();
-        OnePeer machine(node_request);
+        OneNode machine(node_request);
         const auto model = openModel(model_request);
         JoinedNodes joined(*model, {machine.node.address("node")}, decentralised(), {}, {});
         QVERIFY(nodeLogits(*model, 4) == expected);
@@ -246,6 +300,7 @@ class TestPeerSteps : public QObject {
             for (std::uint32_t& token : std::get<NodeOutputs>(message).row_token) token += 1;
             return true;
         });
+        row("runs far ahead", "it sent more of the layers to come", [](FromNode&) { return true; });
         row("says that it gave up", "", [](FromNode& message) {
             message = NodeStepped{std::get<NodeOutputs>(message).step, false};
             return true;
@@ -254,7 +309,7 @@ class TestPeerSteps : public QObject {
     void faultyPeer_isReplacedAtOnce_andCatchesUp() {
         QFETCH(std::function<bool(FromNode&)>, fault);
         QFETCH(QString, note);
-        OnePeer machine(request()), other(request());
+        OneNode machine(request()), other(request());
         std::atomic<int> n_shares = 0;
         std::atomic<bool> had_rows = false;
         machine.node.faults.passes_back = [&](FromNode& message) {
@@ -265,6 +320,24 @@ class TestPeerSteps : public QObject {
             }
             return fault(message);
         };
+        // As much as a message may have, of a layer that is not waited for.
+        std::atomic<bool> flooded = QByteArray(QTest::currentDataTag()) != "runs far ahead";
+        machine.node.faults.sends_before = [&](const FromNode& message) {
+            std::vector<FromNode> flood;
+            const auto* outputs = std::get_if<NodeOutputs>(&message);
+            if (outputs == nullptr || n_shares < 2 * 8 || outputs->row_token.empty() || flooded.exchange(true)) {
+                return flood;
+            }
+            NodeOutputs far = *outputs;
+            far.layer = outputs->layer == 7 ? 6 : 7;
+            far.last = false;
+            const std::size_t row_bytes = outputs->outputs.size() / outputs->row_token.size();
+            far.row_token.assign(kMostActivationBytes / row_bytes, 0);
+            far.outputs.assign(far.row_token.size() * row_bytes, '\0');
+            far.experts = {{0, static_cast<std::uint32_t>(far.row_token.size()), outputs->experts[0].format}};
+            flood.assign(3, far);
+            return flood;
+        };
         const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard"), other.node.address("attic")},
@@ -273,7 +346,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(had_rows);
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.totals.failed_rows > 0);
-        const QString notes = linesOf(joined.take_notes());
+        const QString notes = textOf(joined.take_notes());
         QCOMPARE(joined.node(0).n_losses() >= 1, !note.isEmpty());
         QVERIFY2(note.isEmpty() || (notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note)),
                  qPrintable(notes));
@@ -291,7 +364,7 @@ class TestPeerSteps : public QObject {
 
     // In mid-answer: it makes the steps that it has missed, as they were made, and then takes part again.
     void peerThatComesBack_catchesUpInMidAnswer() {
-        OnePeer machine(request());
+        OneNode machine(request());
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         std::uint64_t then = 0;
@@ -329,7 +402,7 @@ class TestPeerSteps : public QObject {
     }
 
     void stopInMidStep_leavesAllMachinesReadyForTheNextPrompt() {
-        OnePeer machine(request()), other(request());
+        OneNode machine(request()), other(request());
         LocalSession session;
         session.load(request(), {}, {});
         const auto first = answer(session, "What is an expert?").tokens;
@@ -372,7 +445,10 @@ class TestPeerSteps : public QObject {
         beams.beam.width = 2;
         beams.max_tokens = 4;
         QVERIFY(!session.generate(beams, {}, {}).tokens.empty());
-        QVERIFY(linesOf(session.take_machine_notes()).contains(QStringLiteral("makes the steps alone")));
+        QVERIFY(textOf(session.take_machine_notes()).contains(QStringLiteral("makes the steps alone")));
+        QCOMPARE(session.snapshot().machine_shape.alone, StepsAlone::kAnswer);
+        QVERIFY(answer(session, "What is a router?").tokens == second);
+        QCOMPARE(session.snapshot().machine_shape.alone, StepsAlone::kNo);
         session.join({}, {});
         QVERIFY(answer(session, "What is a router?").tokens == second);
         QVERIFY(becomesTrue([&] { return machine.node.experts().state().n_desktops == 0; }));
@@ -380,7 +456,7 @@ class TestPeerSteps : public QObject {
 
     // ---------------------------------------------------------------- who is refused
     void nodeThatCannotMakeTheSteps_saysWhy() {
-        OnePeer machine(request());
+        OneNode machine(request());
         NodeExperts& experts = machine.node.experts();
         const auto model = openModel(request());
         std::mutex mutex;
@@ -429,10 +505,10 @@ class TestPeerSteps : public QObject {
     void anotherModel_isRefused() {
         LoadRequest fine = request();
         fine.model = "synthetic:fine?layers=2&seed=3";
-        OnePeer machine(fine);
+        OneNode machine(fine);
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
-        QVERIFY(linesOf(joined.take_notes()).contains(QStringLiteral("This machine has another model open")));
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("This machine has another model open")));
         QVERIFY(nodeLogits(*model, 2).size() == m_expected.size() / 6);
         QCOMPARE(joined.figures()[0].totals.requests, std::uint64_t{0});
     }
@@ -456,7 +532,7 @@ class TestPeerSteps : public QObject {
         }
         small.disk_reads = DiskReads::kCached;
         const auto model = openModel(small);
-        OnePeer machine(request());
+        OneNode machine(request());
         machine.node.faults.passes_back = [&](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
             if (std::holds_alternative<NodePong>(message)) std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -469,7 +545,7 @@ class TestPeerSteps : public QObject {
         model->cost().set_disk({1e6, 0, 0}, false);
         settings.shape = NodeShape::kAuto;
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
-        const QString notes = linesOf(joined.take_notes());
+        const QString notes = textOf(joined.take_notes());
         QVERIFY2((joined.shape() == NodeShape::kDecentralised) == decentralised, qPrintable(notes));
         QVERIFY2(notes.contains(decentralised ? QStringLiteral("Every machine makes each step itself")
                                               : QStringLiteral("The other machines compute experts for this one (")),

@@ -1,12 +1,17 @@
 // The Machines panel on a scripted network: what it shows of machines, what it offers, and that nothing connects before
 // a person has added a machine and switched it on.
+#include <QComboBox>
+#include <QDir>
 #include <QDockWidget>
+#include <QFile>
+#include <QFileInfo>
 #include <QFrame>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStatusBar>
+#include <QTemporaryDir>
 #include <QTreeWidget>
 
 #include "engine/cluster/machine_network.h"
@@ -19,6 +24,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/machines_panel.h"
 #include "ui/panels/pair_dialog.h"
+#include "ui/panels/what_if_panel.h"
 
 using namespace offstage;
 using namespace offstage::test;
@@ -39,6 +45,9 @@ struct Network {
     std::vector<std::uint16_t> elsewhere;
     std::int64_t tokens = 0;
     double token_us = 0;
+    engine::MachineShape shape;
+    std::vector<std::uint8_t> owners;
+    std::string listFile;
     std::vector<engine::Message> notes;
     std::uint64_t revision = 0;
 };
@@ -50,6 +59,10 @@ class ScriptedNetwork final : public engine::MachineNetwork {
     std::vector<engine::PairedMachine> machines() const override {
         const std::lock_guard lock(m_network->mutex);
         return m_network->paired;
+    }
+    std::string list_file() const override {
+        const std::lock_guard lock(m_network->mutex);
+        return m_network->listFile;
     }
     std::string pairing_address(const std::string& text) const override {
         if (text.find(' ') != text.npos) {
@@ -124,6 +137,8 @@ class MachineSession : public ReplanSession {
             snapshot.elsewhere = m_network->elsewhere;
             snapshot.machine_tokens = m_network->tokens;
             snapshot.machine_token_us = m_network->token_us;
+            snapshot.machine_shape = m_network->shape;
+            snapshot.expert_owners = m_network->owners;
         }
         return snapshot;
     }
@@ -166,8 +181,9 @@ struct Fixture {
     std::shared_ptr<Network> network = std::make_shared<Network>();
     std::unique_ptr<MainWindow> window;
 
-    explicit Fixture(std::vector<engine::PairedMachine> paired = {}, bool built = true) {
+    explicit Fixture(std::vector<engine::PairedMachine> paired = {}, bool built = true, const QString& listFile = {}) {
         network->paired = std::move(paired);
+        network->listFile = listFile.toStdString();
         MainWindow::Options options;
         options.theme = Theme::Light;
         if (built) {
@@ -205,6 +221,26 @@ struct Fixture {
             }
             n.tokens = 32;
             n.token_us = 21'400;
+            n.shape = {};
+            n.shape.automatic = true;
+            n.shape.helpers = {18'900, 2'100, 1'600};
+            n.shape.peers = {24'300, 1'250, 4'000};
+            n.owners.clear();
+            return 0;
+        });
+    }
+    // The same, where every machine makes each step.
+    void twoPeers() {
+        twoMachines();
+        locked([](Network& n) {
+            n.shape.decentralised = true;
+            n.shape.helpers = {26'900, 12'100, 3'600};
+            n.owners.assign(64, 0);
+            for (std::size_t i = 0; i < 64; ++i) {
+                n.owners[i] = i < 24 ? 1 : i < 40 ? 2 : 0;
+            }
+            n.figures[0].n_owned = 24;
+            n.figures[1].n_owned = 16;
             return 0;
         });
     }
@@ -374,6 +410,198 @@ class TestMachines : public QObject {
         panel.choose(QStringLiteral("attic"));
         QVERIFY2(panel.details().contains(QStringLiteral("the connection ended")), qPrintable(panel.details()));
         picture(panel, QStringLiteral("machines-one-down"));
+    }
+
+    void shape_isChosenByThePerson_andKept() {
+        {
+            Fixture f(kTwo);
+            f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+            QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Automatic"));
+            f.open();
+            QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
+            QVERIFY(f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kAuto; }));
+            QComboBox& box = f.panel().shapeBox();
+            box.setFocus();
+            QTest::keyClick(&box, Qt::Key_End);
+            QCOMPARE(box.currentText(), QStringLiteral("Every machine makes each step"));
+            QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 2);
+            QVERIFY(
+                f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
+            QVERIFY(!f.panel().whenBox().isEnabled());
+            const EventLog& log = f.window->log();
+            QTRY_VERIFY2(log.at(log.size() - 1).text.contains(QStringLiteral("steps of the model, made by cupboard")),
+                         qPrintable(log.at(log.size() - 1).text));
+        }
+        Fixture f(kTwo);
+        QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Every machine makes each step"));
+        QVERIFY(f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
+        QTest::keyClick(&f.panel().shapeBox(), Qt::Key_Home);
+        QVERIFY(f.window->machines().use().shape == engine::NodeShape::kAuto);
+    }
+
+    void shapeInForce_isShown_withBothForecasts() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        QVERIFY2(f.panel().shapeText().contains(QStringLiteral("Chosen when machines are connected to")),
+                 qPrintable(f.panel().shapeText()));
+        f.open();
+        f.twoMachines();
+        MachinesPanel& panel = f.panel();
+        QTRY_COMPARE(
+            panel.shapeText(),
+            QStringLiteral("In force: desktop and helpers. Forecast: 22.60 ms a token, the other way 29.55 ms."));
+        QCOMPARE(panel.forecasts().rows().size(), std::size_t{3});
+        QVERIFY(panel.forecasts().rows()[0].predicted && panel.forecasts().rows()[1].predicted);
+        QCOMPARE(panel.forecasts().rows()[1].parts[2].size, 4'000.0);
+        QVERIFY(!panel.forecasts().rows()[2].predicted);
+        QCOMPARE(panel.forecasts().rows()[2].parts[0].size, 21'400.0 - 2'200.0);
+
+        f.twoPeers();
+        QTRY_COMPARE(
+            panel.shapeText(),
+            QStringLiteral("In force: every machine makes each step. Forecast: 29.55 ms a token, the other way "
+                           "42.60 ms."));
+        QCOMPARE(panel.places().rows()[0].parts[0].size, 24.0);
+        QCOMPARE(panel.places().rows()[1].parts[0].size, 24.0);
+        QCOMPARE(panel.places().rows()[2].parts[0].size, 16.0);
+        panel.choose(QStringLiteral("cupboard"));
+        for (const char* part :
+             {"Makes each step as well; computes 24 of the experts.", "A token: 3.10 ms computing its experts"}) {
+            QVERIFY2(panel.details().contains(QString::fromUtf8(part)), qPrintable(panel.details()));
+        }
+        panel.list().setCurrentItem(panel.list().topLevelItem(0));
+        QVERIFY2(panel.details().contains(QStringLiteral("on every machine; 24 of the 64 experts here")),
+                 qPrintable(panel.details()));
+        panel.choose(QStringLiteral("cupboard"));
+        picture(panel, QStringLiteral("machines-every-machine"), {360, 900}, 980);
+
+        // What they do not do together is where a person looks.
+        f.locked([](Network& n) {
+            n.shape.alone = engine::StepsAlone::kAnswer;
+            n.notes = {engine::messages::node_steps_alone};
+            return 0;
+        });
+        QTRY_VERIFY2(panel.shapeText().contains(QStringLiteral("beams, several answers at once")),
+                     qPrintable(panel.shapeText()));
+        QTRY_VERIFY2(panel.notice().contains(QStringLiteral("makes the steps alone")), qPrintable(panel.notice()));
+        QVERIFY(f.window->statusBar()->currentMessage().contains(QStringLiteral("makes the steps alone")));
+        picture(panel, QStringLiteral("machines-alone"), {360}, 980);
+        // What if says what is measured of all of them beside their own forecast.
+        f.window->showPanel(QStringLiteral("whatIf"));
+        auto& whatIf = *f.window->findChild<WhatIfPanel*>();
+        QTRY_VERIFY2(whatIf.hereText().contains(
+                         QStringLiteral("with cupboard, attic (every machine makes each step): not measured yet")) &&
+                         whatIf.hereText().contains(QStringLiteral("33.8 tokens/s (forecast)")),
+                     qPrintable(whatIf.hereText()));
+        // The heat map shows who computes, and a tool tip who holds.
+        f.window->showPanel(QStringLiteral("experts"));
+        ExpertsPanel& experts = f.window->expertsPanel();
+        experts.setChannel(ExpertChannel::Machine);
+        QTRY_COMPARE(experts.map().categories().size(), std::size_t{3});
+        QCOMPARE(experts.map().valueAt({0, 0}), 1.0);
+        QCOMPARE(experts.map().valueAt({4, 0}), 2.0);
+        QCOMPARE(experts.map().valueAt({6, 0}), 0.0);
+        for (const char* part : {"1: cupboard: 24", "2: attic: 16", "this machine: 24"}) {
+            QVERIFY2(experts.legend().accessibleName().contains(QString::fromUtf8(part)),
+                     qPrintable(experts.legend().accessibleName()));
+        }
+        const QString text = expertText(ExpertChannel::Machine, experts.snapshot(), {}, true, {4, 0}, 4);
+        QVERIFY2(text.contains(QStringLiteral("Held by cupboard, attic, too")) &&
+                     text.contains(QStringLiteral("Computed by attic in every step")),
+                 qPrintable(text));
+    }
+
+    // Each once: or a machine that never becomes ready would be connected to for ever.
+    void joinedAgain_whereThatMakesBetterUseOfThem() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.open();
+        f.twoPeers();
+        const auto joins = [&] { return f.locked([](const Network& n) { return n.joins; }); };
+        const auto lastShape = [&] { return f.locked([](const Network& n) { return n.uses.back().shape; }); };
+        const auto settles = [&](int expected) {
+            QTRY_COMPARE(joins(), expected);
+            QTest::qWait(350);
+            QCOMPARE(joins(), expected);
+        };
+        settles(1);
+        f.locked([](Network& n) { return n.shape.late = true; });
+        settles(2);
+        QVERIFY(lastShape() == engine::NodeShape::kAuto);
+        f.locked([](Network& n) {
+            n.shape.late = false;
+            n.shape.alone = engine::StepsAlone::kKvType;
+            return 0;
+        });
+        settles(3);
+        // One that refuses: the others are helpers until the person changes something.
+        f.locked([](Network& n) {
+            n.shape.alone = engine::StepsAlone::kNo;
+            return n.shape.refuses = true;
+        });
+        settles(4);
+        QVERIFY(lastShape() == engine::NodeShape::kHelpers);
+        f.locked([](Network& n) {
+            n.shape.automatic = n.shape.decentralised = n.shape.refuses = false;
+            return 0;
+        });
+        QTRY_VERIFY2(f.panel().shapeText().contains(QStringLiteral("the choice fell on helpers")),
+                     qPrintable(f.panel().shapeText()));
+        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        QVERIFY(lastShape() == engine::NodeShape::kAuto);
+    }
+
+    // A choice by forecast connects once more than a person would expect: it is written down.
+    void choiceOfEveryMachine_isAConnectionOfItsOwn() {
+        Fixture f(kTwo);
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.open();
+        QTRY_COMPARE(f.window->log().connections(), 1);
+        f.locked([](Network& n) {
+            n.notes = {engine::messages::node_shape_decentralised(engine::Decimal{8.1, 2}, engine::Decimal{9.25, 2})};
+            return 0;
+        });
+        QTRY_COMPARE(
+            f.panel().notice(),
+            QStringLiteral("Every machine makes each step itself and computes its share of the experts "
+                           "(forecast: 8.10 ms a token; if the others computed experts for this one: 9.25 ms)."));
+        QCOMPARE(f.window->log().connections(), 2);
+    }
+
+    void pairsOfAnotherProgram_areSeenAtOnce() {
+        QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("machines/peers.json"));  // nor is its folder there yet
+        Fixture f({}, true, file);
+        QVERIFY(!f.panel().introduction().isEmpty());
+        const auto writeList = [&] {
+            QVERIFY(QDir().mkpath(QFileInfo(file).path()));
+            QFile written(file + QStringLiteral(".new"));
+            QVERIFY(written.open(QIODevice::WriteOnly));
+            written.write("{}");
+            written.close();
+            QFile::remove(file);
+            QVERIFY(written.rename(file));
+        };
+        f.locked([](Network& n) {
+            n.paired = kTwo;
+            return 0;
+        });
+        writeList();
+        QTRY_COMPARE(f.window->machines().all().size(), 2);
+        QTRY_VERIFY(f.panel().introduction().isEmpty());
+        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.open();
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
+        // Again, for another file is in the place of the first; and of one that is used the connection ends.
+        f.locked([](Network& n) {
+            n.paired = {kTwo[1]};
+            return 0;
+        });
+        writeList();
+        QTRY_COMPARE(f.window->machines().all().size(), 1);
+        QTRY_COMPARE(f.locked([](const Network& n) { return n.partings; }), 1);
+        QCOMPARE(f.window->machines().all().first().name, QStringLiteral("attic"));
     }
 
     void lossAndReturn_areSaid_andWrittenDown() {

@@ -159,6 +159,33 @@ class TestMachinesJoined : public QObject {
         QTRY_VERIFY(hasSaid("cupboard is connected: it holds 64 of 64 experts"));
     }
 
+    // With both forecasts, and the choice of the moment; whatever that is, the answer is the same.
+    void everyMachine_makesTheSteps_andForecastsAreShown() {
+        m_machines->setUsed(QStringLiteral("cupboard"), false);
+        const auto alone = answer(40);
+        m_machines->setUse({false, false, engine::NodeShape::kDecentralised});
+        m_machines->setUsed(QStringLiteral("cupboard"), true);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        m_engine->resetConversation();  // or it would have to catch up with it first
+        QVERIFY(answer(40) == alone);
+        auto snapshot = m_engine->snapshot();
+        QVERIFY(snapshot->machine_shape.decentralised);
+        QVERIFY(snapshot->machine_shape.in_force().us() > 0);
+        QVERIFY(figures().n_owned > 0);
+        m_panel->choose(QStringLiteral("cupboard"));
+        QTRY_VERIFY2(m_panel->details().contains(QStringLiteral("Makes each step as well")),
+                     qPrintable(m_panel->details()));
+        m_machines->setUse({false, false, engine::NodeShape::kAuto});
+        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.automatic, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        snapshot = m_engine->snapshot();
+        QVERIFY(snapshot->machine_shape.helpers.us() > 0 && snapshot->machine_shape.peers.us() > 0);
+        QTRY_VERIFY2(m_panel->shapeText().contains(QStringLiteral("ms a token, the other way")),
+                     qPrintable(m_panel->shapeText()));
+        QVERIFY(answer(40) == alone);
+        m_machines->setUse({true, false});
+    }
+
     void endedInMidAnswer_theAnswerGoesOn_andASentenceSaysSo() {
         m_machines->setUsed(QStringLiteral("cupboard"), false);
         const auto alone = answer(240);
@@ -177,7 +204,7 @@ class TestMachinesJoined : public QObject {
         startNode(m_port);
         QTRY_VERIFY_WITH_TIMEOUT(hasSaid("cupboard is back and is used again") && figures().n_held == 64, 20'000);
         QVERIFY(answer(20).size() == 20);
-        QVERIFY(figures().rows > 0);
+        QVERIFY2(figures().rows > 0, qPrintable(m_said.join(u'\n')));
     }
 
     void drained_itsExpertsRunHereAgain() {

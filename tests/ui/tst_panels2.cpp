@@ -13,6 +13,7 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSet>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -458,6 +459,20 @@ class TestPanels2 : public QObject {
             QVERIFY(s.previewTheta == engine::ThetaChoice(0.2) && !s.choosesTheta);
         });
         picture(panel, QStringLiteral("budget-theta"));
+        // In a narrow column nothing of it is cut off.
+        panel.resize(360, 760);
+        QTRY_COMPARE(panel.width(), 360);
+        QStringList wide;
+        for (const QWidget* widget : panel.findChildren<QWidget*>()) {
+            const int least = std::max(widget->minimumSizeHint().width(), widget->minimumWidth());
+            if (least > 250) {
+                wide << QStringLiteral("%1 %2").arg(QLatin1String(widget->metaObject()->className())).arg(least);
+            }
+        }
+        for (const QScrollBar* bar : panel.findChildren<QScrollBar*>()) {
+            QVERIFY2(bar->orientation() == Qt::Vertical || bar->maximum() == bar->minimum(),
+                     qPrintable(wide.join(QStringLiteral(", "))));
+        }
 
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QVERIFY(panel.notice().contains(QStringLiteral("no longer the model's own")));

@@ -5,7 +5,9 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <utility>
 
+#include <QFileInfo>
 #include <QLocale>
 #include <QSettings>
 
@@ -22,7 +24,9 @@ namespace {
 const QString kUsedKey = QStringLiteral("machines/used");
 const QString kAlwaysKey = QStringLiteral("machines/always");
 const QString kHalvesKey = QStringLiteral("machines/halvesActivations");
+const QString kShapeKey = QStringLiteral("machines/shape");
 constexpr int kNotesMs = 250;
+constexpr int kListMs = 100;
 // A machine reads once a second whom it is paired with.
 constexpr int kTriesAfterPairing = 8;
 constexpr std::chrono::milliseconds kBetweenTries{500};
@@ -34,6 +38,31 @@ bool waitABit(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
     never.wait_for(lock, stop, kBetweenTries, [] { return false; });
     return !stop.stop_requested();
+}
+
+// As the command line's --node-shape, and as kept.
+constexpr std::pair<engine::NodeShape, const char*> kShapeNames[] = {
+    {engine::NodeShape::kAuto, "auto"},
+    {engine::NodeShape::kHelpers, "helpers"},
+    {engine::NodeShape::kDecentralised, "decentralised"},
+};
+
+engine::NodeShape shapeOf(const QString& name) {
+    for (const auto& [shape, text] : kShapeNames) {
+        if (name == QLatin1String(text)) {
+            return shape;
+        }
+    }
+    return engine::NodeShape::kAuto;
+}
+
+QString nameOf(engine::NodeShape shape) {
+    for (const auto& [known, text] : kShapeNames) {
+        if (known == shape) {
+            return QString::fromLatin1(text);
+        }
+    }
+    return {};
 }
 
 QString sentence(const engine::MachineTest& test, const QString& name) {
@@ -53,11 +82,8 @@ Machines::Machines(std::shared_ptr<engine::MachineNetwork> network, EngineContro
     const QSettings settings;
     m_use.always = settings.value(kAlwaysKey, false).toBool();
     m_use.halves_activations = settings.value(kHalvesKey, false).toBool();
+    m_use.shape = shapeOf(settings.value(kShapeKey).toString());
     read();
-    const QStringList used = settings.value(kUsedKey).toStringList();
-    for (Machine& machine : m_machines) {
-        machine.used = used.contains(machine.name);
-    }
     m_there = new QObject;
     m_there->moveToThread(&m_thread);
     connect(&m_thread, &QThread::finished, m_there, &QObject::deleteLater);
@@ -68,14 +94,26 @@ Machines::Machines(std::shared_ptr<engine::MachineNetwork> network, EngineContro
     connect(&m_engine, &EngineController::machinesJoining, this, [this] {
         for (const Machine& machine : std::as_const(m_machines)) {
             if (machine.used) {
-                Q_EMIT connecting(machine.address,
-                                  tr("experts of the model on %1; again while it cannot be reached").arg(machine.name));
+                Q_EMIT connecting(
+                    machine.address,
+                    m_use.shape == engine::NodeShape::kDecentralised
+                        ? tr("steps of the model, made by %1 as well; again while it cannot be reached")
+                              .arg(machine.name)
+                        : tr("experts of the model on %1; again while it cannot be reached").arg(machine.name));
             }
         }
         m_notes.start();
     });
     connect(&m_engine, &EngineController::machinesFailed, this,
             [this](const QString& why) { Q_EMIT noted(why, true); });
+    connect(&m_engine, &EngineController::loadStarted, this, [this] { m_choseAgain = m_followedKv = false; });
+    m_listChanged.setSingleShot(true);
+    m_listChanged.setInterval(kListMs);
+    connect(&m_listChanged, &QTimer::timeout, this, &Machines::readAgain);
+    for (const auto& changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
+        connect(&m_list, changed, &m_listChanged, qOverload<>(&QTimer::start));
+    }
+    watchList();
     join();
 }
 
@@ -93,12 +131,7 @@ const Machines::Machine* Machines::find(const QString& name) const {
 }
 
 void Machines::read() {
-    QStringList used;
-    for (const Machine& machine : std::as_const(m_machines)) {
-        if (machine.used) {
-            used << machine.name;
-        }
-    }
+    const QStringList used = QSettings().value(kUsedKey).toStringList();
     m_machines.clear();
     m_problem.clear();
     try {
@@ -112,6 +145,68 @@ void Machines::read() {
     }
 }
 
+// A file that is replaced is another one, and a first pair makes folder and file.
+void Machines::watchList() {
+    const QString file = QString::fromStdString(m_network->list_file());
+    if (file.isEmpty()) {
+        return;
+    }
+    QString folder = QFileInfo(file).path();
+    while (!QFileInfo::exists(folder) && QFileInfo(folder).path() != folder) {
+        folder = QFileInfo(folder).path();
+    }
+    for (const QString& path : {folder, file}) {
+        if (QFileInfo::exists(path) && !m_list.files().contains(path) && !m_list.directories().contains(path)) {
+            m_list.addPath(path);
+        }
+    }
+}
+
+// Another program, or this one, has written the list.
+void Machines::readAgain() {
+    watchList();
+    const auto known = [this] {
+        QStringList all{m_problem};
+        for (const Machine& machine : std::as_const(m_machines)) {
+            all << machine.name << machine.address << machine.fingerprint << QString::number(machine.used);
+        }
+        return all;
+    };
+    const auto used = [this] {
+        QStringList all;
+        for (const Machine& machine : std::as_const(m_machines)) {
+            if (machine.used) {
+                all << machine.name << machine.address << machine.fingerprint;
+            }
+        }
+        return all;
+    };
+    const QStringList knownBefore = known(), usedBefore = used();
+    read();
+    if (known() == knownBefore) {
+        return;
+    }
+    if (m_problem.isEmpty()) {
+        keep();
+        if (used() != usedBefore) {
+            joinAsChosen();
+        }
+    } else {
+        Q_EMIT noted(m_problem, true);
+    }
+    Q_EMIT changed();
+}
+
+bool Machines::anyUsed() const {
+    return std::any_of(m_machines.begin(), m_machines.end(), [](const Machine& m) { return m.used; });
+}
+
+// What was learned of the shape counts for other machines and another choice no more.
+void Machines::joinAsChosen() {
+    m_choseAgain = m_helpersOnly = m_followedKv = false;
+    join();
+}
+
 void Machines::keep() const {
     QStringList used;
     for (const Machine& machine : m_machines) {
@@ -123,6 +218,7 @@ void Machines::keep() const {
     settings.setValue(kUsedKey, used);
     settings.setValue(kAlwaysKey, m_use.always);
     settings.setValue(kHalvesKey, m_use.halves_activations);
+    settings.setValue(kShapeKey, nameOf(m_use.shape));
 }
 
 void Machines::join() {
@@ -132,8 +228,12 @@ void Machines::join() {
             names.push_back(machine.name.toStdString());
         }
     }
+    engine::MachineUse use = m_use;
+    if (m_helpersOnly) {
+        use.shape = engine::NodeShape::kHelpers;
+    }
     try {
-        m_engine.setMachines(names.empty() ? engine::JoinMachinesFn() : m_network->joining(names, m_use));
+        m_engine.setMachines(names.empty() ? engine::JoinMachinesFn() : m_network->joining(names, use));
     } catch (const engine::Error& error) {
         Q_EMIT noted(engineText(error.message()), true);
     }
@@ -144,7 +244,7 @@ void Machines::setUsed(const QString& name, bool used) {
         if (machine.name == name && machine.used != used) {
             machine.used = used;
             keep();
-            join();
+            joinAsChosen();
             Q_EMIT changed();
             return;
         }
@@ -152,13 +252,14 @@ void Machines::setUsed(const QString& name, bool used) {
 }
 
 void Machines::setUse(const engine::MachineUse& use) {
-    if (!m_network || (use.always == m_use.always && use.halves_activations == m_use.halves_activations)) {
+    if (!m_network || (use.always == m_use.always && use.halves_activations == m_use.halves_activations &&
+                       use.shape == m_use.shape)) {
         return;
     }
     m_use = use;
     keep();
-    if (std::any_of(m_machines.begin(), m_machines.end(), [](const Machine& m) { return m.used; })) {
-        join();
+    if (anyUsed()) {
+        joinAsChosen();
     }
     Q_EMIT changed();
 }
@@ -177,7 +278,7 @@ QString Machines::remove(const QString& name) {
     read();
     keep();
     if (used) {
-        join();
+        joinAsChosen();
     }
     Q_EMIT changed();
     return {};
@@ -284,15 +385,42 @@ void Machines::lookForNotes() {
                 }
             }
         }
+        if (note.is(messages::node_shape_decentralised)) {
+            // What a shape is chosen by comes over connections of helpers.
+            for (const Machine& machine : std::as_const(m_machines)) {
+                if (machine.used) {
+                    Q_EMIT connecting(machine.address, tr("steps of the model, made by %1 as well").arg(machine.name));
+                }
+            }
+        }
         const bool isProblem = note.is(messages::node_lost) || note.is(messages::node_not_reached) ||
                                note.is(messages::node_refuses) || note.is(messages::node_holds_nothing) ||
-                               note.is(messages::node_loss_costs);
+                               note.is(messages::node_loss_costs) || note.is(messages::node_cannot_follow);
         Q_EMIT noted(engineText(note), isProblem);
     }
+    lookAtShape();
     // Parted from: what was left to be said has been.
-    const bool any = std::any_of(m_machines.begin(), m_machines.end(), [](const Machine& m) { return m.used; });
-    if (!any && !m_engine.isAnswering()) {
+    if (!anyUsed() && !m_engine.isAnswering()) {
         m_notes.stop();
+    }
+}
+
+// Joined again, between two answers, where that makes better use of the machines.
+void Machines::lookAtShape() {
+    const auto snapshot = m_engine.snapshot();
+    if (!snapshot || snapshot->machines.empty() || m_engine.isAnswering() || !anyUsed()) {
+        return;
+    }
+    const engine::MachineShape& shape = snapshot->machine_shape;
+    if (shape.alone != engine::StepsAlone::kKvType) {
+        m_followedKv = false;
+    } else if (!std::exchange(m_followedKv, true)) {
+        join();
+    }
+    if (shape.automatic && shape.decentralised && shape.refuses && !std::exchange(m_helpersOnly, true)) {
+        join();
+    } else if (shape.automatic && shape.late && !std::exchange(m_choseAgain, true)) {
+        join();
     }
 }
 

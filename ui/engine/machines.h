@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 
+#include <QFileSystemWatcher>
 #include <QList>
 #include <QObject>
 #include <QStringList>
@@ -18,8 +19,8 @@ class EngineController;
 
 // Other machines of the person's that compute experts: which are paired with this one, and which of them are switched
 // on, as kept in the settings. A loaded model is joined by those; what is switched while an answer is written counts
-// from its end on. Pairing and testing work on a thread of their own. Nothing connects without a machine that the
-// person has added and switched on, or tests. GUI thread only.
+// from its end on. Pairing and testing work on a thread of their own. What another program pairs or removes is seen at
+// once. Nothing connects without a machine that the person has added and switched on, or tests. GUI thread only.
 class Machines : public QObject {
     Q_OBJECT
 
@@ -68,8 +69,13 @@ class Machines : public QObject {
   private:
     void read();
     void keep() const;
+    bool anyUsed() const;
+    void joinAsChosen();
     void join();
+    void watchList();
+    void readAgain();
     void lookForNotes();
+    void lookAtShape();
 
     std::shared_ptr<engine::MachineNetwork> m_network;
     EngineController& m_engine;
@@ -82,6 +88,11 @@ class Machines : public QObject {
     std::stop_source m_testStop{std::nostopstate};
     bool m_pairing = false, m_testing = false;
     QTimer m_notes;
+    QFileSystemWatcher m_list;
+    QTimer m_listChanged;  // a list is written in several steps
+    // Of the machines and the choice as they are, each once: a choice that did not count a machine was made again; one
+    // that a machine refused has given way to helpers; another type of the KV cache was followed.
+    bool m_choseAgain = false, m_helpersOnly = false, m_followedKv = false;
 };
 
 }  // namespace offstage::ui

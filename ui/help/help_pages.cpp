@@ -170,6 +170,11 @@ QHash<QString, QString> panelTexts() {
          item(Help::tr("Here, **Add** takes its address and the words, once. Both then know each other's keys; what "
                        "goes over the network is encrypted.")),
          item(Help::tr("**Use** lets it help, **Drain** stops that and keeps the pair, **Remove** forgets its key.")),
+         Help::tr(
+             "Two ways to share the work: as **helpers**, the others compute experts for this computer, which makes "
+             "each step; or **every machine makes each step** with its share of the experts, which is faster where "
+             "messages are slow. **Automatic** takes what is forecast to be faster, and shows both forecasts. "
+             "Beams, several answers at once and neurons left out expert by expert this computer does alone then."),
          Help::tr("The bars show what a token takes: computing there, the network, and waiting here. With 32-bit "
                   "products on both sides answers are the same as without help. A machine that is lost is replaced by "
                   "this one in the middle of an answer; a sentence says so, and how much slower it is."),

@@ -21,7 +21,8 @@ constexpr double kLeastBits = 2;
 constexpr double kMostBits = 16;
 constexpr double kBitsStep = 0.25;
 constexpr double kUsualLoss = 0.01;
-constexpr double kUsualKl = 0.01;  // nats per token
+constexpr double kUsualKl = 0.01;    // nats per token
+constexpr int kShownOfQuality = 12;  // letters: with the box beside it, a panel that is 360 pixels wide
 
 }  // namespace
 
@@ -31,7 +32,7 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
         tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
            "Nothing of this changes unless you choose it"));
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_choice->setMinimumContentsLength(14);
+    m_choice->setMinimumContentsLength(kShownOfQuality);
     m_choice->addItem(tr("As in the checkpoint"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
@@ -52,7 +53,7 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_value->setSizePolicy(kept);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
+    row->setSpacing(6);
     row->addWidget(m_choice, 1);
     row->addWidget(m_value);
     setFocusProxy(m_choice);

@@ -173,26 +173,31 @@ void fillActive(ExpertCells& cells, const Snapshot& snapshot) {
     cells.markText = ChannelText::tr("all layers:");
 }
 
-// Which of the machines that are joined holds each: "1" is the first.
+// Which of the machines that are joined holds each, or where every machine makes each step, computes it: "1" is the
+// first.
 void fillMachines(ExpertCells& cells, const Snapshot& snapshot) {
     if (snapshot.machines.empty() || snapshot.elsewhere.size() != cellsOf(snapshot) || snapshot.elsewhere.empty()) {
         return;
     }
     using Category = HeatMap::Category;
-    cells.categories.push_back(Category{ChannelText::tr("this machine alone"), QString(), Category::kQuiet});
+    const bool owned = snapshot.expert_owners.size() == snapshot.elsewhere.size();
+    cells.categories.push_back(Category{owned ? ChannelText::tr("this machine") : ChannelText::tr("this machine alone"),
+                                        QString(), Category::kQuiet});
     for (std::size_t i = 0; i < snapshot.machines.size(); ++i) {
         const int colour = 1 + static_cast<int>(i);
         cells.categories.push_back(Category{QString::fromStdString(snapshot.machines[i].name), QString::number(i + 1),
                                             colour, static_cast<Pattern>(colour / kSeriesColours)});
     }
-    if (snapshot.machines.size() > 1) {
+    if (snapshot.machines.size() > 1 && !owned) {
         cells.categories.push_back(Category{ChannelText::tr("several machines"),
                                             ChannelText::tr("+", "glyph: on several machines"), 0, Pattern::Diagonal});
     }
     cells.counts.assign(cells.categories.size(), 0);
-    for (const std::uint16_t held : snapshot.elsewhere) {
+    for (std::size_t i = 0; i < snapshot.elsewhere.size(); ++i) {
+        const std::uint16_t held = snapshot.elsewhere[i];
         const int n = std::popcount(held);
-        const std::size_t kind = n == 0   ? 0
+        const std::size_t kind = owned    ? snapshot.expert_owners[i]
+                                 : n == 0 ? 0
                                  : n == 1 ? 1 + static_cast<std::size_t>(std::countr_zero(held))
                                           : 1 + snapshot.machines.size();
         cells.kinds.push_back(kind < cells.counts.size() ? static_cast<std::uint8_t>(kind) : std::uint8_t{255});
@@ -253,7 +258,9 @@ QString channelExplanation(ExpertChannel channel) {
                 "Share of the neurons that were not left out in the last steps, counted for each layer's experts "
                 "together.");
         case ExpertChannel::Machine:
-            return ChannelText::tr("Which other machines hold each expert beside this one, and can compute it.");
+            return ChannelText::tr(
+                "Which other machines hold each expert beside this one and can compute it; where every machine makes "
+                "each step, which one computes it.");
     }
     return {};
 }
@@ -358,6 +365,13 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
     lines << first;
     if (const QString machines = machinesText(snapshot, at); !machines.isEmpty()) {
         lines << ChannelText::tr("Held by %1, too").arg(machines);
+    }
+    if (at < snapshot.expert_owners.size()) {
+        const std::size_t owner = snapshot.expert_owners[at];
+        lines << (owner == 0 || owner > snapshot.machines.size()
+                      ? ChannelText::tr("Computed by this machine in every step")
+                      : ChannelText::tr("Computed by %1 in every step")
+                            .arg(QString::fromStdString(snapshot.machines[owner - 1].name)));
     }
     const bool conversation = channel == ExpertChannel::Conversation;
     const auto& seen = conversation ? snapshot.conversation_tokens : snapshot.window_tokens;

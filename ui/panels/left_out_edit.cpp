@@ -22,7 +22,8 @@ constexpr double kLeastTheta = 0.001;
 constexpr double kThetaStep = 0.005;
 constexpr double kUsualTheta = 0.1;
 constexpr int kThetaDecimals = 3;
-constexpr int kShownLetters = 14;  // as many as the quality above shows
+constexpr int kShownLetters = 12;  // as many as the quality above shows
+constexpr int kBetweenFields = 6;  // the same
 
 }  // namespace
 
@@ -52,7 +53,7 @@ LeftOutEdit::LeftOutEdit(QWidget* parent)
            "are there. Less is copied, and answers change more; no measured loss counts this"));
     auto* fields = new QHBoxLayout;
     fields->setContentsMargins(0, 0, 0, 0);
-    fields->setSpacing(8);
+    fields->setSpacing(kBetweenFields);
     fields->addWidget(m_how, 1);
     fields->addWidget(m_value);
     auto* column = new QVBoxLayout(this);

@@ -5,7 +5,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFontDatabase>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
@@ -14,6 +14,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "engine/cluster/node_messages.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -27,10 +28,10 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kMachinesNoticeLines = 3;
-constexpr int kDetailLines = 5;
+constexpr int kDetailLines = 6;
+constexpr int kShapeLines = 3;
 constexpr int kNarrowestPicture = 400;
 constexpr int kNarrowestButton = 78;
-constexpr int kNarrowestSetting = 330;
 constexpr int kWideEnoughForLinks = 370;
 constexpr int kMachineRowPadding = 6;
 constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
@@ -43,6 +44,13 @@ QString msText(double us, int decimals = 2) {
 QString linkText(const engine::MachineFigures& figures) {
     return MachinesPanel::tr("%1 ms, %2 MB/s")
         .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
+}
+
+// Of a token, as the bars show it.
+std::vector<StackedBar::Part> partsOf(const engine::ShapeTimes& times) {
+    return {{MachinesPanel::tr("computing"), times.computing_us, kComputing},
+            {MachinesPanel::tr("network"), times.network_us, kNetwork},
+            {MachinesPanel::tr("waiting"), times.waiting_us, kWaiting}};
 }
 
 // A command to type elsewhere: to be selected and copied.
@@ -83,7 +91,12 @@ MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidg
       m_details(textLabel(tr("The chosen machine"))),
       m_times(new StackedBar),
       m_places(new StackedBar),
+      m_forecasts(new StackedBar),
       m_timesTitle(textLabel(tr("What the times are of"))),
+      m_placesTitle(textLabel(tr("What the experts are counted by"))),
+      m_forecastsTitle(textLabel(tr("What the forecasts are of"))),
+      m_shapeText(textLabel(tr("Who makes the steps now"))),
+      m_shape(new QComboBox),
       m_when(new QComboBox),
       m_halves(new QCheckBox(tr("Send activations in 16 bit"))),
       m_add(new QPushButton(tr("Add…"))),
@@ -181,22 +194,12 @@ QWidget* MachinesPanel::buildMachines() {
     m_places->setFileName(tr("experts by machine"));
     m_places->setEmptyText(tr("Open a model to see where its experts are."));
     m_places->setReserve(2, 1);
-    m_when->addItem(tr("where that is faster"));
-    m_when->addItem(tr("whatever they hold"));
-    m_when->setAccessibleName(tr("What other machines compute"));
-    m_when->setToolTip(
-        tr("Which experts other machines compute: those that are forecast to be done sooner there, by "
-           "measured costs, or all that they hold"));
-    m_when->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_when->setMinimumContentsLength(10);
-    m_halves->setToolTip(tr(
-        "Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
-
-    auto* when = new QLabel(tr("They compute"));
-    when->setBuddy(m_when);
-    auto* choice = new QHBoxLayout;
-    choice->addWidget(when);
-    choice->addWidget(m_when, 1);
+    m_forecastsTitle->setText(tr("A token's time on this machine in both shapes"));
+    m_forecasts->setUnit(Unit::Microseconds);
+    m_forecasts->setAccessibleName(tr("A token's time in both shapes, forecast"));
+    m_forecasts->setFileName(tr("forecast of both shapes"));
+    m_forecasts->setEmptyText(tr("Forecast when machines are connected to."));
+    m_forecasts->setReserve(3, 1);
     const auto columnOf = [](std::initializer_list<QWidget*> widgets) {
         auto* part = new QWidget;
         auto* column = new QVBoxLayout(part);
@@ -207,14 +210,70 @@ QWidget* MachinesPanel::buildMachines() {
         column->addStretch(1);
         return part;
     };
-    QLabel* placesTitle = textLabel();
-    placesTitle->setText(tr("Experts that each machine holds"));
     auto* tiles = new Tiles(kNarrowestPicture);
-    tiles->add(columnOf({m_list, m_details}));
-    tiles->add(columnOf({m_timesTitle, m_times, placesTitle, m_places}));
+    tiles->add(columnOf({m_list, buildChoices(), m_details}));
+    tiles->add(columnOf({m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places}));
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
         m_details->setText(detailsOf(this->chosen()));
         refreshActions();
+    });
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(tiles);
+    column->addStretch(1);
+    return page;
+}
+
+// Who makes the steps, and what the others compute.
+QWidget* MachinesPanel::buildChoices() {
+    m_shape->addItem(tr("Automatic"), static_cast<int>(engine::NodeShape::kAuto));
+    m_shape->addItem(tr("Desktop and helpers"), static_cast<int>(engine::NodeShape::kHelpers));
+    m_shape->addItem(tr("Every machine makes each step"), static_cast<int>(engine::NodeShape::kDecentralised));
+    m_shape->setAccessibleName(tr("Who makes the steps"));
+    m_shape->setToolTip(
+        tr("Desktop and helpers: this machine makes each step, and sends the others what their experts compute with; "
+           "two messages for a layer, there and back.\n"
+           "Every machine makes each step: attention is computed on all of them, and of each layer every machine sends "
+           "the others what its experts gave; one message.\n"
+           "Automatic: what is forecast to be faster, by what links, experts and steps were measured to take."));
+    m_shape->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_shape->setMinimumContentsLength(12);
+    m_shapeText->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_shapeText->setMinimumHeight(kShapeLines * fontMetrics().lineSpacing());
+    m_when->addItem(tr("where that is faster"));
+    m_when->addItem(tr("whatever they hold"));
+    m_when->setAccessibleName(tr("What other machines compute"));
+    m_when->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_when->setMinimumContentsLength(10);
+    m_halves->setToolTip(tr(
+        "Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
+    auto* part = new QWidget;
+    auto* rows = new QGridLayout(part);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setHorizontalSpacing(8);
+    rows->setVerticalSpacing(6);
+    rows->setColumnStretch(1, 1);
+    const auto addRow = [&](int row, const QString& text, QComboBox* field) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        rows->addWidget(label, row, 0);
+        rows->addWidget(field, row, 1);
+    };
+    addRow(0, tr("Steps"), m_shape);
+    addRow(1, tr("They compute"), m_when);
+    rows->addWidget(m_halves, 2, 0, 1, 2);
+    rows->addWidget(m_shapeText, 3, 0, 1, 2);
+    connect(m_shape, &QComboBox::activated, this, [this] {
+        engine::MachineUse use = m_machines.use();
+        use.shape = static_cast<engine::NodeShape>(m_shape->currentData().toInt());
+        if (use.shape == m_machines.use().shape) {
+            return;
+        }
+        m_machines.setUse(use);
+        if (engine().isAnswering() && !snapshot().machines.empty()) {
+            say(tr("It counts from the end of this answer on."));
+        }
     });
     connect(m_when, &QComboBox::activated, this, [this](int index) {
         engine::MachineUse use = m_machines.use();
@@ -226,19 +285,7 @@ QWidget* MachinesPanel::buildMachines() {
         use.halves_activations = on;
         m_machines.setUse(use);
     });
-    auto* settings = new Tiles(kNarrowestSetting);
-    auto* choicePart = new QWidget;
-    choicePart->setLayout(choice);
-    choice->setContentsMargins(0, 0, 0, 0);
-    settings->add(choicePart);
-    settings->add(m_halves);
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(tiles);
-    column->addWidget(settings);
-    column->addStretch(1);
-    return page;
+    return part;
 }
 
 void MachinesPanel::buildActions() {
@@ -304,6 +351,10 @@ QString MachinesPanel::details() const {
     return m_details->text();
 }
 
+QString MachinesPanel::shapeText() const {
+    return m_shapeText->text();
+}
+
 QString MachinesPanel::introduction() const {
     QStringList lines;
     if (m_introduction->isHidden() || !m_machines.isBuilt()) {
@@ -360,9 +411,16 @@ QString MachinesPanel::hereText() const {
     QStringList lines;
     if (const auto& model = engine().model()) {
         lines << hardwareText(*model);
-        lines << tr(
-            "Attention and the choice of experts are computed here, and all experts that no other machine "
-            "takes.");
+        if (snapshot().machine_shape.decentralised && !snapshot().expert_owners.empty()) {
+            const auto& owners = snapshot().expert_owners;
+            lines << tr("Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.")
+                         .arg(QLocale().toString(qlonglong{std::count(owners.begin(), owners.end(), 0)}),
+                              QLocale().toString(qlonglong{snapshot().n_layers * snapshot().n_experts}));
+        } else {
+            lines << tr(
+                "Attention and the choice of experts are computed here, and all experts that no other machine "
+                "takes.");
+        }
     }
     const bool emulated = engine().model() && engine().model()->emulated;
     if (snapshot().machine_tokens > 0 && !snapshot().machines.empty() && !emulated) {
@@ -404,7 +462,16 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
         lines << tr("%1 ms there and back, %2 MB/s; %3 threads, %4.")
                      .arg(msText(figures->latency_us), QLocale().toString(figures->mbps, 'f', 0),
                           QLocale().toString(figures->n_threads), QString::fromStdString(figures->instruction_set));
-        if (snapshot().machine_tokens > 0) {
+        const bool makesSteps = snapshot().machine_shape.decentralised;
+        if (makesSteps) {
+            lines << tr("Makes each step as well; computes %1 of the experts.")
+                         .arg(QLocale().toString(qlonglong{figures->n_owned}));
+        }
+        if (snapshot().machine_tokens > 0 && makesSteps) {
+            lines << tr("A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.")
+                         .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
+                              bytesText(static_cast<quint64>(figures->bytes)));
+        } else if (snapshot().machine_tokens > 0) {
             lines << tr("A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.")
                          .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
                               bytesText(static_cast<quint64>(figures->bytes)));
@@ -414,6 +481,93 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
         lines << tr("Lost since it was joined: %n time(s).", nullptr, static_cast<int>(figures->n_losses));
     }
     return lines.join(u'\n');
+}
+
+// Which it is and by what forecast, what is in the way, and what machines do not do together.
+QString MachinesPanel::shapeInForce() const {
+    namespace messages = engine::messages;
+    const engine::MachineUse& use = m_machines.use();
+    const bool automatic = use.shape == engine::NodeShape::kAuto;
+    const bool insists = automatic && use.always;
+    const engine::Snapshot& now = snapshot();
+    QStringList lines;
+    if (now.machines.empty()) {
+        lines << (insists ? tr("As long as they compute whatever they hold, the others are helpers.")
+                  : automatic
+                      ? tr("Chosen when machines are connected to, by what each of the two is forecast to take.")
+                      : tr("Counts as soon as a machine is used."));
+        return lines.join(u'\n');
+    }
+    const engine::MachineShape& shape = now.machine_shape;
+    const bool known = shape.helpers.us() > 0 && shape.peers.us() > 0;
+    const QString mine = msText(shape.in_force().us());
+    const QString other = msText(shape.decentralised ? shape.helpers.us() : shape.peers.us());
+    const QString name =
+        shape.decentralised ? tr("In force: every machine makes each step.") : tr("In force: desktop and helpers.");
+    if (insists && !shape.decentralised) {
+        lines << name + u' ' + tr("As long as they compute whatever they hold, the others are helpers.");
+    } else if (shape.automatic && known) {
+        lines << name + u' ' +
+                     (shape.in_force().us() <= (shape.decentralised ? shape.helpers : shape.peers).us()
+                          ? tr("Forecast: %1 ms a token, the other way %2 ms.").arg(mine, other)
+                          : tr("Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are "
+                               "connected to.")
+                                .arg(mine, other));
+    } else if (shape.automatic) {
+        lines << name + u' ' + tr("What the other would take is not known.");
+    } else if (known) {
+        lines << name + u' ' + tr("Forecast: %1 ms a token, the other way %2 ms.").arg(mine, other);
+    } else {
+        lines << name;
+    }
+    if (automatic && !insists && !shape.automatic) {
+        lines << tr("A machine makes no steps for this one, so the choice fell on helpers.");
+    }
+    switch (shape.alone) {
+        case engine::StepsAlone::kAnswer:
+            lines << engineText(messages::node_steps_alone);
+            break;
+        case engine::StepsAlone::kKvType:
+            lines << engineText(messages::node_steps_alone_for_kv);
+            break;
+        case engine::StepsAlone::kNo:
+            break;
+    }
+    return lines.join(u'\n');
+}
+
+void MachinesPanel::refreshShape() {
+    const engine::NodeShape chosen = m_machines.use().shape;
+    m_shape->setCurrentIndex(m_shape->findData(static_cast<int>(chosen)));
+    m_shapeText->setText(shapeInForce());
+    const engine::Snapshot& now = snapshot();
+    const engine::MachineShape& shape = now.machine_shape;
+    std::vector<StackedBar::Row> rows;
+    if (!now.machines.empty() && shape.helpers.us() > 0 && shape.peers.us() > 0) {
+        rows.push_back({tr("Desktop and helpers, forecast"), partsOf(shape.helpers)});
+        rows.push_back({tr("Every machine, forecast"), partsOf(shape.peers)});
+        for (StackedBar::Row& row : rows) {
+            row.predicted = true;
+        }
+        // An emulated device's time is worked out.
+        if (now.machine_tokens > 0 && !(engine().model() && engine().model()->emulated)) {
+            double waiting_us = 0;
+            for (const engine::MachineFigures& figures : now.machines) {
+                waiting_us += figures.waiting_us;
+            }
+            waiting_us = std::min(waiting_us, now.machine_token_us);
+            rows.push_back({shape.decentralised ? tr("Every machine, measured") : tr("Desktop and helpers, measured"),
+                            {{tr("computing"), now.machine_token_us - waiting_us, kComputing},
+                             {tr("waiting"), waiting_us, kWaiting}}});
+        }
+    }
+    m_forecasts->setRows(std::move(rows));
+    m_when->setEnabled(chosen != engine::NodeShape::kDecentralised);
+    m_when->setToolTip(
+        m_when->isEnabled()
+            ? tr("Which experts other machines compute: those that are forecast to be done sooner there, "
+                 "by measured costs, or all that they hold")
+            : tr("Where every machine makes each step, each computes its share"));
 }
 
 void MachinesPanel::modelChanged() {
@@ -435,6 +589,7 @@ void MachinesPanel::refresh() {
     m_content->setVisible(any);
     refreshList();
     refreshPictures();
+    refreshShape();
     refreshActions();
     m_details->setText(detailsOf(chosen()));
     m_when->setCurrentIndex(m_machines.use().always ? 1 : 0);
@@ -497,8 +652,10 @@ void MachinesPanel::refreshPictures() {
                           {tr("waiting"), std::min(waiting_us, now.machine_token_us), kWaiting}}});
     }
     const qint64 all = now.n_layers * now.n_experts;
+    const bool owned = now.machine_shape.decentralised && !now.expert_owners.empty();
     if (all > 0 && engine().model()) {
-        places.push_back({tr("This machine"), {{tr("this machine"), static_cast<double>(all), 0}}});
+        const auto here = owned ? std::count(now.expert_owners.begin(), now.expert_owners.end(), 0) : all;
+        places.push_back({tr("This machine"), {{tr("this machine"), static_cast<double>(here), 0}}});
     }
     for (std::size_t i = 0; i < now.machines.size(); ++i) {
         const engine::MachineFigures& figures = now.machines[i];
@@ -509,12 +666,21 @@ void MachinesPanel::refreshPictures() {
                  {{tr("computing"), figures.compute_us, kComputing}, {tr("network"), figures.network_us, kNetwork}}});
         }
         if (all > 0) {
-            places.push_back({name, {{name, static_cast<double>(figures.n_held), 1 + static_cast<int>(i)}}});
+            const std::int64_t there = owned ? figures.n_owned : figures.n_held;
+            places.push_back({name, {{name, static_cast<double>(there), 1 + static_cast<int>(i)}}});
         }
     }
-    m_timesTitle->setText(timed ? tr("What a token takes, measured: mean of the last %1. Machines work side by side.")
-                                      .arg(QLocale().toString(qlonglong{now.machine_tokens}))
-                                : tr("What a token takes on each machine"));
+    const QString tokens = QLocale().toString(qlonglong{now.machine_tokens});
+    m_timesTitle->setText(!timed ? tr("What a token takes on each machine")
+                          : now.machine_shape.decentralised
+                              ? tr("What a token takes, measured: mean of the last %1. Machines work side "
+                                   "by side; of the others their experts are counted.")
+                                    .arg(tokens)
+                              : tr("What a token takes, measured: mean of the last %1. Machines work side "
+                                   "by side.")
+                                    .arg(tokens));
+    m_placesTitle->setText(owned ? tr("Experts that each machine computes in every step")
+                                 : tr("Experts that each machine holds"));
     m_times->setRows(std::move(times));
     m_places->setRows(std::move(places));
 }

@@ -12,8 +12,8 @@ namespace offstage::ui {
 
 class Machines;
 
-// This machine and those that are paired with it: which are up, what each holds, and what a token takes where. Adds,
-// tests, uses, drains and removes them.
+// This machine and those that are paired with it: which are up, what each holds, who makes the steps and what that is
+// forecast to take, and what a token takes where. Adds, tests, uses, drains and removes them.
 class MachinesPanel : public Panel {
     Q_OBJECT
 
@@ -24,12 +24,15 @@ class MachinesPanel : public Panel {
     QTreeWidget& list() const { return *m_list; }
     StackedBar& times() const { return *m_times; }
     StackedBar& places() const { return *m_places; }
+    StackedBar& forecasts() const { return *m_forecasts; }
     QString details() const;
+    QString shapeText() const;     // which shape is in force, and why
     QString introduction() const;  // while there are no machines; empty else
     QPushButton& addButton() const { return *m_add; }
     QPushButton& testButton() const { return *m_test; }
     QPushButton& useButton() const { return *m_use; }
     QPushButton& removeButton() const { return *m_remove; }
+    QComboBox& shapeBox() const { return *m_shape; }
     QComboBox& whenBox() const { return *m_when; }
     void choose(const QString& machine);
     QString chosen() const;  // empty: none, or this machine
@@ -45,12 +48,15 @@ class MachinesPanel : public Panel {
   private:
     QWidget* buildIntroduction();
     QWidget* buildMachines();
+    QWidget* buildChoices();
     void buildActions();
     const engine::MachineFigures* figuresOf(const QString& machine) const;
     QString stateOf(const QString& machine) const;
     QString detailsOf(const QString& machine) const;
     QString hereText() const;
+    QString shapeInForce() const;
     void refresh();
+    void refreshShape();
     void refreshList();
     void refreshPictures();
     void refreshActions();
@@ -63,7 +69,12 @@ class MachinesPanel : public Panel {
     QLabel* m_details;
     StackedBar* m_times;
     StackedBar* m_places;
+    StackedBar* m_forecasts;
     QLabel* m_timesTitle;
+    QLabel* m_placesTitle;
+    QLabel* m_forecastsTitle;
+    QLabel* m_shapeText;
+    QComboBox* m_shape;
     QComboBox* m_when;
     QCheckBox* m_halves;
     QPushButton* m_add;

@@ -442,12 +442,38 @@ void WhatIfPanel::showHere() {
         m_here->clear();
         return;
     }
-    const QString speed = m_meter->text();
-    QString text = tr("Here, as it runs now: %1").arg(speed.isEmpty() ? tr("not measured yet: ask something") : speed);
-    if (m_forecastHere && m_forecastHere->failure.empty()) {
-        text += QStringLiteral(" · ") + speedText(m_forecastHere->tokens_per_s, SpeedKind::Forecast);
+    const QString meter = m_meter->text();
+    const QString speed = meter.isEmpty() ? tr("not measured yet: ask something") : meter;
+    QStringList helping;
+    for (const engine::MachineFigures& machine : snapshot().machines) {
+        if (machine.state == engine::MachineState::kUp) {
+            helping << QString::fromStdString(machine.name);
+        }
     }
-    m_here->setText(text + u'.');
+    const auto beside = [](const QString& measured, double tokensPerSecond) {
+        return tokensPerSecond > 0 ? measured + QStringLiteral(" · ") + speedText(tokensPerSecond, SpeedKind::Forecast)
+                                   : measured;
+    };
+    const double alone = m_forecastHere && m_forecastHere->failure.empty() ? m_forecastHere->tokens_per_s : 0;
+    if (helping.isEmpty()) {
+        m_here->setText(tr("Here, as it runs now: %1").arg(beside(speed, alone)) + u'.');
+        return;
+    }
+    // What is measured is of all of them; the panel's own forecasts are of computers that nobody helps.
+    const engine::MachineShape& shape = snapshot().machine_shape;
+    const QString how = shape.decentralised ? tr("every machine makes each step") : tr("desktop and helpers");
+    const double us = shape.in_force().us();
+    QString text = tr("Here, as it runs now with %1 (%2): %3")
+                       .arg(helping.join(QStringLiteral(", ")), how, beside(speed, us > 0 ? 1e6 / us : 0)) +
+                   u'.';
+    if (alone > 0) {
+        text += u' ' + tr("Without: %1.").arg(speedText(alone, SpeedKind::Forecast));
+    }
+    m_here->setText(text);
+}
+
+void WhatIfPanel::showSnapshot(const engine::Snapshot&) {
+    showHere();
 }
 
 void WhatIfPanel::showClaim(double overheadUs) {

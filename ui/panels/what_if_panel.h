@@ -52,6 +52,7 @@ class WhatIfPanel : public Panel {
     engine::LoadRequest request() const;
 
   protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
     void modelChanged() override;
 
   private:

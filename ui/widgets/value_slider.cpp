@@ -14,7 +14,8 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kPositions = 1000;
-constexpr int kBesideText = 32;  // a spin box's frame and buttons
+constexpr int kBesideText = 28;    // a spin box's frame and buttons
+constexpr double kManyGiB = 1000;  // a number of so many digits has one decimal
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kGiB = 1024.0 * kMiB;
 
@@ -69,7 +70,7 @@ void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
              large   ? kGiB / 4
              : small ? kMiB
                      : 64 * kMiB,
-             large ? 2 : 1);
+             large && static_cast<double>(hi) < kManyGiB * kGiB ? 2 : 1);
     setValue(kept);
 }
 
@@ -110,7 +111,7 @@ double ValueSlider::highest() const {
 
 int ValueSlider::wantedFieldWidth() const {
     // Of the longest number that is shown, not of the range: that changes while a person looks for a button.
-    const int text = std::max(fontMetrics().horizontalAdvance(QStringLiteral("00,000.0 MiB")),
+    const int text = std::max(fontMetrics().horizontalAdvance(QStringLiteral("0,000.0 MiB")),
                               fontMetrics().horizontalAdvance(m_spin->specialValueText()));
     return text + kBesideText;
 }

@@ -320,9 +320,7 @@ void MainWindow::connectConversation() {
     connect(&m_machines, &Machines::connecting, &m_log, &EventLog::appendConnection);
     connect(&m_machines, &Machines::noted, this, [this](const QString& sentence, bool isProblem) {
         m_log.append(isProblem ? LogKind::Problem : LogKind::Note, sentence);
-        if (isProblem) {
-            statusBar()->showMessage(sentence, 15'000);
-        }
+        statusBar()->showMessage(sentence, isProblem ? 15'000 : 8'000);
     });
     connect(&m_log, &EventLog::appended, this, &MainWindow::keepBudget);
     connect(&m_engine, &EngineController::loadStarted, this, [this] { m_lastReplanKept = 0; });

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace offstage::engine {
+
+// Who does what of a token, where other machines are joined.
+enum class NodeShape {
+    kHelpers,        // this machine makes the steps, and others compute experts for it
+    kDecentralised,  // every machine makes each step, with a share of the experts (PeerStep)
+    kAuto,           // what is forecast to be faster; where the person insists on NodeUse::kAlways, helpers
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/link_costs.h"
+#include "engine/cluster/node_protocol.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/policy_kind.h"
+#include "engine/plan/popularity.h"
+#include "engine/telemetry/machine_figures.h"
+
+namespace offstage::engine {
+
+// Tokens before the one that shapes are compared by.
+inline constexpr std::int64_t kShapePast = 512;
+
+// Another machine in a forecast of joined machines.
+struct ForecastNode {
+    const LinkCosts* costs = nullptr;
+    // (n_layers, n_experts): 1 where it has the expert, in the format that this machine has it in.
+    std::vector<std::uint8_t> has;
+};
+
+// This machine in it. What it refers to must outlive it.
+struct ForecastDesktop {
+    const ExpertGrid& grid;
+    const Popularity& popularity;
+    const CostModel& cost;
+    std::vector<Place> places;                 // (n_layers, n_experts)
+    std::vector<kernels::WeightType> formats;  // the same
+    std::int64_t staging_slots = 0;
+    PolicyKind policy = PolicyKind::kBalanced;
+    double dense_bytes = 0;  // that a decoded token reads beside its experts
+    ActivationType activations = ActivationType::kF32;
+    bool insists = false;  // NodeUse::kAlways
+    std::int64_t n_past = kShapePast;
+
+    // Experts and the rest of a step were measured on this machine.
+    bool knows_costs() const { return !cost.table().cpu_expert.empty() && cost.table().dense.known(); }
+};
+
+// What a decoded token is forecast to take when machines compute it together.
+struct ShapeForecast {
+    ShapeTimes times;           // all 0: something is not known
+    std::vector<double> calls;  // of a token's (layer, expert) pairs, how many each machine computes; this one first
+    // (n_layers, n_experts): the machine that computes the expert in every step, this one 0; empty of helpers.
+    std::string owners;
+};
+
+// Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links, experts and steps were
+// measured to take. Nothing is known without a machine, or without this one's costs.
+ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
+// Attention and the rest are read on another machine at the rate at which its experts are. Of each layer the slowest
+// machine's share, and one message of each; between two machines that are both not this one it takes two.
+ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
+
+// Of a list of what a machine should hold, what matters most first, how many it has room for. room_bytes 0: all.
+std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::uint64_t room_bytes);
+// ForecastNode::has, where it holds the first n of them.
+std::vector<std::uint8_t> first_held(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::size_t n);
+// What of its memory a machine has for experts, where it makes the steps as well: 1 where there is none.
+std::uint64_t room_beside_steps(std::uint64_t ram_bytes, std::uint64_t dense_bytes, std::uint64_t kv_bytes);
+
+}  // namespace offstage::engine
