@@ -27,18 +27,49 @@ std::string to_text(const engine::BenchRate& rate) {
     return text + engine::print(", %.0f %% of %.1f (%s)", 100 * rate.fraction, rate.limit, rate.limit_is.c_str());
 }
 
+nlohmann::ordered_json to_json(const engine::ThetaGain& row) {
+    return {{"theta", row.theta.theta},
+            {"theta_loss", row.theta.loss},
+            {"active_share", row.active_share},
+            {"tokens_per_s", row.tokens_per_s},
+            {"whole_tokens_per_s", row.whole_tokens_per_s},
+            {"weight_bytes_per_token", row.bytes_per_token},
+            {"gain", row.gain},
+            {"lower_quartile_gain", row.lower_gain},
+            {"upper_quartile_gain", row.upper_gain},
+            {"bytes_allow", row.bytes_allow},
+            {"share_of_gain", row.share_of_gain()}};
+}
+
+// "theta 0.257: 21.70 tokens/s, 49 % active, 1.304 times the 16.64 without (quartiles 1.271, 1.331), of 1.391 that the
+// bytes allow: 78 % of that gain"
+std::string to_text(const engine::ThetaGain& row) {
+    const std::string name =
+        row.theta.loss > 0 ? engine::print("auto:%g", row.theta.loss) : engine::print("%g", row.theta.theta);
+    std::string text = engine::print(
+        "theta %s: %.2f tokens/s, %.0f %% active, %.3f times the %.2f without (quartiles %.3f, %.3f)", name.c_str(),
+        row.tokens_per_s, 100 * row.active_share, row.gain, row.whole_tokens_per_s, row.lower_gain, row.upper_gain);
+    if (row.bytes_allow > 1) {
+        text += engine::print(", of %.3f that the bytes allow: %.0f %% of that gain", row.bytes_allow,
+                              100 * row.share_of_gain());
+    }
+    return text;
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
     if (!options.scenario.empty()) return run_scenario_bench(options);
     engine::LoadRequest request = load_request(options.model);
-    request.context = options.prompt + options.decode;
+    engine::BenchRequest bench{options.prompt, options.decode, options.repeats, options.compared_thetas};
+    for (engine::ThetaChoice& theta : bench.compared) theta.guesses = request.neuron_guesses;
+    request.context = engine::context_of(bench);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     const auto nodes = join_nodes(model, options.model, true);
     const double node_forecast = nodes != nullptr ? nodes->forecast_tokens_per_s(options.prompt) : 0;
     const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
-    const engine::BenchResult r = engine::run_bench(model, {options.prompt, options.decode, options.repeats}, log);
+    const engine::BenchResult r = engine::run_bench(model, bench, log);
     const engine::ModelSummary& summary = model.summary();
     const char* const how = r.accounted ? "accounted" : "measured";
     const bool cpu = summary.device == "cpu";
@@ -91,6 +122,7 @@ int run_bench(const BenchOptions& options) {
                      {"device_compute_origin", summary.device_compute_origin},
                      {"device", summary.device},
                      {"emulated", summary.emulated}});
+        for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
         if (nodes != nullptr) {
             json["nodes"] = nodes->to_json();
             json["forecast_with_nodes_tokens_per_s"] = node_forecast;
@@ -129,6 +161,7 @@ int run_bench(const BenchOptions& options) {
                 .c_str());
     }
     std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
+    for (const engine::ThetaGain& row : r.thetas) std::printf("%s\n", to_text(row).c_str());
     print_notes(summary);
     if (nodes != nullptr) {
         std::printf("forecast of decode with these machines: %.2f tokens/s\n", node_forecast);

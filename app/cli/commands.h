@@ -90,6 +90,7 @@ struct BenchOptions {
     std::int64_t prompt = 512;
     std::int64_t decode = 32;
     int repeats = 5;
+    std::vector<engine::ThetaChoice> compared_thetas;
     // The paper's scenarios: decode, prefill, beam or all. Empty: the plain bench. Lists: empty for the paper's.
     std::string scenario;
     std::string compare;  // policies, separated by commas; empty: the one of the model options

@@ -580,6 +580,25 @@ int run(int argc, char** argv) {
     add_node_options(*command, bench.model);
     add_expert_options(*command, bench.model);
     add_theta_option(*command, bench.model);
+    command
+        ->add_option_function<std::vector<std::string>>(
+            "--compare-thetas",
+            [&bench](const std::vector<std::string>& texts) {
+                for (const std::string& text : texts) {
+                    ModelOptions options;
+                    if (!offstage::cli::read_theta(text, options) || options.theta + options.theta_loss == 0) {
+                        throw CLI::ValidationError("--compare-thetas",
+                                                   text + " is no number above 0, auto or auto:LOSS");
+                    }
+                    bench.compared_thetas.emplace_back(options.theta, options.theta_loss,
+                                                       offstage::engine::NeuronGuesses::kCorrect);
+                }
+            },
+            "After the repeats as many in which tokens are decoded with each of these thetas (as --theta, separated by "
+            "commas) and without any in turn: what a theta gains, beside what the bytes of weights allow")
+        ->delimiter(',')
+        ->type_name("T|auto[:LOSS],..")
+        ->excludes(scenario);
     add_device_options(*command, bench.model);
     add_paced_option(*command, bench.model);
     command->add_flag("--dry", bench.model.dry,

@@ -13,6 +13,8 @@
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/experts/disk_speed.h"
+#include "engine/print.h"
+#include "engine/run/load_planner.h"
 #include "engine/statistics.h"
 #include "kernels/byte_experts.h"
 #include "kernels/machine_limits.h"
@@ -62,7 +64,7 @@ class Bench {
   public:
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
         : model_(model), steps_(model), request_(request), log_(log) {
-        const std::int64_t context = request.prompt_tokens + request.decode_tokens;
+        const std::int64_t context = context_of(request);
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, messages::bench_needs_runs);
         }
@@ -70,6 +72,10 @@ class Bench {
         if (context > room) {
             throw Error(ErrorKind::kInvalidInput,
                         messages::bench_context_too_long(context, model.summary().name, room));
+        }
+        for (const ThetaChoice& theta : request.compared) {
+            check_theta(theta.theta);
+            static_cast<void>(model.thetas_of(theta));  // throws before anything is measured
         }
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
@@ -128,6 +134,7 @@ class Bench {
         result.neuron_hit_rate = decoded_.neuron_hit_rate();
         result.prefill = prefill_rate(result);
         result.decode = decode_rates(decodes);
+        if (!request_.compared.empty()) result.thetas = compare_thetas();
         return result;
     }
 
@@ -331,6 +338,66 @@ class Bench {
                 std::abs(before - after) <= kBracketTolerance * std::max(before, after)};
     }
 
+    struct Decoded {
+        std::vector<double> token_us;
+        double bytes = 0;
+        std::uint64_t neurons = 0, active_neurons = 0;
+    };
+
+    void decode_one(const ThetaChoice& theta, TokenId token, Decoded& decoded) {
+        model_.use_theta(theta);
+        model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
+        const DispatchTotals begin = steps_.totals();
+        const double start = steps_.now_us();
+        const BeamSearch::Branch next{0, token};
+        steps_.advance({&next, 1}, {});
+        decoded.token_us.push_back(steps_.now_us() - start);
+        const DispatchTotals end = steps_.totals();
+        decoded.bytes += static_cast<double>(end.device_read_bytes - begin.device_read_bytes + end.host_read_bytes -
+                                             begin.host_read_bytes + model_.reads().dense);
+        decoded.neurons += end.neurons - begin.neurons;
+        decoded.active_neurons += end.active_neurons - begin.active_neurons;
+    }
+
+    // Each token with a theta has one without beside it, before it or after it in turn, so that neither has the longer
+    // contexts.
+    std::vector<ThetaGain> compare_thetas() {
+        const std::size_t n = request_.compared.size();
+        std::vector<Decoded> with(n), without(n);
+        for (int repeat = 0; repeat < request_.repeats; ++repeat) {
+            prefill();
+            auto token = tokens_.begin() + request_.prompt_tokens;
+            for (std::int64_t round = 0; round < request_.decode_tokens; ++round) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    if (round % 2 == 0) decode_one({}, *token++, without[i]);
+                    decode_one(request_.compared[i], *token++, with[i]);
+                    if (round % 2 == 1) decode_one({}, *token++, without[i]);
+                }
+            }
+        }
+        model_.use_theta({});
+        std::vector<ThetaGain> rows;
+        for (std::size_t i = 0; i < n; ++i) {
+            ThetaGain& row = rows.emplace_back();
+            row.theta = request_.compared[i];
+            if (with[i].neurons > 0) {
+                row.active_share = static_cast<double>(with[i].active_neurons) / static_cast<double>(with[i].neurons);
+            }
+            std::vector<double> gains;
+            for (std::size_t t = 0; t < with[i].token_us.size(); ++t) {
+                gains.push_back(without[i].token_us[t] / with[i].token_us[t]);
+            }
+            row.tokens_per_s = 1e6 / median(with[i].token_us);
+            row.whole_tokens_per_s = 1e6 / median(without[i].token_us);
+            row.bytes_per_token = with[i].bytes / static_cast<double>(gains.size());
+            row.gain = median(gains);
+            row.lower_gain = percentile(gains, 0.25);
+            row.upper_gain = percentile(gains, 0.75);
+            row.bytes_allow = without[i].bytes / with[i].bytes;
+        }
+        return rows;
+    }
+
     void report(int repeat, double prefill_speed, const DecodeRepeat& r) const {
         if (!log_) return;
         std::array<char, 160> line{};
@@ -370,6 +437,11 @@ class Bench {
 };
 
 }  // namespace
+
+std::int64_t context_of(const BenchRequest& request) {
+    const auto compared = static_cast<std::int64_t>(request.compared.size());
+    return request.prompt_tokens + request.decode_tokens * std::max<std::int64_t>(1, 2 * compared);
+}
 
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/plan/forecast.h"
+#include "engine/plan/theta_choice.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
@@ -14,6 +15,24 @@ struct BenchRequest {
     std::int64_t prompt_tokens = 512;
     std::int64_t decode_tokens = 32;
     int repeats = 5;
+    std::vector<ThetaChoice> compared = {};  // BenchResult::thetas
+};
+
+// Tokens of the longest sequence that a bench decodes.
+std::int64_t context_of(const BenchRequest& request);
+
+// Decoding with a theta beside decoding without one: in turn, token by token, so that both meet the same memory.
+struct ThetaGain {
+    ThetaChoice theta;
+    double active_share = 0;                // of the neurons that were looked at; 0: none were
+    double tokens_per_s = 0;                // median of the tokens
+    double whole_tokens_per_s = 0;          // of those without, beside them
+    double bytes_per_token = 0;             // of weights
+    double gain = 0;                        // times as fast as the token without beside it: median of the pairs
+    double lower_gain = 0, upper_gain = 0;  // quartiles
+    double bytes_allow = 0;                 // what the gain would be if only bytes of weights took time
+    // Of the gain that the bytes allow; 0 where they allow none.
+    double share_of_gain() const { return bytes_allow > 1 ? (gain - 1) / (bytes_allow - 1) : 0; }
 };
 
 // A rate of the run, and the most that it could be.
@@ -51,9 +70,10 @@ struct BenchResult {
     double peak_bf16_gflops = 0;    // measured; 0 where times are not this CPU's
     double peak_f32_gflops = 0;
     double peak_int8_gops = 0;
-    Forecast forecast;        // of this plan and prompt, before anything ran; empty where no costs are known
-    int repeats = 0;          // decodes that counted
-    int dropped_repeats = 0;  // decodes whose brackets disagreed by more than kBracketTolerance
+    Forecast forecast;              // of this plan and prompt, before anything ran; empty where no costs are known
+    int repeats = 0;                // decodes that counted
+    int dropped_repeats = 0;        // decodes whose brackets disagreed by more than kBracketTolerance
+    std::vector<ThetaGain> thetas;  // of BenchRequest::compared
 };
 
 // The two bandwidths around a timed decode may differ by this share of the larger; else the machine changed meanwhile.
@@ -63,7 +83,10 @@ inline constexpr double kBracketTolerance = 0.15;
 //
 // Times prefill of prompt_tokens random tokens and decode of decode_tokens after them. Repeats whose brackets disagree
 // are dropped and tried again, three times `repeats` at most; if none agrees, all count and dropped_repeats says so.
-// `log` (may be empty) is told of each repeat. Throws Error (kInvalidInput) when the context is too small.
+// As many repeats follow in which the compared thetas are decoded with, decode_tokens each and as many without any.
+// Afterwards the model leaves out what it was opened with.
+// `log` (may be empty) is told of each repeat. Throws Error (kInvalidInput) when the context is too small, or as
+// LoadedModel::use_theta() does.
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log);
 

@@ -27,17 +27,18 @@ struct Gating {
 // matters is how memory is read: found by measuring.
 template <typename Rows>
 constexpr int neurons_at_once(int n_tokens) {
-    if (n_tokens <= 2) return n_tokens == 1 && !Rows::kPacked ? 4 : 2;
+    if (n_tokens == 1 && !Rows::kPacked) return kRegisters >= 32 ? 8 : 4;
+    if (n_tokens <= 2) return 2;
     return Rows::kPacked ? kPackedNeuronsAtOnce : 8;
 }
 
 // Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3
-// of one or two neurons, or one row.
+// of one, two or, for one token, four neurons, or one row.
 template <typename Rows>
 constexpr int rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
     const auto fits = [&](int n_rows) { return n_rows * n_tokens + n_rows + 1 <= kRegisters; };
-    return fits(4) ? 4 : fits(2) ? 2 : 1;
+    return n_tokens == 1 && fits(8) ? 8 : fits(4) ? 4 : fits(2) ? 2 : 1;
 }
 
 // out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies

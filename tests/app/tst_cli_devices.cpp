@@ -67,6 +67,7 @@ class TestCliDevices : public QObject {
         row("no answers", "generate --model x --prompt y --answers 0", "--answers");
         row("beams and answers", "generate --model x --prompt y --beam 4 --answers 2", "--beam");
         row("comparison of nothing", "bench --model x --compare static", "--scenario");
+        row("comparison with none", "bench --model x --compare-thetas 0.1,0", "--compare-thetas");
         row("no such scenario", "bench --model x --scenario chat", "prefill");
         row("no such policy to compare", "bench --model x --scenario decode --compare static,quick", "quick");
         row("width of 17", "bench --model x --scenario beam --widths 4,17", "16");

@@ -1,5 +1,6 @@
 // Bytes of weights that a token reads: what is foretold is what the formats take, and what is counted is what was read.
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "engine/eval/bench.h"
 #include "engine/run/plan_report.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
@@ -120,6 +122,50 @@ class TestWeightReads : public QObject, ReplanSetup {
             // Accounted times are the same everywhere: no share of the profile's limits is above 1.
             if (accounted) QVERIFY2(rate.fraction <= 1, rate.what.c_str());
         }
+    }
+
+    // Of each theta its own tokens count, and those without any beside them.
+    void bench_comparesThetas() {
+        LoadRequest request = on("cpu");
+        request.context = 128;
+        LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+        const auto whole = static_cast<double>(loaded.reads().total());
+        const auto experts = static_cast<double>(loaded.reads().total() - loaded.reads().dense);
+        const BenchResult bench = run_bench(loaded, {8, 3, 1, {0.1, 0.3}}, {});
+        QCOMPARE(bench.thetas.size(), std::size_t{2});
+        QCOMPARE(bench.thetas[0].theta, ThetaChoice(0.1));
+        QCOMPARE(bench.thetas[1].theta, ThetaChoice(0.3));
+        QVERIFY(bench.thetas[1].active_share < bench.thetas[0].active_share);
+        for (const ThetaGain& row : bench.thetas) {
+            QVERIFY(row.active_share > 0 && row.active_share < 1);
+            // w1 of all, w3 and w2 of the active ones.
+            const double read = whole - experts * 2 / 3 * (1 - row.active_share);
+            QVERIFY2(std::abs(row.bytes_per_token - read) < 1, qPrintable(QString::number(row.bytes_per_token - read)));
+            QVERIFY(std::abs(row.bytes_allow - whole / read) < 1e-6);
+            QVERIFY(row.lower_gain > 0 && row.lower_gain <= row.gain && row.gain <= row.upper_gain);
+            QVERIFY(row.tokens_per_s > 0 && row.whole_tokens_per_s > 0);
+        }
+        // Nothing is left out afterwards, as the model was opened.
+        QCOMPARE(loaded.theta(), ThetaChoice());
+        QVERIFY(!loaded.forward().moe().thetas().leaves_out());
+        QCOMPARE(bench.active_weight_bytes_per_token, loaded.reads().total());
+
+        ThetaGain half;
+        half.gain = 1.2;
+        half.bytes_allow = 1.4;
+        QVERIFY(std::abs(half.share_of_gain() - 0.5) < 1e-9);
+        half.bytes_allow = 1;
+        QCOMPARE(half.share_of_gain(), 0.0);
+
+        const auto refusal = [&](std::int64_t n_tokens, std::vector<ThetaChoice> thetas) {
+            return offstage::tests::error_of([&] { run_bench(loaded, {8, n_tokens, 1, std::move(thetas)}, {}); });
+        };
+        using offstage::tests::mismatch;
+        QCOMPARE(mismatch(refusal(3, {-0.1}), ErrorKind::kInvalidInput, "-0.1"), QString());
+        QCOMPARE(mismatch(refusal(3, {ThetaChoice::for_loss(1e-9)}), ErrorKind::kInvalidInput, "1e-09"), QString());
+        // 8 + 2 * 2 * 30 tokens fit, 8 + 2 * 2 * 31 do not.
+        QCOMPARE(context_of({8, 30, 1, {0.1, 0.3}}), std::int64_t{128});
+        QCOMPARE(mismatch(refusal(31, {0.1, 0.3}), ErrorKind::kInvalidInput, "132"), QString());
     }
 
     // The formats of the plan in force, before and after.
