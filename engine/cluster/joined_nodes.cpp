@@ -7,7 +7,9 @@
 #include "engine/cluster/expert_owners.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
+#include "engine/cluster/peer_timeline.h"
 #include "engine/error.h"
+#include "engine/model/dense_tensors.h"
 #include "engine/plan/format_costs.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/quant/random_rows.h"
@@ -23,6 +25,31 @@ constexpr int kForecastTokens = 32;
 constexpr std::int64_t kForecastPast = 512;  // tokens before the one that shapes are compared by
 constexpr std::size_t kRecentTokens = 32;
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
+
+// Of the dense weights that a token reads, those that make logits: only the desktop does.
+double head_share_of(const ModelSpec& spec) {
+    double head = 0, all = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        const auto read = static_cast<double>(tensor.unused_in_decode ? tensor.n_cols : tensor.n_weights());
+        const bool tied = tensor.role == TensorRole::kEmbedding && !tensor.unused_in_decode;
+        if (tensor.role == TensorRole::kHead || tied) head += read;
+        all += read;
+    }
+    return all > 0 ? head / all : 0;
+}
+
+// Attention and the rest at a node, without the head: as much slower than here as an expert is, where both are computed
+// by a processor; else at the rate at which the node reads experts.
+double dense_us_at(const NodeClient& node, LoadedModel& model, double here_us, double head_share) {
+    const double bytes = node.costs().measured().expert_bytes;
+    const double us_per_byte = node.costs().expert_us(bytes, 1) / bytes;
+    const kernels::WeightType master = model.basis().master;
+    const auto here_bytes = static_cast<double>(model.spec().experts.expert_bytes(master));
+    if (model.device().shares_host_memory()) {
+        return here_us * us_per_byte / (model.cost().cpu_us(1, master) / here_bytes);
+    }
+    return us_per_byte * static_cast<double>(model.reads().dense) * (1 - head_share);
+}
 
 }  // namespace
 
@@ -106,7 +133,12 @@ void JoinedNodes::connect(NodeShape shape, const LoadProgressFn& progress, const
         peers_->set_before_step([this] { follow_plan(); });
         peers_->use(nodes_);
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->start(lists[i]);
+    n_wanted_.clear();
+    room_bytes_.assign(nodes_.size(), 0);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        n_wanted_.push_back(lists[i].size());
+        nodes_[i]->start(lists[i]);
+    }
     announced_.resize(nodes_.size());
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
     dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
@@ -165,7 +197,7 @@ void JoinedNodes::follow_plan() {
         if (counted[i] == 0) continue;
         std::vector<NodeExpert>& list = lists[next++];
         // What has no room there is not wanted, or what is there already would stay in its place.
-        if (std::uint64_t room = nodes_[i]->welcome().ram_bytes; room > 0) {
+        if (std::uint64_t room = room_of(i); room > 0) {
             const auto end = std::find_if(list.begin(), list.end(), [&](const NodeExpert& expert) {
                 const std::uint64_t bytes = grid.expert_bytes(expert.format);
                 if (bytes > room) return true;
@@ -174,9 +206,24 @@ void JoinedNodes::follow_plan() {
             });
             list.erase(end, list.end());
         }
+        n_wanted_[i] = list.size();
         nodes_[i]->want(std::move(list));
     }
     dealt_ = {std::move(counted), plan.places, formats};
+}
+
+// Bytes of experts. Beside them a machine that makes the steps has attention and the KV cache in its memory, and which
+// of both is how large it says by what it has no room for. 0: unknown.
+std::uint64_t JoinedNodes::room_of(std::size_t i) {
+    const NodeClient& node = *nodes_[i];
+    if (node.is_up() && node.has_all() && static_cast<std::size_t>(node.n_held()) < n_wanted_[i]) {
+        const ExpertGrid& grid = model_.spec().experts;
+        room_bytes_[i] = 0;
+        for (std::size_t e = 0; e < static_cast<std::size_t>(grid.size()); ++e) {
+            if (const auto format = node.held_format(e)) room_bytes_[i] += grid.expert_bytes(*format);
+        }
+    }
+    return room_bytes_[i] > 0 ? room_bytes_[i] : node.welcome().ram_bytes;
 }
 
 JoinedNodes::~JoinedNodes() {
@@ -391,29 +438,29 @@ double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
     return peers_ ? forecast_decentralised(n_past) : forecast_helpers(n_past);
 }
 
-// What every machine does of a token, then the slowest one's share of the experts, and one message of each for every
-// layer; between two machines that are both not this one it goes by this one, and takes two.
+// What every machine does of a layer and its share of the experts, and one message of each for every layer
+// (PeerTimeline); the head is this machine's alone.
 double JoinedNodes::forecast_decentralised(std::int64_t n_past) const {
     const CostModel& cost = model_.cost();
     const DenseCosts& dense = cost.table().dense;
     if (cost.table().cpu_expert.empty() || !dense.known()) return 0;
     const ExpertGrid& grid = model_.spec().experts;
     const ExpertStore& store = model_.experts();
+    const double head_share = head_share_of(model_.spec());
+    const double head_us = dense.step_us(1, n_past) * head_share;
+    const double here_us = dense.step_us(1, n_past) - head_us;
     struct Machine {
         const NodeClient* node;
         double dense_us;
     };
     std::vector<Machine> machines;
-    double latency_us = 0, us_per_byte = 0;
+    std::vector<PeerTimeline::Link> links(1);
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         if (!node->is_up()) continue;
         const LinkCosts::Measured measured = node->costs().measured();
         if (measured.expert_bytes <= 0) continue;
-        // Attention and the rest are read there at the rate at which experts are.
-        const double us = node->costs().expert_us(measured.expert_bytes, 1) / measured.expert_bytes;
-        machines.push_back({node.get(), us * static_cast<double>(model_.reads().dense)});
-        latency_us = std::max(latency_us, measured.latency_us);
-        us_per_byte = std::max(us_per_byte, measured.us_per_byte);
+        machines.push_back({node.get(), dense_us_at(*node, model_, here_us, head_share)});
+        links.push_back({measured.latency_us / 2, measured.us_per_byte});
     }
     if (machines.empty()) return 0;
     const auto expert_us = [&](std::size_t machine, std::size_t i) {
@@ -433,27 +480,28 @@ double JoinedNodes::forecast_decentralised(std::int64_t n_past) const {
     ExpertDraw draw(model_.popularity());
     std::mt19937_64 random(1);
     const double n_layers = static_cast<double>(grid.n_layers);
-    const double here_us = dense.step_us(1, n_past) / n_layers;
-    std::vector<double> ends;
+    const double row_bytes =
+        static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(settings_.activations));
+    PeerTimeline timeline(std::move(links));
+    std::vector<double> work_us, sent_bytes;
     double us = 0;
     for (int token = 0; token < kForecastTokens; ++token) {
+        timeline.begin_step();
         for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-            ends.assign(1, here_us);
-            for (const Machine& machine : machines) ends.push_back(machine.dense_us / n_layers);
+            work_us.assign(1, here_us / n_layers);
+            for (const Machine& machine : machines) work_us.push_back(machine.dense_us / n_layers);
+            sent_bytes.assign(work_us.size(), 0);
             draw.draw(layer, random, [&](int expert) {
                 const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
                 const auto machine = static_cast<std::size_t>(static_cast<unsigned char>(owners[i]));
-                ends[machine] += expert_us(machine, i);
+                work_us[machine] += expert_us(machine, i);
+                sent_bytes[machine] += row_bytes;
             });
-            us += *std::max_element(ends.begin(), ends.end());
+            timeline.add_layer(work_us, sent_bytes);
         }
+        us += timeline.desktop_us() + head_us;
     }
-    const double messages = machines.size() > 1 ? 2 : 1;
-    const double row_bytes =
-        static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(settings_.activations));
-    const double bytes = static_cast<double>(grid.n_active) * row_bytes * static_cast<double>(machines.size());
-    us = us / kForecastTokens + n_layers * (messages * latency_us / 2 + bytes * us_per_byte);
-    return us > 0 ? 1e6 / us : 0;
+    return us > 0 ? 1e6 * kForecastTokens / us : 0;
 }
 
 double JoinedNodes::forecast_helpers(std::int64_t n_past) const {

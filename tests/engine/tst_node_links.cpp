@@ -78,6 +78,12 @@ class TestNodeLinks : public QObject {
         QTest::newRow("one that makes the steps") << demo << 1 << QString() << true;
         QTest::newRow("two that make the steps") << demo << 2 << QString() << true;
         QTest::newRow("fine-grained, two that make the steps") << fine << 2 << QString() << true;
+        // The shapes of Mixtral and DBRX; bench_machines has them in their real widths.
+        const auto tiny = [](const char* name) { return QString::fromStdString(tinyModel(QString::fromLatin1(name))); };
+        QTest::newRow("Mixtral, four nodes") << tiny("grouped_bf16") << 4 << QString() << false;
+        QTest::newRow("Mixtral, four that make the steps") << tiny("grouped_bf16") << 4 << QString() << true;
+        QTest::newRow("DBRX, four nodes") << tiny("dbrx_bf16") << 4 << QString() << false;
+        QTest::newRow("DBRX, four that make the steps") << tiny("dbrx_bf16") << 4 << QString() << true;
     }
     void processes_changeNoBit() {
         QFETCH(QString, model);
