@@ -94,7 +94,10 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
         disconnect();
         connect(NodeShape::kHelpers, all, progress, stop);
     } else {
-        for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->want(all[i]);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            n_wanted_[i] = all[i].size();
+            nodes_[i]->want(all[i]);
+        }
         wait_for_experts(progress, stop);
         put_to_use();
     }
@@ -129,7 +132,12 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists) {
         peers_->set_before_step([this] { follow_plan(); });
         peers_->use(nodes_);
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->start(lists[i]);
+    n_wanted_.clear();
+    room_bytes_.assign(nodes_.size(), 0);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        n_wanted_.push_back(lists[i].size());
+        nodes_[i]->start(lists[i]);
+    }
     announced_.assign(nodes_.size(), 0);
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
     dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
@@ -194,10 +202,25 @@ void JoinedNodes::follow_plan() {
         if (counted[i] == 0) continue;
         std::vector<NodeExpert>& list = lists[next++];
         // What has no room there is not wanted, or what is there already would stay in its place.
-        list.resize(n_within(list, grid, nodes_[i]->welcome().ram_bytes));
+        list.resize(n_within(list, grid, room_of(i)));
+        n_wanted_[i] = list.size();
         nodes_[i]->want(std::move(list));
     }
     dealt_ = {std::move(counted), plan.places, formats};
+}
+
+// Bytes of experts. Beside them a machine that makes the steps has attention and the KV cache in its memory, and which
+// of both is how large it says by what it has no room for. 0: unknown.
+std::uint64_t JoinedNodes::room_of(std::size_t i) {
+    const NodeClient& node = *nodes_[i];
+    if (node.is_up() && node.has_all() && static_cast<std::size_t>(node.n_held()) < n_wanted_[i]) {
+        const ExpertGrid& grid = model_.spec().experts;
+        room_bytes_[i] = 0;
+        for (std::size_t e = 0; e < static_cast<std::size_t>(grid.size()); ++e) {
+            if (const auto format = node.held_format(e)) room_bytes_[i] += grid.expert_bytes(*format);
+        }
+    }
+    return room_bytes_[i] > 0 ? room_bytes_[i] : node.welcome().ram_bytes;
 }
 
 JoinedNodes::~JoinedNodes() {
@@ -446,6 +469,8 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     here.staging_slots = store.staging().n_demand();
     here.policy = model_.dispatcher().decode_policy();
     here.dense_bytes = static_cast<double>(model_.reads().dense);
+    here.head_share = head_share_of(model_.spec());
+    here.on_processor = model_.device().shares_host_memory();
     here.activations = settings_.activations;
     here.insists = settings_.use == NodeUse::kAlways;
     here.n_past = n_past;

@@ -100,6 +100,7 @@ class JoinedNodes final : public JoinedMachines {
     std::uint32_t up() const;  // bit i: node i
     void follow_losses(std::uint32_t now);
     void follow_plan();
+    std::uint64_t room_of(std::size_t i);
 
     LoadedModel& model_;
     const JoinSettings settings_;
@@ -114,6 +115,10 @@ class JoinedNodes final : public JoinedMachines {
         std::vector<Place> places;
         std::vector<kernels::WeightType> formats;
     } dealt_;
+    // How many experts each machine is asked to hold, and the bytes of those that it held when it had no room for more;
+    // 0: it has not come to that.
+    std::vector<std::size_t> n_wanted_;
+    std::vector<std::uint64_t> room_bytes_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's; none where all make the steps
     std::vector<RemoteTotals> seen_;          // of the machines, at the last step's end; one thread

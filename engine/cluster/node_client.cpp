@@ -14,8 +14,12 @@ namespace {
 constexpr std::size_t kMostNotes = 64;
 constexpr int kSmallPings = 7, kLargePings = 3;
 constexpr std::size_t kLargePing = std::size_t{256} << 10;
-constexpr std::uint32_t kProbedRows[] = {1, 16};
+constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
+// Of one row, so far apart: while a token is made both ends wait for each other in every layer, and what has to wake up
+// takes longer than what goes on.
+constexpr int kRowProbes = 9;
+constexpr std::chrono::milliseconds kRowProbePause{1};
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -267,15 +271,24 @@ bool NodeClient::measure(const std::stop_token& stop) {
     }
     if (!expert) return false;
     measured.expert_bytes = static_cast<double>(grid_.expert_bytes(expert->format));
-    for (const std::uint32_t n_rows : kProbedRows) {
-        std::vector<double> times;
-        for (int i = 0; i < kProbes; ++i) {
-            const auto reply = probe(*expert, n_rows);
-            if (!reply) return false;
-            times.push_back(reply->compute_us);
-        }
-        measured.expert.push_back({n_rows, median(times)});
+    std::vector<double> one_row, many_rows, on_their_way;
+    for (int i = 0; i < kRowProbes; ++i) {
+        std::this_thread::sleep_for(kRowProbePause);
+        const auto begin = Clock::now();
+        const auto reply = probe(*expert, 1);
+        if (!reply) return false;
+        one_row.push_back(reply->compute_us);
+        on_their_way.push_back(std::chrono::duration<double, std::micro>(reply->arrived - begin).count() -
+                               reply->compute_us);
     }
+    for (int i = 0; i < kProbes; ++i) {
+        const auto reply = probe(*expert, kManyRows);
+        if (!reply) return false;
+        many_rows.push_back(reply->compute_us);
+    }
+    measured.latency_us =
+        std::max(measured.latency_us, median(on_their_way) - 2 * measured.row_bytes * measured.us_per_byte);
+    measured.expert = {{1, median(one_row)}, {kManyRows, median(many_rows)}};
     costs_.set(std::move(measured));
     return true;
 }

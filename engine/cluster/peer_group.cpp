@@ -241,7 +241,10 @@ bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
         said_[i] = {};
     }
     look_what_it_said(i);
-    if (peer.feeding != 0) return false;
+    if (peer.feeding != 0) {
+        if (Clock::now() > peer.fed_by) node.give_up(messages::node_is_silent(Decimal{feed_s(peer.fed.size()), 1}));
+        return false;
+    }
     const std::size_t same = common_beginning(peer.holds, past);
     if (same == past.size()) return true;
     if (peer.rests > 0) {
@@ -250,6 +253,12 @@ bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
         feed(i, past, same);
     }
     return false;
+}
+
+// A node may take so long to catch up with so many tokens.
+double PeerGroup::feed_s(std::size_t n_tokens) const {
+    return patience_.most_answer_s *
+           std::max(1.0, static_cast<double>(n_tokens) / static_cast<double>(kTokensOfPatience));
 }
 
 // The steps by which it comes to hold what this machine does, as they were made here.
@@ -275,6 +284,7 @@ void PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::siz
     }
     if (peer.feeding == 0) peer.rests = kRestAfterFailure;
     peer.fed.assign(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(at));
+    peer.fed_by = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(feed_s(at)));
 }
 
 // ---------------------------------------------------------------- shares

@@ -58,6 +58,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
         std::vector<WrittenToken> holds;  // at least
         std::uint64_t feeding = 0;        // number of the last step that was sent to catch up; 0: none
         std::vector<WrittenToken> fed;    // holds, when that is done
+        Clock::time_point fed_by;         // it has said so, or is given up
         std::uint64_t shares_sent = 0;    // version
         int rests = 0;                    // steps
         std::uint64_t n_steps = 0;
@@ -76,6 +77,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     bool takes_part(std::size_t i, std::span<const WrittenToken> past);
     void look_what_it_said(std::size_t i);
     void feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
+    double feed_s(std::size_t n_tokens) const;
     void follow_shares(std::uint32_t machines);
     void send_shares(std::size_t i);
 

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "engine/cluster/expert_owners.h"
+#include "engine/cluster/peer_timeline.h"
+#include "engine/model/dense_tensors.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/routing_draw.h"
 
@@ -149,19 +151,24 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     const ExpertGrid& grid = desktop.grid;
     const CostModel& cost = desktop.cost;
     const double n_layers = static_cast<double>(grid.n_layers);
+    const double step_us = cost.table().dense.step_us(1, desktop.n_past);
+    const double head_us = step_us * desktop.head_share;
+    const auto here_bytes = static_cast<double>(grid.expert_bytes(cost.master()));
+    const double here_us_per_byte = cost.cpu_us(1) / here_bytes;
     // Beside the experts, of one layer; this machine first.
     std::vector<double> dense_us(1 + nodes.size());
-    dense_us[0] = cost.table().dense.step_us(1, desktop.n_past) / n_layers;
-    double latency_us = 0, us_per_byte = 0;
+    dense_us[0] = (step_us - head_us) / n_layers;
     std::vector<std::uint8_t> takes_part(1 + nodes.size());
     takes_part[0] = 1;
+    std::vector<PeerTimeline::Link> links(1);  // of those that take part
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
-        dense_us[1 + i] =
-            nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes * desktop.dense_bytes / n_layers;
+        const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
+        dense_us[1 + i] = desktop.on_processor
+                              ? dense_us[0] * us_per_byte / here_us_per_byte
+                              : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
-        latency_us = std::max(latency_us, link.latency_us);
-        us_per_byte = std::max(us_per_byte, link.us_per_byte);
+        links.push_back({link.latency_us / 2, link.us_per_byte});
     }
     const auto expert_us = [&](std::uint32_t machine, std::size_t at) {
         const kernels::WeightType format = desktop.formats[at];
@@ -178,26 +185,51 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     sum.owners = deal_owners(grid, desktop.popularity, static_cast<std::uint32_t>(1 + nodes.size()), expert_us);
     ExpertDraw draw(desktop.popularity);
     std::mt19937_64 random(1);
-    std::vector<double> ends;
+    const double row_bytes = static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(desktop.activations));
+    PeerTimeline timeline(links), without_network(std::vector<PeerTimeline::Link>(links.size()));
+    std::vector<double> layer_us, work_us, sent_bytes;
     for (int i = 0; i < kTokensForecast; ++i) {
+        timeline.begin_step();
+        without_network.begin_step();
+        double here_us = 0;
         for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-            ends = dense_us;
+            layer_us = dense_us;
+            sent_bytes.assign(1 + nodes.size(), 0);
             draw.draw(layer, random, [&](int expert) {
                 const std::size_t at = grid_index(grid, layer, expert);
                 const auto machine = static_cast<std::uint32_t>(static_cast<unsigned char>(sum.owners[at]));
-                ends[machine] += expert_us(machine, at);
+                layer_us[machine] += expert_us(machine, at);
+                sent_bytes[machine] += row_bytes;
                 sum.calls[machine] += 1;
             });
-            sum.times.computing_us += ends[0];
-            sum.times.waiting_us += *std::max_element(ends.begin(), ends.end()) - ends[0];
+            here_us += layer_us[0];
+            // The timelines know those that take part alone.
+            work_us.clear();
+            std::size_t n = 0;
+            for (std::size_t m = 0; m < layer_us.size(); ++m) {
+                if (takes_part[m] == 0) continue;
+                work_us.push_back(layer_us[m]);
+                sent_bytes[n++] = sent_bytes[m];
+            }
+            timeline.add_layer(work_us, sent_bytes);
+            without_network.add_layer(work_us, sent_bytes);
         }
+        sum.times.computing_us += here_us + head_us;
+        sum.times.waiting_us += without_network.desktop_us() - here_us;
+        sum.times.network_us += timeline.desktop_us() - without_network.desktop_us();
     }
-    sum = mean_of(std::move(sum));
-    const double messages = measured.size() > 1 ? 2 : 1;
-    const double row_bytes = static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(desktop.activations));
-    const double bytes = static_cast<double>(grid.n_active) * row_bytes * static_cast<double>(measured.size());
-    sum.times.network_us = n_layers * (messages * latency_us / 2 + bytes * us_per_byte);
-    return sum;
+    return mean_of(std::move(sum));
+}
+
+double head_share_of(const ModelSpec& spec) {
+    double head = 0, all = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        const auto read = static_cast<double>(tensor.unused_in_decode ? tensor.n_cols : tensor.n_weights());
+        const bool tied = tensor.role == TensorRole::kEmbedding && !tensor.unused_in_decode;
+        if (tensor.role == TensorRole::kHead || tied) head += read;
+        all += read;
+    }
+    return all > 0 ? head / all : 0;
 }
 
 std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::uint64_t room_bytes) {

@@ -8,6 +8,7 @@
 
 #include "engine/cluster/link_costs.h"
 #include "engine/cluster/node_protocol.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
@@ -35,7 +36,9 @@ struct ForecastDesktop {
     std::vector<kernels::WeightType> formats;  // the same
     std::int64_t staging_slots = 0;
     PolicyKind policy = PolicyKind::kBalanced;
-    double dense_bytes = 0;  // that a decoded token reads beside its experts
+    double dense_bytes = 0;     // that a decoded token reads beside its experts
+    double head_share = 0;      // of them: what makes logits, which the other machines leave to this one
+    bool on_processor = false;  // experts are computed by this machine's CPU, and the rest as well
     ActivationType activations = ActivationType::kF32;
     bool insists = false;  // NodeUse::kAlways
     std::int64_t n_past = kShapePast;
@@ -55,9 +58,13 @@ struct ShapeForecast {
 // Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links, experts and steps were
 // measured to take. Nothing is known without a machine, or without this one's costs.
 ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
-// Attention and the rest are read on another machine at the rate at which its experts are. Of each layer the slowest
-// machine's share, and one message of each; between two machines that are both not this one it takes two.
+// Layers are played through one after the other (PeerTimeline); what messages add to that is `network`. Attention and
+// the rest take another machine as much longer as an expert does, where both are a processor's work here; else it reads
+// them at the rate at which it reads experts.
 ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
+
+// Of the dense weights that a decoded token reads, those that make logits.
+double head_share_of(const ModelSpec& spec);
 
 // Of a list of what a machine should hold, what matters most first, how many it has room for. room_bytes 0: all.
 std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::uint64_t room_bytes);

@@ -16,11 +16,13 @@
 
 namespace offstage::test {
 
-// offstage-node, paired with the desktop of a folder.
+// offstage-node, paired with the desktop of a folder. prefix: what it is started by, as `ip netns exec NAME`; host: the
+// IP address that it listens at.
 class NodeProcess {
   public:
-    NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments)
-        : m_state(state) {
+    NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments,
+                QStringList prefix = {}, QString host = QStringLiteral("127.0.0.1"))
+        : m_state(state), m_prefix(std::move(prefix)), m_host(std::move(host)) {
         const std::filesystem::path folder(state.toStdString());
         const engine::NodeIdentity own = engine::read_or_make_identity(folder);
         const engine::NodeIdentity other = engine::read_or_make_identity(desktop);
@@ -31,24 +33,27 @@ class NodeProcess {
                                   QStringLiteral("--threads"), QStringLiteral("1"),
                                   QStringLiteral("--linger"),  QStringLiteral("0")} +
                       arguments;
-        start(QStringLiteral("127.0.0.1:0"));
+        start(0);
     }
     ~NodeProcess() {
         signal(SIGCONT);
         m_process->kill();
         m_process->waitForFinished();
     }
-    void start(const QString& listen) {
+    // port 0: any.
+    void start(std::uint16_t port) {
         m_process = std::make_unique<QProcess>();
-        m_process->start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"),
-                         m_arguments + QStringList{QStringLiteral("--listen"), listen});
+        const QStringList command =
+            m_prefix + QStringList{QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node")} + m_arguments +
+            QStringList{QStringLiteral("--listen"), QStringLiteral("%1:%2").arg(m_host).arg(port)};
+        m_process->start(command.first(), command.mid(1));
         m_out.clear();
         while (!m_out.contains("Ctrl+C ends.") && m_process->waitForReadyRead(60'000))
             m_out += m_process->readAllStandardOutput();
         static const QRegularExpression on_port(QStringLiteral("ready on port (\\d+)"));
         m_port = on_port.match(QString::fromUtf8(m_out)).captured(1).toUShort();
     }
-    void restart() { start(QStringLiteral("127.0.0.1:%1").arg(m_port)); }
+    void restart() { start(m_port); }
     void signal(int number) {
         if (m_process->processId() > 0) ::kill(static_cast<pid_t>(m_process->processId()), number);
     }
@@ -60,15 +65,18 @@ class NodeProcess {
         return m_out;
     }
     const engine::PairedPeer& peer() const { return m_peer; }
-    // By way of `port`, if that is not 0.
+    // By way of `port` of this machine, if that is not 0.
     engine::NodeAddress address(const std::filesystem::path& desktop, std::uint16_t port = 0) const {
         engine::PairedPeer peer = m_peer;
-        peer.address = "127.0.0.1:" + std::to_string(port == 0 ? m_port : port);
+        peer.address =
+            port == 0 ? m_host.toStdString() + ":" + std::to_string(m_port) : "127.0.0.1:" + std::to_string(port);
         return engine::address_of(peer, engine::read_or_make_identity(desktop));
     }
 
   private:
     QString m_state;
+    QStringList m_prefix;
+    QString m_host;
     QStringList m_arguments;
     std::unique_ptr<QProcess> m_process;
     QByteArray m_out;

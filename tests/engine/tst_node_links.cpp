@@ -62,6 +62,12 @@ class TestNodeLinks : public QObject {
         QTest::newRow("one that makes the steps") << demo << 1 << QString() << true;
         QTest::newRow("two that make the steps") << demo << 2 << QString() << true;
         QTest::newRow("fine-grained, two that make the steps") << fine << 2 << QString() << true;
+        // The shapes of Mixtral and DBRX; bench_machines has them in their real widths.
+        const auto tiny = [](const char* name) { return QString::fromStdString(tinyModel(QString::fromLatin1(name))); };
+        QTest::newRow("Mixtral, four nodes") << tiny("grouped_bf16") << 4 << QString() << false;
+        QTest::newRow("Mixtral, four that make the steps") << tiny("grouped_bf16") << 4 << QString() << true;
+        QTest::newRow("DBRX, four nodes") << tiny("dbrx_bf16") << 4 << QString() << false;
+        QTest::newRow("DBRX, four that make the steps") << tiny("dbrx_bf16") << 4 << QString() << true;
     }
     void processes_changeNoBit() {
         QFETCH(QString, model);
@@ -82,17 +88,21 @@ class TestNodeLinks : public QObject {
         if (decentralised) settings.shape = NodeShape::kDecentralised;
         JoinedNodes joined(*loaded, std::move(addresses), settings, {}, {});
         QVERIFY(nodeLogits(*loaded) == expected(model.toStdString()));
+        const ExpertGrid& grid = loaded->spec().experts;
         std::uint64_t rows = 0;
         for (const JoinedNodes::Figures& node : joined.figures()) {
             rows += node.totals.rows;
             // Each has experts that no other has; where all have all, the fastest may take them.
-            QVERIFY(node.totals.rows > 0 || (ram.isEmpty() && !decentralised));
+            QVERIFY(node.totals.rows > 0 || ram.isEmpty());
+            if (decentralised) QCOMPARE(node.totals.requests, static_cast<std::uint64_t>(12 * grid.n_layers));
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
-            QCOMPARE(node.n_held < loaded->spec().experts.size(), !ram.isEmpty());
+            QCOMPARE(node.n_held < grid.size(), !ram.isEmpty());
         }
-        const ExpertGrid& grid = loaded->spec().experts;
+        // Where all make the steps, this machine has a share as well; of experts that take less than waking up does,
+        // all.
         const auto all = static_cast<std::uint64_t>((kNodePrompt + 11) * grid.n_layers * grid.n_active);
-        QCOMPARE(rows == all, ram.isEmpty() && !decentralised);
+        QVERIFY(rows <= all && (rows > 0 || model.contains(QStringLiteral("/data/models/"))));
+        if (!decentralised) QCOMPARE(rows == all, ram.isEmpty());
     }
 
     void activationsInBf16_areHalfTheBytes_andNearly() {

@@ -104,12 +104,54 @@ std::vector<FromNode> fromNode() {
             outputs()};
 }
 
+// The message that bytes are, as a machine reads them; nothing: none.
+template <typename Wire>
+auto messageOf(const std::string& bytes) {
+    Wire wire;
+    return wire.ParseFromString(bytes) ? from_wire(std::move(wire)) : decltype(from_wire(std::move(wire)))();
+}
+
+bool isAccepted(const ToNode& message) {
+    const ExpertGrid grid = offstage::tests::node_grid();
+    return std::visit(
+        [&](const auto& what) {
+            using T = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<T, NodeAbandon>) {
+                return true;
+            } else if constexpr (std::is_same_v<T, NodeHello> || std::is_same_v<T, NodePing> ||
+                                 std::is_same_v<T, NodeFollow>) {
+                return check(what).empty();
+            } else if constexpr (std::is_same_v<T, NodeStep>) {
+                return check(what, offstage::tests::kVocabulary).empty();
+            } else {
+                return check(what, grid).empty();
+            }
+        },
+        message);
+}
+
+bool isAccepted(const FromNode& message) {
+    const ExpertGrid grid = offstage::tests::node_grid();
+    if (const auto* holdings = std::get_if<NodeHoldings>(&message)) return check(*holdings, grid).empty();
+    if (const auto* outputs = std::get_if<NodeOutputs>(&message)) return check(*outputs, grid).empty();
+    return true;
+}
+
+// 1 to 3 bytes of a message become others, mostly at its beginning, where the fields are.
+std::string damaged(std::string bytes, std::mt19937& random) {
+    const std::size_t end = random() % 4 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 64);
+    for (auto n = 1 + random() % 3; n > 0 && end > 0; --n) bytes[random() % end] = static_cast<char>(random());
+    return bytes;
+}
+
 }  // namespace
 
 class TestNodeWire : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    void initTestCase() { silence_protobuf(); }
+
     void messages_comeThroughWhole() {
         for (const ToNode& message : toNode()) {
             node::ToNode wire;
@@ -132,17 +174,35 @@ class TestNodeWire : public QObject {
         QVERIFY(!from_wire(node::ToNode()) && !from_wire(node::FromNode()));
     }
 
+    // Every kind of message is among them, one at least that is as it should be, and where anything is checked one that
+    // is not.
     void storedInputs_keepThePromises() {
         QDirIterator files(QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/node_message"), QDir::Files);
-        int n = 0;
+        std::array<std::array<int, 2>, std::variant_size_v<ToNode>> to_node{};  // refused, accepted
+        std::array<std::array<int, 2>, std::variant_size_v<FromNode>> from_node{};
         while (files.hasNext()) {
             QFile file(files.next());
             QVERIFY(file.open(QIODevice::ReadOnly));
-            const std::string broken = offstage::tests::check_node_message(file.readAll().toStdString());
+            const std::string input = file.readAll().toStdString();
+            const std::string broken = offstage::tests::check_node_message(input);
             QVERIFY2(broken.empty(), qPrintable(file.fileName() + QString::fromStdString(": " + broken)));
-            ++n;
+            if (input.empty()) continue;
+            if (input[0] == 'n') {
+                const auto message = messageOf<node::ToNode>(input.substr(1));
+                if (message) ++to_node[message->index()][isAccepted(*message) ? 1 : 0];
+            } else if (const auto message = messageOf<node::FromNode>(input.substr(1))) {
+                ++from_node[message->index()][isAccepted(*message) ? 1 : 0];
+            }
         }
-        QVERIFY(n >= 20);
+        for (std::size_t kind = 0; kind < to_node.size(); ++kind) {
+            const bool is_any = kind == ToNode(NodeAbandon()).index() || kind == ToNode(NodePing()).index();
+            QVERIFY2(to_node[kind][1] > 0 && (is_any || to_node[kind][0] > 0), qPrintable(QString::number(kind)));
+        }
+        for (std::size_t kind = 0; kind < from_node.size(); ++kind) {
+            const bool is_checked = kind == FromNode(NodeHoldings()).index() || kind == FromNode(NodeOutputs()).index();
+            QVERIFY2(from_node[kind][1] > 0 && (!is_checked || from_node[kind][0] > 0),
+                     qPrintable(QString::number(kind)));
+        }
     }
 
     // A node that sends anything at any time: the desktop keeps to what can be, and connects again when it must.
@@ -224,13 +284,7 @@ class TestNodeWire : public QObject {
         std::mt19937 random(3);
         int n_read = 0, n_refused = 0, n_computed = 0;
         for (int i = 0; i < 6000; ++i) {
-            std::string bytes = seeds[random() % seeds.size()];
-            // Where the fields are, at the beginning; sometimes anywhere.
-            const std::size_t end = random() % 4 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 64);
-            for (auto n = 1 + random() % 3; n > 0; --n) bytes[random() % end] = static_cast<char>(random());
-            node::ToNode wire;
-            if (!wire.ParseFromString(bytes)) continue;
-            auto message = from_wire(std::move(wire));
+            auto message = messageOf<node::ToNode>(damaged(seeds[random() % seeds.size()], random));
             if (!message) continue;
             ++n_read;
             if (auto* list = std::get_if<NodeWant>(&*message)) {
@@ -253,6 +307,120 @@ class TestNodeWire : public QObject {
         again.theta = 0;
         QCOMPARE(experts.compute(desktop, again).outputs, expected.outputs);
         QCOMPARE(experts.state().n_held, std::uint64_t{2});
+    }
+
+    // The same of a node that makes steps: whatever it was sent, it follows a desktop that begins anew.
+    void damagedSteps_harmNothing() {
+        QTemporaryDir cache;
+        LoadRequest request = nodeRequest(demoModel(), cache.path().toStdString());
+        request.ram_bytes = std::uint64_t{256} << 20;  // whatever context is asked for
+        ExpertHost host(request);
+        NodeInProcess machine(host, {"cupboard", 2, 0});
+        NodeExperts& experts = machine.experts();
+        std::mutex mutex;
+        std::vector<FromNode> said;
+        Message refusal;
+        const auto desktop = experts.open(
+            hello_of(host, "desk"),
+            [&](FromNode message) {
+                const std::scoped_lock lock(mutex);
+                said.push_back(std::move(message));
+            },
+            refusal);
+        QVERIFY(desktop != 0);
+        NodeFollow follow;
+        follow.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
+        follow.context = 128;
+        follow.max_step = 64;
+        const std::string formats(64, static_cast<char>(kBf16));
+        std::string owners(64, '\1');
+        for (std::size_t i = 0; i < owners.size(); i += 2) owners[i] = '\0';
+        const NodeShares shares{1, owners, formats};
+        const NodeStep step{1, 3, 0, 0, 0, {5, 42, 79}};
+        // What it waits for in the first layer.
+        NodeOutputs others;
+        others.step = 1;
+        others.experts = {{0, 1, kBf16}};
+        others.row_token = {0};
+        others.outputs.assign(static_cast<std::size_t>(experts.grid().hidden_dim) * sizeof(float), '\0');
+        const ToNode all[] = {follow, shares, step, NodeAbandon{1}, others};
+        std::vector<std::string> seeds;
+        for (const ToNode& message : all) seeds.push_back(to_wire(message).SerializeAsString());
+        QVERIFY(experts.follow(desktop, follow).empty());
+        std::mt19937 random(5);
+        int n_read = 0, n_refused = 0;
+        for (int i = 0; i < 4000; ++i) {
+            // Opening the model is what takes time.
+            const std::size_t kind = random() % 100 == 0 ? 0 : 1 + random() % (seeds.size() - 1);
+            const std::string& seed = seeds[kind];
+            auto message = messageOf<node::ToNode>(random() % 8 == 0 ? seed : damaged(seed, random));
+            if (!message || message->index() == ToNode(NodeHello()).index() ||
+                message->index() == ToNode(NodeCompute()).index()) {
+                continue;
+            }
+            ++n_read;
+            n_refused += experts.follow(desktop, std::move(*message)).empty() ? 0 : 1;
+        }
+        QVERIFY2(n_read > 1000 && n_refused > 200 && n_read - n_refused > 200,
+                 qPrintable(QStringLiteral("%1 read, %2 refused").arg(n_read).arg(n_refused)));
+        // As if nothing had been.
+        QVERIFY(experts.follow(desktop, follow).empty());
+        {
+            const std::scoped_lock lock(mutex);
+            said.clear();
+        }
+        QVERIFY(experts.follow(desktop, shares).empty());
+        QVERIFY(experts.follow(desktop, NodeStep{9, 0, 0, 0, 0, {5, 42, 79}}).empty());
+        QVERIFY(becomesTrue([&] {
+            const std::scoped_lock lock(mutex);
+            const auto* stepped = said.empty() ? nullptr : std::get_if<NodeStepped>(&said.back());
+            return stepped != nullptr && stepped->number == 9 && stepped->done;
+        }));
+        experts.close(desktop);
+    }
+
+    // Shares of layers that come damaged: the machine is one that sends nonsense, or rows that do not fit are computed
+    // here. The answer comes, and the next one is right.
+    void damagedShares_harmNoDesktop() {
+        QTemporaryDir cache;
+        const LoadRequest request = nodeRequest(demoModel(), cache.path().toStdString());
+        const std::vector<float> expected = nodeLogits(*openModel(request), 4);
+        ExpertHost host(request);
+        NodeInProcess machine(host, {"cupboard", 2, 0});
+        std::atomic<bool> damages = false;
+        std::atomic<int> n_damaged = 0;
+        std::mt19937 random(9);  // of the node's thread that makes steps
+        machine.faults.passes_back = [&](FromNode& message) {
+            const bool of_steps =
+                std::holds_alternative<NodeOutputs>(message) || std::holds_alternative<NodeStepped>(message);
+            if (!damages || !of_steps || random() % 8 != 0) return true;
+            auto other = messageOf<node::FromNode>(damaged(to_wire(message).SerializeAsString(), random));
+            if (!other) return true;  // no message at all ends a connection: there is none here
+            ++n_damaged;
+            message = std::move(*other);
+            return true;
+        };
+        const auto model = openModel(request);
+        JoinSettings settings;
+        settings.shape = NodeShape::kDecentralised;
+        settings.patience.least_answer_s = settings.patience.most_answer_s = 0.2;
+        settings.patience.first_retry_s = settings.patience.longest_retry_s = 0.001;
+        JoinedNodes joined(*model, {machine.address("cupboard")}, settings, {}, {});
+        QVERIFY(nodeLogits(*model, 4) == expected);
+        damages = true;
+        const auto follows = [&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; };
+        for (int i = 0; i < 12; ++i) {
+            QVERIFY(!nodeLogits(*model, 4).empty());
+            QVERIFY(becomesTrue(follows));
+        }
+        QVERIFY(n_damaged > 5);
+        damages = false;
+        // What it was sent before may still be on its way.
+        joined.node(0).give_up(messages::node_link_ended);
+        QVERIFY(becomesTrue(follows));
+        const std::uint64_t before = joined.figures()[0].totals.rows;
+        QVERIFY(nodeLogits(*model, 4) == expected);
+        QVERIFY(joined.figures()[0].totals.rows > before);
     }
 };
 

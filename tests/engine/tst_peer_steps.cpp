@@ -7,8 +7,10 @@
 
 #include "engine/cluster/expert_owners.h"
 #include "engine/cluster/peer_inbox.h"
+#include "engine/cluster/peer_timeline.h"
 #include "engine/run/local_session.h"
 #include "tests/engine/node_parts.h"
+#include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -143,8 +145,8 @@ class TestPeerSteps : public QObject {
         here.insists = true;
         compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         QVERIFY((forecast_as_helpers(here, nodes).calls == std::vector<double>{0, 4}));
-        // Half of a message there and back for a layer; this machine has nothing to do meanwhile but 30 us of its own.
-        compare(forecast_as_peers(here, nodes), 60, 20, 0);
+        // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and one of them is waited for.
+        compare(forecast_as_peers(here, nodes), 60, 10, 0);
         QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
@@ -152,15 +154,18 @@ class TestPeerSteps : public QObject {
         here.insists = false;
         link.set(measured(1e5));
         compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
-        compare(forecast_as_peers(here, nodes), 60 + 4 * 100, 20, 0);
+        compare(forecast_as_peers(here, nodes), 60 + 4 * 100, 0, 0);
         link.set(measured(10));
         const std::vector<ForecastNode> empty = {{&link, std::vector<std::uint8_t>(8, 0)}};
         compare(forecast_as_helpers(here, empty), 60 + 4 * 100, 0, 0);
-        // With another one it takes two messages; one that was not measured counts as none.
-        compare(forecast_as_peers(here, std::vector<ForecastNode>{{&link, all}, {&other, all}}), 60, 20, 0);
-        other.set(measured(10));
-        QCOMPARE(forecast_as_peers(here, std::vector<ForecastNode>{{&link, all}, {&other, all}}).times.network_us,
-                 40.0);
+        // One that was not measured counts as none.
+        compare(forecast_as_peers(here, std::vector<ForecastNode>{{&other, all}, {&link, all}}), 60, 10, 0);
+        // Two thirds of this machine's 30 us a layer are the head's, which the node has nothing of; the rest it does as
+        // much faster as an expert.
+        here.head_share = 2.0 / 3;
+        here.on_processor = true;
+        compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
+        here.head_share = 0;
         cost = CostModel();
         QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
 
@@ -173,6 +178,25 @@ class TestPeerSteps : public QObject {
         QCOMPARE(room_beside_steps(100, 30, 20), std::uint64_t{50});
         QCOMPARE(n_within(wanted, grid, room_beside_steps(100, 90, 20)), std::size_t{0});
         QCOMPARE(room_beside_steps(0, 90, 20), std::uint64_t{0});
+    }
+
+    // Layers of 10 us on two machines whose messages take 3: every second layer the desktop waits for a message. Where
+    // one takes twice as long as the other, the messages pass while it computes; longer ones delay by what is left.
+    void timeline_countsMessagesThatAreWaitedFor() {
+        const auto afterLayers = [](PeerTimeline timeline, int n_layers, const std::vector<double>& work,
+                                    const std::vector<double>& bytes) {
+            timeline.begin_step();
+            for (int layer = 0; layer < n_layers; ++layer) timeline.add_layer(work, bytes);
+            return timeline.desktop_us();
+        };
+        const PeerTimeline two({{}, {3, 0.5}});
+        QCOMPARE(afterLayers(two, 1, {10, 10}, {0, 0}), 16.0);
+        QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 0}), 52.0);
+        QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 4}), 56.0);
+        QCOMPARE(afterLayers(two, 4, {20, 10}, {0, 0}), 80.0);
+        QCOMPARE(afterLayers(PeerTimeline({{}, {8, 0}}), 4, {20, 10}, {0, 0}), 92.0);
+        // Between two nodes it is two messages.
+        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}), 4, {10, 10, 10}, {0, 0, 0}), 64.0);
     }
 
     // ---------------------------------------------------------------- answers
@@ -220,6 +244,102 @@ class TestPeerSteps : public QObject {
             rows += node.totals.rows;
         }
         QVERIFY(rows < 2 * allRows(*model));  // this machine has a share as well
+    }
+
+    // While an answer is made, experts leave this machine and come back; those that nodes hold change with that, from
+    // one node to the other as well.
+    void replansBetweenMachines_changeNoBit_data() {
+        QTest::addColumn<bool>("decentralised");
+        QTest::addColumn<QString>("device");
+        for (const char* device : {"cpu", "emulated:rtx-3060"}) {
+            QTest::addRow("helpers, %s", device) << false << QString::fromLatin1(device);
+            QTest::addRow("all make the steps, %s", device) << true << QString::fromLatin1(device);
+        }
+    }
+    void replansBetweenMachines_changeNoBit() {
+        QFETCH(bool, decentralised);
+        QFETCH(QString, device);
+        constexpr int kPhase = 45;  // tokens; each step moves one expert
+        const bool on_cpu = device == QStringLiteral("cpu");
+        LoadRequest model_request = request();
+        std::uint64_t bytes = 0, beside = 0;  // of an expert; of all else
+        std::vector<float> expected;
+        {
+            const auto whole = openModel(model_request);
+            bytes = whole->source().expert_bytes(whole->basis().master) + 256;
+            beside = whole->ram().usage().used_bytes - 64 * bytes;
+            expected = nodeLogits(*whole, 3 * kPhase);
+        }
+        // So many experts in RAM, or in the accelerator's memory.
+        const auto room = [&](std::int64_t n) {
+            return beside + static_cast<std::uint64_t>(n + (on_cpu ? 2 : 4)) * bytes;
+        };
+        model_request.device = device.toStdString();
+        (on_cpu ? model_request.ram_bytes : model_request.vram_bytes) = room(40);
+        Play play(model_request);
+        LoadRequest node_request = request();
+        node_request.ram_bytes = (decentralised ? beside + 2 * bytes : 0) + 28 * bytes;
+        OnePeer first(node_request), second(node_request);
+        JoinSettings settings = ::decentralised();
+        settings.use = NodeUse::kAlways;
+        if (!decentralised) settings.shape = NodeShape::kHelpers;
+        JoinedNodes joined(play.model, {first.node.address("first"), second.node.address("second")}, settings, {}, {});
+        using Held = std::array<std::vector<bool>, 2>;
+        const auto held = [&] {
+            Held now;
+            for (std::size_t n = 0; n < 2; ++n) {
+                for (std::size_t i = 0; i < 64; ++i) now[n].push_back(joined.node(n).held_format(i).has_value());
+            }
+            return now;
+        };
+        const auto rows = [&] { return joined.figures()[0].totals.rows + joined.figures()[1].totals.rows; };
+        std::vector<TokenId> next;
+        for (std::int64_t i = 0; i < kNodePrompt; ++i) next.push_back(static_cast<TokenId>((5 + i * 37) % 900));
+        const std::int64_t rooms[] = {40, 16, 40};
+        Held before = held();
+        std::vector<Place> places_before = play.model.plan().places;
+        std::uint64_t rows_before = 0;
+        const std::size_t vocabulary = expected.size() / (3 * kPhase);
+        for (int token = 0; token < 3 * kPhase; ++token) {
+            if (token > 0 && token % kPhase == 0) {
+                ReplanRequest replan;
+                (on_cpu ? replan.ram_bytes : replan.vram_bytes) = room(rooms[token / kPhase]);
+                play.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
+            }
+            if (token % kPhase == kPhase / 2) play.replanner.finish({});  // what the disk has not given by now
+            const auto logits = play.step(next);
+            QVERIFY2(std::equal(logits.begin(), logits.end(),
+                                expected.begin() + static_cast<std::ptrdiff_t>(vocabulary) * token,
+                                expected.begin() + static_cast<std::ptrdiff_t>(vocabulary) * (token + 1)),
+                     qPrintable(QStringLiteral("token %1").arg(token)));
+            next = {best(logits)};
+            if (token % kPhase != kPhase - 1) continue;
+            // All that the re-plan asked for is in force, and something has moved.
+            QVERIFY(!play.replanner.moving());
+            QVERIFY(becomesTrue([&] { return joined.node(0).has_all() && joined.node(1).has_all(); }));
+            QVERIFY(rows() > rows_before);
+            rows_before = rows();
+            const Held now = held();
+            const std::vector<Place> places = play.model.plan().places;
+            if (token >= kPhase) {
+                QVERIFY(play.replanner.reports().back().state == ReplanState::kDone);
+                const auto moved = [&](std::size_t from, std::size_t to) {
+                    for (std::size_t i = 0; i < 64; ++i) {
+                        if (before[from][i] && !before[to][i] && !now[from][i] && now[to][i]) return true;
+                    }
+                    return false;
+                };
+                QVERIFY(moved(0, 1) || moved(1, 0));
+                QVERIFY(places != places_before);
+            }
+            before = now;
+            places_before = places;
+        }
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            QVERIFY(node.up && node.totals.rows > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+        }
+        QCOMPARE(joined.node(0).n_losses() + joined.node(1).n_losses(), std::uint64_t{0});
     }
 
     void activationsInBf16_areTheSameOnAllMachines() {
@@ -388,6 +508,33 @@ class TestPeerSteps : public QObject {
         }
         QVERIFY(now > then);
         QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+    }
+
+    // It never says that it has caught up: it is given up and connected anew.
+    void peerThatIsSilentOfWhatItMissed_isGivenUp() {
+        OnePeer machine(request());
+        std::atomic<bool> is_silent = false;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            return !is_silent || !std::holds_alternative<NodeStepped>(message);
+        };
+        const auto model = openModel(request());
+        JoinSettings settings = ::decentralised();
+        settings.patience.most_answer_s = 0.1;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        const auto ready = [&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; };
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 3) {
+                        is_silent = true;
+                        machine.node.cut();
+                    }
+                    if (step == 5) QVERIFY(becomesTrue([&] { return joined.node(0).n_losses() == 1 && ready(); }));
+                }) == m_expected);
+        QVERIFY(becomesTrue([&] { return !nodeLogits(*model, 1).empty() && joined.node(0).n_losses() > 1; }));
+        is_silent = false;
+        QVERIFY(becomesTrue(ready));
+        const std::uint64_t before = joined.figures()[0].totals.rows;
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > before);
     }
 
     // ---------------------------------------------------------------- whole answers

@@ -1,0 +1,444 @@
+// Several machines as processes on this one (RESULTS.md, "Other machines").
+//
+//   bench_machines equal [--model M]... [--nodes 1,2,3,4] [--namespaces]
+//     Logits of a prompt and of greedy tokens in float32, of one machine and then of one with nodes, in both shapes and
+//     with experts in several places: are all bits the same? --namespaces: each node in a network namespace of its own,
+//     behind a bridge (needs root).
+//   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
+//     Tokens per second, forecast and measured, with a relay of given latency and rate before each node.
+//
+// Exit status: 0, or 1 where a bit differs.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <unistd.h>
+
+#include <QCoreApplication>
+#include <QTemporaryDir>
+
+#include "engine/device/memory_size.h"
+#include "engine/nodes/node_server.h"
+#include "engine/print.h"
+#include "engine/quant/weight_format.h"
+#include "tests/engine/loopback_relay.h"
+#include "tests/engine/node_parts.h"
+#include "tests/engine/node_process.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kArenaSlack = 64 * kMiB;
+
+bool run(const QStringList& command) {
+    return QProcess::execute(command.first(), command.mid(1)) == 0;
+}
+
+QString number(std::size_t i) {
+    return QString::number(static_cast<qulonglong>(i));
+}
+
+// n network namespaces and a bridge between them and this one; gone with the object.
+class Namespaces {
+  public:
+    explicit Namespaces(std::size_t n) : n_(n) {
+        bool made = run(words("ip link add %1 type bridge", {bridge()})) &&
+                    run(words("ip addr add 10.219.0.1/24 dev %1", {bridge()})) &&
+                    run(words("ip link set %1 up", {bridge()}));
+        for (std::size_t i = 0; i < n && made; ++i) {
+            const QString name = name_of(i), outside = bridge() + QLatin1Char('v') + number(i);
+            made = run(words("ip netns add %1", {name})) &&
+                   run(words("ip link add %1 type veth peer name eth0 netns %2", {outside, name})) &&
+                   run(words("ip link set %1 master %2 up", {outside, bridge()})) &&
+                   run(words("ip -n %1 addr add %2/24 dev eth0", {name, host(i)})) &&
+                   run(words("ip -n %1 link set eth0 up", {name}));
+        }
+        if (!made) {
+            remove();
+            throw std::runtime_error("network namespaces cannot be made: see above");
+        }
+    }
+    ~Namespaces() { remove(); }
+    Namespaces(const Namespaces&) = delete;
+    Namespaces& operator=(const Namespaces&) = delete;
+
+    QStringList prefix(std::size_t i) const { return words("ip netns exec %1", {name_of(i)}); }
+    QString host(std::size_t i) const { return QStringLiteral("10.219.0.") + number(i + 2); }
+
+  private:
+    static QStringList words(const char* text, const QStringList& values) {
+        QString line = QString::fromLatin1(text);
+        for (const QString& value : values) line = line.arg(value);
+        return line.split(QLatin1Char(' '));
+    }
+    static QString bridge() { return QStringLiteral("ofbench"); }
+    QString name_of(std::size_t i) const { return bridge() + number(i); }
+    void remove() {
+        for (std::size_t i = 0; i < n_; ++i) run(words("ip netns del %1", {name_of(i)}));
+        run(words("ip link del %1", {bridge()}));
+    }
+    const std::size_t n_;
+};
+
+// A share of one core that some processes have together, by control groups (version 1 or 2; needs root).
+class CpuShare {
+  public:
+    explicit CpuShare(int percent) {
+        constexpr int kPeriodUs = 3000;
+        const int quota_us = std::max(1000, kPeriodUs * percent / 100);
+        const bool first = fs::exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+        folder_ = fs::path(first ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup") / "offstage-bench";
+        fs::create_directory(folder_);
+        if (first) {
+            write("cpu.cfs_period_us", std::to_string(kPeriodUs));
+            write("cpu.cfs_quota_us", std::to_string(quota_us));
+        } else {
+            write("cpu.max", std::to_string(quota_us) + " " + std::to_string(kPeriodUs));
+        }
+    }
+    ~CpuShare() {
+        std::error_code ignored;
+        fs::remove(folder_, ignored);
+    }
+    CpuShare(const CpuShare&) = delete;
+    CpuShare& operator=(const CpuShare&) = delete;
+    void add(qint64 process) { write("cgroup.procs", std::to_string(process)); }
+
+  private:
+    void write(const char* file, const std::string& text) {
+        std::ofstream out(folder_ / file);
+        out << text << std::flush;
+        if (!out) throw std::runtime_error((folder_ / file).string() + " cannot be written");
+    }
+    fs::path folder_;
+};
+
+// Where the programs keep their keys, and what the desktop measures.
+class Workplace {
+  public:
+    Workplace() {
+        silence_grpc();
+        qputenv("XDG_CACHE_HOME", folder_.filePath(QStringLiteral("xdg")).toUtf8());
+    }
+    fs::path desktop() const { return folder_.filePath(QStringLiteral("desktop")).toStdString(); }
+    LoadRequest request(const std::string& model, const std::string& quant) const {
+        LoadRequest request = nodeRequest(model, folder_.filePath(QStringLiteral("cache")).toStdString());
+        request.quant_cache_directory = folder_.filePath(QStringLiteral("quantized")).toStdString();
+        request.n_threads = 1;
+        if (!quant.empty()) request.quant = parse_quant(quant);
+        return request;
+    }
+    std::unique_ptr<NodeProcess> start(const std::string& model, std::uint64_t ram_bytes, const Namespaces* where,
+                                       std::size_t i) {
+        QStringList arguments = {QStringLiteral("--model"), QString::fromStdString(model)};
+        if (ram_bytes > 0) arguments += {QStringLiteral("--ram"), QString::number(ram_bytes)};
+        auto node = std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)),
+                                                  desktop(), arguments, where ? where->prefix(i) : QStringList(),
+                                                  where ? where->host(i) : QStringLiteral("127.0.0.1"));
+        if (node->port() == 0) throw std::runtime_error("a node does not start: " + node->said().toStdString());
+        return node;
+    }
+
+  private:
+    QTemporaryDir folder_;
+    std::size_t n_started_ = 0;
+};
+
+JoinSettings settings_of(NodeShape shape) {
+    JoinSettings settings;
+    settings.shape = shape;
+    settings.use = NodeUse::kAlways;
+    settings.patience.least_answer_s = settings.patience.most_answer_s = 120;
+    settings.patience.connecting_s = 60;
+    return settings;
+}
+
+const char* name_of(NodeShape shape) {
+    return shape == NodeShape::kDecentralised ? "decentralised" : "helpers";
+}
+
+void print_notes(JoinedNodes& joined) {
+    for (const Message& note : joined.take_notes()) std::fprintf(stderr, "  %s\n", note.english().c_str());
+}
+
+// ---------------------------------------------------------------- equal bits
+// How many experts have room here and on each node.
+struct Placing {
+    const char* name;
+    std::int64_t here, there;
+};
+
+std::vector<Placing> placings(std::int64_t n_experts, std::int64_t n_nodes) {
+    const auto share = [&](std::int64_t n) { return (n + n_nodes - 1) / n_nodes; };
+    return {{"all elsewhere", 0, share(n_experts)},
+            {"half here, half elsewhere", n_experts / 2, share(n_experts - n_experts / 2)},
+            {"elsewhere, twice", 0, std::min(n_experts, 2 * share(n_experts))},
+            {"a quarter here, half elsewhere, the rest read", n_experts / 4, share(n_experts / 2)}};
+}
+
+// What one machine's model says, and what it takes.
+struct Whole {
+    std::vector<float> logits;
+    ExpertGrid grid;
+    std::uint64_t expert_bytes = 0;
+    std::uint64_t beside_bytes = 0;  // of RAM, without experts
+};
+
+Whole compute_alone(const LoadRequest& request, int n_tokens) {
+    const auto model = openModel(request);
+    Whole whole;
+    whole.grid = model->spec().experts;
+    whole.expert_bytes = whole.grid.expert_bytes(model->experts().format(std::size_t{0})) + 256;
+    whole.beside_bytes =
+        model->ram().usage().used_bytes - static_cast<std::uint64_t>(whole.grid.size()) * (whole.expert_bytes - 256);
+    whole.logits = nodeLogits(*model, n_tokens);
+    return whole;
+}
+
+bool is_equal(Workplace& place, const std::string& model, const std::string& quant, const Whole& whole, int n_tokens,
+              const Placing& placing, NodeShape shape, std::size_t n_nodes, const Namespaces* namespaces) {
+    const auto experts = [&](std::int64_t n) { return static_cast<std::uint64_t>(n) * whole.expert_bytes; };
+    // Room to read what is held nowhere.
+    const std::uint64_t reading_bytes = experts(whole.grid.n_active);
+    const bool decentralised = shape == NodeShape::kDecentralised;
+    std::vector<std::unique_ptr<NodeProcess>> nodes;
+    std::vector<NodeAddress> addresses;
+    for (std::size_t i = 0; i < n_nodes; ++i) {
+        nodes.push_back(place.start(
+            model, experts(placing.there) + kArenaSlack + (decentralised ? whole.beside_bytes + reading_bytes : 0),
+            namespaces, i));
+        addresses.push_back(nodes.back()->address(place.desktop()));
+    }
+    LoadRequest request = place.request(model, quant);
+    request.ram_bytes = whole.beside_bytes + reading_bytes + experts(placing.here) + kArenaSlack;
+    const auto begin = Clock::now();
+    const auto loaded = openModel(request);
+    const std::vector<Place>& places = loaded->plan().places;
+    const auto n_here = std::count(places.begin(), places.end(), Place::kRam);
+    JoinedNodes joined(*loaded, std::move(addresses), settings_of(shape), {}, {});
+    const bool same = nodeLogits(*loaded, n_tokens) == whole.logits;
+    std::string held, rows;
+    std::uint64_t failed = 0, all_rows = 0;
+    bool all_up = true;
+    for (const JoinedNodes::Figures& node : joined.figures()) {
+        held += (held.empty() ? "" : ", ") + std::to_string(node.n_held);
+        rows += (rows.empty() ? "" : ", ") + std::to_string(node.totals.rows);
+        failed += node.totals.failed_rows;
+        all_rows += node.totals.rows;
+        all_up = all_up && node.up;
+    }
+    const bool good = same && all_up && all_rows > 0 && failed == 0;
+    std::printf("| %s | %zu | %s | %s | %td | %s | %s | %s | %.0f |\n", model.c_str(), n_nodes, name_of(shape),
+                placing.name, n_here, held.c_str(), rows.c_str(),
+                good   ? "same"
+                : same ? "SAME, BUT NOT BY ALL"
+                       : "OTHER",
+                std::chrono::duration<double>(Clock::now() - begin).count());
+    std::fflush(stdout);
+    if (!good) print_notes(joined);
+    return good;
+}
+
+struct EqualOptions {
+    std::vector<std::string> models = {"synthetic:mixtral-8x7b?layers=1", "synthetic:dbrx?layers=1"};
+    std::vector<std::size_t> nodes = {1, 2, 3, 4};
+    std::string quant;
+    int n_tokens = 3;
+    bool in_namespaces = false;
+    std::vector<std::size_t> placings;  // which; none: all
+};
+
+int run_equal(const EqualOptions& options) {
+    Workplace place;
+    std::unique_ptr<Namespaces> namespaces;
+    if (options.in_namespaces) {
+        namespaces = std::make_unique<Namespaces>(*std::max_element(options.nodes.begin(), options.nodes.end()));
+    }
+    bool good = true;
+    std::printf(
+        "| model | nodes | shape | experts | here | held by each | rows by each | bits | seconds |\n"
+        "|---|---:|---|---|---:|---|---|---|---:|\n");
+    for (const std::string& model : options.models) {
+        const Whole whole = compute_alone(place.request(model, options.quant), options.n_tokens);
+        for (const std::size_t n_nodes : options.nodes) {
+            const auto all = placings(whole.grid.size(), static_cast<std::int64_t>(n_nodes));
+            for (std::size_t p = 0; p < all.size(); ++p) {
+                if (!options.placings.empty() && std::count(options.placings.begin(), options.placings.end(), p) == 0)
+                    continue;
+                for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
+                    const auto n = static_cast<std::uint64_t>(n_nodes);
+                    const std::uint64_t bytes = whole.beside_bytes * (shape == NodeShape::kDecentralised ? n + 1 : 1) +
+                                                whole.expert_bytes * (static_cast<std::uint64_t>(all[p].here) +
+                                                                      static_cast<std::uint64_t>(all[p].there) * n);
+                    const auto free = static_cast<std::uint64_t>(memory_size().available_bytes);
+                    if (bytes > free / 10 * 9) {
+                        std::printf("| %s | %zu | %s | %s | | | | not run: %s of %s | |\n", model.c_str(), n_nodes,
+                                    name_of(shape), all[p].name, format_bytes(bytes).c_str(),
+                                    format_bytes(free).c_str());
+                        continue;
+                    }
+                    good &= is_equal(place, model, options.quant, whole, options.n_tokens, all[p], shape, n_nodes,
+                                     namespaces.get());
+                }
+            }
+        }
+    }
+    return good ? 0 : 1;
+}
+
+// ---------------------------------------------------------------- networks
+struct NetworkOptions {
+    std::string model = demoModel();
+    std::vector<std::size_t> nodes = {1, 2};
+    std::vector<int> delays_us = {100, 1000, 5000};  // of one message
+    std::vector<double> gbits = {1, 10};
+    int n_tokens = 24;
+    int node_percent = 0;      // of a core, for all nodes together; 0: what they get
+    bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
+};
+
+struct Speed {
+    double forecast = 0, measured = 0;  // tokens/s
+    double off() const { return 100 * (forecast / measured - 1); }
+};
+
+// Of decode: the tokens behind a prompt. Nothing is said where an answer is another one.
+double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected) {
+    std::vector<Clock::time_point> times;
+    const std::vector<float> logits = nodeLogits(model, n_tokens, [&](int) { times.push_back(Clock::now()); });
+    if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
+    const std::chrono::duration<double> took = times.back() - times[2];  // the first one finds caches empty
+    return static_cast<double>(times.size() - 3) / took.count();
+}
+
+Speed speed_with(LoadedModel& model, const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
+                 const std::vector<float>& expected) {
+    JoinSettings settings = settings_of(shape);
+    settings.forecasts = true;
+    JoinedNodes joined(model, addresses, settings, {}, {});
+    Speed speed;
+    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens / 2);
+    speed.measured = tokens_per_s(model, n_tokens, expected);
+    for (const JoinedNodes::Figures& node : joined.figures()) {
+        const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
+        std::fprintf(stderr,
+                     "  %s: round trip %.0f us, %.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited "
+                     "for %.0f; %llu rows, %llu failed\n",
+                     name_of(shape), node.latency_us, node.mbps, node.totals.compute_us / n, node.totals.network_us / n,
+                     node.totals.waiting_us / n, static_cast<unsigned long long>(node.totals.rows),
+                     static_cast<unsigned long long>(node.totals.failed_rows));
+    }
+    return speed;
+}
+
+// Where b becomes as fast as a: the latency of one message at which the times of a token are equal, on the straight
+// line between two that were measured.
+std::string crossing(const std::vector<int>& delays_us, const std::vector<double>& a, const std::vector<double>& b) {
+    for (std::size_t i = 0; i + 1 < delays_us.size(); ++i) {
+        const double first = 1 / a[i] - 1 / b[i], second = 1 / a[i + 1] - 1 / b[i + 1];
+        if ((first < 0) == (second < 0)) continue;
+        const double at = delays_us[i] + (delays_us[i + 1] - delays_us[i]) * first / (first - second);
+        return print("%.2f ms", at / 1e3);
+    }
+    return a.front() > b.front() ? "none: helpers are faster at each" : "none: decentralised is faster at each";
+}
+
+int run_networks(const NetworkOptions& options) {
+    Workplace place;
+    LoadRequest request = place.request(options.model, {});
+    const Whole whole = compute_alone(request, options.n_tokens);
+    if (!options.here_as_well) {
+        request.ram_bytes =
+            whole.beside_bytes + static_cast<std::uint64_t>(whole.grid.n_active) * whole.expert_bytes + kMiB;
+        request.disk_reads = DiskReads::kCached;
+    }
+    const auto model = openModel(request);
+    std::optional<CpuShare> share;
+    if (options.node_percent > 0) share.emplace(options.node_percent);
+    std::printf("one machine alone: %.1f tokens/s\n\n", tokens_per_s(*model, options.n_tokens, whole.logits));
+    std::printf(
+        "| nodes | Gbit/s | one message, ms | helpers: forecast | measured | off, %% | decentralised: forecast | "
+        "measured | off, %% | faster: forecast | measured |\n"
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
+    std::string crossings;
+    for (const std::size_t n_nodes : options.nodes) {
+        std::vector<std::unique_ptr<NodeProcess>> nodes;
+        for (std::size_t i = 0; i < n_nodes; ++i) {
+            nodes.push_back(place.start(options.model, 0, nullptr, i));
+            if (share) share->add(nodes.back()->process().processId());
+        }
+        for (const double gbit : options.gbits) {
+            std::vector<double> forecast[2], measured[2];
+            for (const int delay_us : options.delays_us) {
+                std::vector<std::unique_ptr<LoopbackRelay>> relays;
+                std::vector<NodeAddress> addresses;
+                for (const auto& node : nodes) {
+                    relays.push_back(std::make_unique<LoopbackRelay>(node->port(), std::chrono::microseconds(delay_us),
+                                                                     gbit * 1e9 / 8));
+                    addresses.push_back(node->address(place.desktop(), relays.back()->port()));
+                }
+                Speed of[2];
+                for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
+                    const std::size_t s = shape == NodeShape::kDecentralised ? 1 : 0;
+                    of[s] = speed_with(*model, addresses, shape, options.n_tokens, whole.logits);
+                    forecast[s].push_back(of[s].forecast);
+                    measured[s].push_back(of[s].measured);
+                }
+                const auto faster = [](double a, double b) { return a > b ? "helpers" : "decentralised"; };
+                std::printf("| %zu | %.0f | %.1f | %.1f | %.1f | %+.0f | %.1f | %.1f | %+.0f | %s | %s |\n", n_nodes,
+                            gbit, delay_us / 1e3, of[0].forecast, of[0].measured, of[0].off(), of[1].forecast,
+                            of[1].measured, of[1].off(), faster(of[0].forecast, of[1].forecast),
+                            faster(of[0].measured, of[1].measured));
+                std::fflush(stdout);
+            }
+            crossings += print("| %zu | %.0f | %s | %s |\n", n_nodes, gbit,
+                               crossing(options.delays_us, forecast[0], forecast[1]).c_str(),
+                               crossing(options.delays_us, measured[0], measured[1]).c_str());
+        }
+    }
+    std::printf("\n| nodes | Gbit/s | shapes cross: forecast | measured |\n|---:|---:|---|---|\n%s", crossings.c_str());
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    QCoreApplication application(argc, argv);
+    CLI::App app("Several machines as processes on this one");
+    app.require_subcommand(1);
+    EqualOptions equal;
+    CLI::App* const is_equal_app = app.add_subcommand("equal", "Are answers with nodes one machine's, bit by bit?");
+    is_equal_app->add_option("--model", equal.models)->capture_default_str();
+    is_equal_app->add_option("--nodes", equal.nodes)->delimiter(',')->capture_default_str();
+    is_equal_app->add_option("--quant", equal.quant, "As offstage-cli's");
+    is_equal_app->add_option("--tokens", equal.n_tokens)->capture_default_str();
+    is_equal_app->add_option("--placing", equal.placings, "Which of the four, from 0; all unless given")
+        ->delimiter(',');
+    is_equal_app->add_flag("--namespaces", equal.in_namespaces, "Each node in a network namespace of its own");
+    NetworkOptions networks;
+    CLI::App* const networks_app = app.add_subcommand("networks", "Tokens per second by latency and rate");
+    networks_app->add_option("--model", networks.model)->capture_default_str();
+    networks_app->add_option("--nodes", networks.nodes)->delimiter(',')->capture_default_str();
+    networks_app->add_option("--delay-us", networks.delays_us, "Of one message")->delimiter(',')->capture_default_str();
+    networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
+    networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
+    networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
+    networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
+    try {
+        app.parse(argc, argv);
+        return is_equal_app->parsed() ? run_equal(equal) : run_networks(networks);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench_machines: %s\n", error.what());
+        return 1;
+    }
+}
