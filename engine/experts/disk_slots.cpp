@@ -10,6 +10,20 @@ namespace offstage::engine {
 
 using Urgency = ExpertReader::Urgency;
 
+DiskSlots::Memory::Memory(Backend& device, DeviceBlock bytes) : bytes_(std::move(bytes)) {
+    if (!device.shares_host_memory() && device.pin({bytes_.data(), bytes_.size()})) pinned_by_ = &device;
+}
+
+DiskSlots::Memory::~Memory() {
+    if (pinned_by_ != nullptr) pinned_by_->unpin({bytes_.data(), bytes_.size()});
+}
+
+DiskSlots::Memory& DiskSlots::Memory::operator=(Memory&& other) noexcept {
+    std::swap(pinned_by_, other.pinned_by_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
 void DiskSlots::set_reader(ExpertReader* reader, Begin begin) {
     reader_ = reader;
     begin_ = std::move(begin);
@@ -48,7 +62,7 @@ void DiskSlots::give_up_reads() {
 
 void DiskSlots::add_slots(std::int64_t n, std::uint64_t bytes) {
     std::vector<Slot> slots(static_cast<std::size_t>(n));
-    for (Slot& slot : slots) slot.memory = allocate(bytes);
+    for (Slot& slot : slots) slot.memory = allocate_slot(bytes);
     if (bytes > slot_bytes_) {
         for (const Slot& slot : slots_) device_.host_wait(slot.busy);
         slots_.clear();
@@ -87,9 +101,9 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes, bool buffered) {
     const bool beside = kept == 1;
     for (std::size_t i = 0; smaller && i < slots_.size(); ++i) {
         try {
-            if (!beside) slots_[i].memory = {};
+            if (!beside) slots_[i] = {};
             Slot fresh;
-            fresh.memory = allocate(bytes);
+            fresh.memory = allocate_slot(bytes);
             slots_[i] = std::move(fresh);
         } catch (const Error&) {
             if (!beside) slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/device/arena.h"
@@ -72,8 +73,22 @@ class DiskSlots {
     void forget(std::size_t index);
 
   private:
+    // Page-locked where the system lets us: the device copies from it beside its other work.
+    class Memory {
+      public:
+        Memory() = default;
+        Memory(Backend& device, DeviceBlock bytes);
+        ~Memory();
+        Memory(Memory&& other) noexcept { *this = std::move(other); }
+        Memory& operator=(Memory&& other) noexcept;
+        std::byte* data() const { return bytes_.data(); }
+
+      private:
+        Backend* pinned_by_ = nullptr;
+        DeviceBlock bytes_;
+    };
     struct Slot {
-        DeviceBlock memory;
+        Memory memory;
         std::int64_t expert = -1;
         std::uint64_t last_use = 0;
         DeviceEvent busy;
@@ -82,6 +97,7 @@ class DiskSlots {
     };
 
     DeviceBlock allocate(std::uint64_t bytes);
+    Memory allocate_slot(std::uint64_t bytes) { return {device_, allocate(bytes)}; }
     void add_slots(std::int64_t n, std::uint64_t bytes);
     bool has_buffers() const { return buffers_.data() != nullptr; }
     void drop_buffers();

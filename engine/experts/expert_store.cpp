@@ -50,8 +50,9 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         }
         staging_.reset(std::move(memory), largest, options.n_speculative);
     }
+    PinnedHost<std::byte> passing;
     try {
-        fill(plan);
+        fill(plan, passing);
     } catch (...) {
         wait_for_device();  // it may still read what is given back now
         throw;
@@ -125,13 +126,12 @@ void ExpertStore::pack(std::size_t index, std::byte* block) {
     if (!dry_) source_.pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, format(index), block, pool_);
 }
 
-void ExpertStore::fill(const Plan& plan) {
+void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     const auto in_ram = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
     // Experts that keep no copy in RAM pass through two blocks, one being packed while the other is copied.
     std::array<DeviceEvent, 2> passed;
-    HostBuffer passing;
     std::uint64_t passing_bytes = 0;
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
@@ -168,9 +168,9 @@ void ExpertStore::fill(const Plan& plan) {
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
             if (passing.size() == 0)
-                passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), messages::experts_on_their_way);
+                passing = {device_, static_cast<std::size_t>(2 * passing_bytes), messages::experts_on_their_way};
             device_.host_wait(passed[next]);
-            std::byte* block = passing.data() + next * passing_bytes;
+            std::byte* block = passing.host() + next * passing_bytes;
             pack(i, block);
             if (!put_on_device(i, block)) ++refused;
             passed[next] = device_.record(DeviceEvent::Queue::kCopy);

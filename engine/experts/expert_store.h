@@ -10,6 +10,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
+#include "engine/device/mirror.h"
 #include "engine/experts/disk_slots.h"
 #include "engine/experts/expert_reader.h"
 #include "engine/experts/expert_table.h"
@@ -81,7 +82,8 @@ class ExpertStore : public ExpertTable {
     void pack(std::size_t index, std::byte* block);
     // nullptr: the expert has another format than its file has.
     ExpertReader::Handle begin_read(std::size_t index, std::byte* block, ExpertReader::Urgency urgency);
-    void fill(const Plan& plan);
+    // passing: what experts without a copy in RAM pass through; the device may read it until wait_for_device().
+    void fill(const Plan& plan, PinnedHost<std::byte>& passing);
     void wait_for_device();
     bool put_on_device(std::size_t entry, const std::byte* block);
 

@@ -36,6 +36,9 @@ void fail_call(const std::string& function, int n);
 // Calls of a function since reset().
 int calls_of(const std::string& function);
 int calls_of(const std::string& function, std::thread::id thread);
+// Copies of so many bytes since reset() from or to host memory that is not page-locked: real ones keep the calling
+// thread, and wait for each other.
+int pageable_copies(std::size_t bytes);
 // Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
 void lose_context(bool lost);
 

@@ -67,6 +67,7 @@ struct Host {
     };
     std::map<std::byte*, Registered> registered;
     std::set<cudaStream_t> streams;
+    std::vector<std::size_t> pageable;  // bytes of each such copy
     std::vector<std::string> problems;
     std::size_t allocated_bytes = 0;
     std::uint32_t launches = 0;
@@ -124,6 +125,13 @@ bool is_device_memory(const void* data, std::size_t bytes) {
     return begin_of + bytes <= next->first + next->second.bytes;
 }
 
+bool is_page_locked(const void* data, std::size_t bytes) {
+    auto* const begins = static_cast<std::byte*>(const_cast<void*>(data));
+    const auto& all = host().registered;
+    auto next = all.upper_bound(begins);
+    return next != all.begin() && begins + bytes <= (--next)->first + next->second.bytes;
+}
+
 void serve(HostStream* stream) {
     Host& h = host();
     cuda_host::BlockRunner runner;
@@ -172,6 +180,7 @@ void reset(const Settings& settings) {
     h.calls_by.clear();
     h.problems.clear();
     h.registered.clear();
+    h.pageable.clear();
     h.launches = 0;
     h.lost = false;
     last_error = cudaSuccess;
@@ -190,6 +199,11 @@ int calls_of(const std::string& function) {
 int calls_of(const std::string& function, std::thread::id thread) {
     const std::lock_guard lock(host().mutex);
     return host().calls_by[{function, thread}];
+}
+
+int pageable_copies(std::size_t bytes) {
+    const std::lock_guard lock(host().mutex);
+    return static_cast<int>(std::count(host().pageable.begin(), host().pageable.end(), bytes));
 }
 
 void lose_context(bool lost) {
@@ -423,6 +437,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     // Unified addressing: the addresses themselves say where they are.
     const bool to_device = kind == cudaMemcpyDefault ? is_device_memory(to, bytes) : kind == cudaMemcpyHostToDevice;
     if (!is_device_memory(to_device ? to : from, bytes)) return answer(cudaErrorInvalidValue);
+    const void* const other = to_device ? from : to;
+    if (!is_device_memory(other, bytes) && !is_page_locked(other, bytes)) host().pageable.push_back(bytes);
     enqueue_locked(stream, [=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;
 }
