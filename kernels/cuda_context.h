@@ -186,6 +186,10 @@ class CudaContext {
                        std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
+    // Not where the rows of w2 are outputs and lie in no blocks.
+    virtual bool takes_chosen(const ExpertLayout& layout) const = 0;
+    virtual void chosen_experts(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
+                                std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 

@@ -242,6 +242,13 @@ class Backend {
     // by bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
+    // experts() without the host knowing which: row r of out, r < n, is of the expert whose block is at
+    // blocks[chosen[r]], each row a call of its own, bit by bit. blocks and chosen are in the device's memory; all that
+    // may be chosen are of this layout, and their blocks at multiples of 16 bytes. Where takes_chosen_experts() alone.
+    virtual bool takes_chosen_experts(const kernels::ExpertLayout& /*layout*/) const { return false; }
+    virtual void chosen_experts(const kernels::ExpertLayout& /*layout*/, const std::byte* const* /*blocks*/,
+                                const std::int32_t* /*chosen*/, std::int64_t /*n*/, const float* /*inputs*/,
+                                const std::int32_t* /*row_token*/, float* /*out*/) {}
     // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;

@@ -215,6 +215,13 @@ class CudaBackend final : public Backend {
     }
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                  float* out) override;
+    bool takes_chosen_experts(const kernels::ExpertLayout& layout) const override {
+        return context_->takes_chosen(layout);
+    }
+    void chosen_experts(const kernels::ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
+                        std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) override {
+        context_->chosen_experts(layout, blocks, chosen, n, inputs, row_token, out);
+    }
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);

@@ -33,9 +33,9 @@ void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
     }
 }
 
-std::span<ExpertLoad> RoutedRows::count() {
+std::span<ExpertLoad> RoutedRows::count(std::span<const std::int32_t> chosen) {
     std::fill(token_counts_.begin(), token_counts_.end(), 0);
-    for (std::int64_t i = 0; i < n_rows(); ++i) ++token_counts_[as_size(chosen_.host()[i])];
+    for (const std::int32_t expert : chosen) ++token_counts_[as_size(expert)];
     loads_.clear();
     for (std::size_t e = 0; e < token_counts_.size(); ++e) {
         if (token_counts_[e] == 0) continue;

@@ -37,8 +37,9 @@ class RoutedRows {
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
     void copy_choice(std::int32_t* to, std::int64_t stride);
-    // The experts that were chosen, ascending; where they are is the caller's to fill in.
-    std::span<ExpertLoad> count();
+    // The experts that were chosen, ascending; where they are is the caller's to fill in. loads() are these then.
+    std::span<ExpertLoad> count() { return count({chosen_.host(), static_cast<std::size_t>(n_rows())}); }
+    std::span<ExpertLoad> count(std::span<const std::int32_t> chosen);
     std::span<const ExpertLoad> loads() const { return loads_; }
     // The i-th group is the i-th assignment's.
     void group(std::span<const Assignment> assignments);

@@ -483,6 +483,13 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
     }
 }
 
+void ExpertMover::add_calls(std::int64_t layer, std::span<const ExpertLoad> loads) {
+    if (cache_ == nullptr) return;
+    for (const ExpertLoad& load : loads) {
+        cache_->used({static_cast<std::int32_t>(layer), load.expert}, load.n_tokens);
+    }
+}
+
 void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments) {
     if (prefill_) {
         for (Assignment& a : assignments) {
@@ -492,9 +499,7 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
         moves_.used_guesses = static_cast<std::uint16_t>(early_.size() + n_completed_);
     }
     if (cache_ == nullptr) return;
-    for (const ExpertLoad& load : loads) {
-        cache_->used({static_cast<std::int32_t>(layer_), load.expert}, load.n_tokens);
-    }
+    add_calls(layer_, loads);
     // A prompt wants nearly all experts once: what the answers need stays.
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
     for (const Early& early : early_) keep_copy(early.expert, early.slot);

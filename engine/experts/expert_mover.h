@@ -111,6 +111,9 @@ class ExpertMover {
     // What was called; what was brought for it may stay.
     void finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments);
 
+    // Instead of all this, for a layer of whose experts none had to move: what it called.
+    void add_calls(std::int64_t layer, std::span<const ExpertLoad> loads);
+
     // What was done for this layer, as in LayerEvent.
     struct Moves {
         std::uint64_t bytes_copied = 0;

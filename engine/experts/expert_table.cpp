@@ -63,6 +63,7 @@ void ExpertTable::set_device(Entry& entry, SlotHeap::Slot slot) {
     const bool was = static_cast<bool>(entry.device);
     const bool is = static_cast<bool>(slot);
     entry.device = slot;
+    ++n_device_changes_;
     if (was == is) return;
     n_resident_ += is ? 1 : -1;
     if (policy_ != nullptr) {

@@ -48,6 +48,8 @@ class ExpertTable {
     // (n_layers, n_experts), 1 where the device holds the expert.
     void residency(std::vector<std::uint8_t>& resident) const;
     std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)
+    // Grows whenever an expert gets, changes or loses its place on the device.
+    std::uint64_t n_device_changes() const { return n_device_changes_; }
     // The experts that have a place on the device, in no order.
     std::span<const std::uint32_t> residents() const { return residents_; }
     // Of the expert's place on the device: at least its bytes, more where a larger expert
@@ -141,6 +143,7 @@ class ExpertTable {
     CachePolicy* policy_ = nullptr;
     std::int64_t n_resident_ = 0;
     std::int64_t n_in_ram_ = 0;
+    std::uint64_t n_device_changes_ = 0;
 };
 
 }  // namespace offstage::engine

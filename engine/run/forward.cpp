@@ -99,7 +99,7 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
            static_cast<std::uint64_t>(
                table_entries_of(kv_layout_of(spec, {}).groups.size(), std::max(context, spec.max_context))) *
                sizeof(std::byte*) +
-           16 * 256;  // each piece is rounded up
+           ResidentLayers::device_bytes(spec.experts) + 16 * 256;  // each piece is rounded up
 }
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {

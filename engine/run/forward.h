@@ -70,7 +70,10 @@ class Forward {
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
     // From now on the probe looks at every step; nullptr: none. It must outlive this
     // object or the next call.
-    void set_probe(StepProbe* probe) { probe_ = probe; }
+    void set_probe(StepProbe* probe) {
+        probe_ = probe;
+        moe_.set_choice_awaited(probe != nullptr);
+    }
     // From now on it is told of every step; nullptr: nobody is. It must outlive this object or the next call.
     void set_listener(StepListener* listener) { listener_ = listener; }
 

@@ -16,6 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Layers whose times are yet to be read: each has at most five of the events that the device remembers.
+constexpr std::size_t kMostUnread = Backend::kTimedEvents / 8;
+
 double microseconds(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::micro>(to - from).count();
 }
@@ -47,6 +50,9 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
     }
     guesses_ = Mirror<std::int32_t>(device, n, MemoryUse::kWorkspace, messages::guesses);
     guess_weights_ = device.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, messages::guesses);
+    if (!device.takes_chosen_experts(grid.layout(kernels::WeightType::kBf16))) return;  // nor of any other layout
+    residents_ = std::make_unique<ResidentLayers>(grid, experts, device);
+    unread_.resize(as_size(grid.n_layers));
 }
 
 void MoeLayer::add_executor(std::unique_ptr<ElsewhereExecutor> executor) {
@@ -67,16 +73,19 @@ void MoeLayer::remove_executors() {
 void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
                    const NetworkModule& shared, const StepContext& step, float* sum, std::int32_t* routing,
                    std::int64_t routing_stride) {
+    if (chooses_on_device(layer, next)) {
+        run_resident(layer, router, next == nullptr, shared, step, sum, routing);
+        return;
+    }
+    fetch_choices();  // they are there when this layer's is
     route(router, next, step);
     const DeviceEvent routed = device_.record(Queue::kCompute);
     if (shared) shared.compute(step);
     if (shared && sum == step.x) shared.add(step, sum);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
-    const auto begin = Clock::now();
-    record_layer();  // the one before has ended: its times can be read
+    read_fetched(true);         // those before have ended: their times can be read
     const auto recorded = Clock::now();
-    dispatcher_.add_recording(microseconds(begin, recorded));
     experts_.places().poll();
 
     find_experts(layer);
@@ -114,6 +123,89 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     dispatcher_.add_recording(microseconds(submitted, Clock::now()));
 }
 
+// Whether nothing needs the choice before the step's end: the device has all that may be chosen.
+bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) {
+    if (residents_ == nullptr || choice_awaited_ || prefill_ || n_tokens_ != 1 || thetas_.leaves_out()) return false;
+    if (!elsewhere_.empty() || !dispatcher_.cost().table().has_accelerator()) return false;
+    if (next != nullptr && wants_guesses(1)) return false;
+    return residents_->holds(layer);
+}
+
+void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, bool is_last, const NetworkModule& shared,
+                            const StepContext& step, float* sum, std::int32_t* routing) {
+    Unread& unread = unread_[n_unread_];
+    unread.layer = layer;
+    unread.format = residents_->format(layer);
+    unread.routing = routing;
+    const auto guessed = guesses();
+    unread.expected.assign(guessed.begin(), guessed.end());
+    n_guesses_ = 0;
+    device_.route(router.spec, router.arrays, router.input(step), 1, grid_.hidden_dim, residents_->chosen(layer),
+                  rows_.weights());
+    unread.begin = last_end_;
+    unread.routed = device_.record(Queue::kCompute);
+    if (shared) shared.compute(step);
+    if (shared && sum == step.x) shared.add(step, sum);
+    unread.experts.begin = device_.record(Queue::kCompute);
+    residents_->compute(layer, step.normalised, rows_.outputs().device());
+    unread.experts.end = device_.record(Queue::kCompute);
+    if (sum != step.x) device_.clear(grid_.hidden_dim, sum);
+    device_.combine(rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
+                    grid_.hidden_dim, sum);
+    unread.end = last_end_ = device_.record(Queue::kCompute);
+    ++n_unread_;
+    if (is_last || n_unread_ - n_fetched_ == as_size(ResidentLayers::kFetchedTogether)) fetch_choices();
+    if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
+    read_fetched(false);
+    experts_.places().poll();
+}
+
+// The layers that were not asked for yet follow each other: before another layer they are.
+void MoeLayer::fetch_choices() {
+    if (n_fetched_ == n_unread_) return;
+    const auto n = static_cast<std::int64_t>(n_unread_ - n_fetched_);
+    const DeviceEvent fetched = residents_->fetch(unread_[n_fetched_].layer, n);
+    while (n_fetched_ < n_unread_) unread_[n_fetched_++].fetched = fetched;
+}
+
+// Writes down the layers before the one at hand: all of them, which have ended then, or those that have. In their
+// order, whatever is known when.
+void MoeLayer::read_fetched(bool all) {
+    const auto begin = Clock::now();
+    const double deciding_us = dispatcher_.deciding_us();
+    const auto is_there = [&](DeviceEvent event) { return all || (device_.has_happened(event) && device_.ok()); };
+    if (pending_.active && is_there(pending_.end)) record_layer();
+    while (!pending_.active && n_read_ < n_fetched_ && is_there(unread_[n_read_].fetched)) {
+        read_choice(unread_[n_read_++]);
+    }
+    if (n_read_ == n_unread_) n_read_ = n_fetched_ = n_unread_ = 0;
+    dispatcher_.add_recording(microseconds(begin, Clock::now()) - (dispatcher_.deciding_us() - deciding_us));
+}
+
+// What run() does with a choice at once, and record_layer() when the layer has ended.
+void MoeLayer::read_choice(const Unread& unread) {
+    const auto begin = Clock::now();
+    const std::span<const std::int32_t> choice = residents_->choice(unread.layer);
+    std::copy(choice.begin(), choice.end(), unread.routing);
+    for (ExpertLoad& load : rows_.count(choice)) {
+        load.place = Place::kDevice;
+        load.format = unread.format;
+    }
+    habits_.count(unread.layer, rows_.loads());
+    habits_.follow(unread.layer, rows_.loads(), unread.expected);
+    const Schedule& schedule =
+        dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, unread.layer);
+    dispatcher_.add_deciding(microseconds(begin, Clock::now()));
+    mover_.add_calls(unread.layer, rows_.loads());
+    LayerTimes times;
+    times.attention_us = device_.elapsed_us(unread.begin, unread.routed);
+    mover_.add_attention(times.attention_us);
+    times.layer_us = device_.elapsed_us(unread.routed, unread.end);
+    times.gpu_us = device_.elapsed_us(unread.experts.begin, unread.experts.end);
+    times.device_read_bytes = schedule.assignments.size() * experts_.expert_bytes(unread.format);
+    dispatcher_.finish_layer(static_cast<std::int32_t>(unread.layer), schedule, times);
+}
+
 // The next layer's gate on this layer's input says which experts that layer is likely to want.
 void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, const StepContext& step) {
     const std::int64_t n = step.n_tokens;
@@ -123,7 +215,7 @@ void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, con
     const auto guessed = guesses();
     expected_.assign(guessed.begin(), guessed.end());
     n_guesses_ = 0;
-    if (next != nullptr && ((mover_.guesses(n) && dispatcher_.prefetches()) || guesses_for_disk(n))) {
+    if (next != nullptr && wants_guesses(n)) {
         const bool own = !own_guesses_.empty();
         device_.route(next->spec, next->arrays, next->input(step), n, grid_.hidden_dim,
                       own ? own_guesses_.data() : guesses_.device(),
@@ -162,6 +254,10 @@ void MoeLayer::heed_insisting(std::int64_t layer, std::span<Assignment> assignme
             if (elsewhere_[i]->takes(layer, a.expert)) a.way = way_elsewhere(i);
         }
     }
+}
+
+bool MoeLayer::wants_guesses(std::int64_t n_tokens) const {
+    return (mover_.guesses(n_tokens) && dispatcher_.prefetches()) || guesses_for_disk(n_tokens);
 }
 
 bool MoeLayer::guesses_for_disk(std::int64_t n_tokens) const {
@@ -265,12 +361,14 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     mover_.begin_step(prefill, n_tokens, last);
     last_end_ = device_.record(Queue::kCompute);
     pending_.active = false;
+    n_read_ = n_fetched_ = n_unread_ = 0;
+    if (residents_ != nullptr && !finished_) residents_->forget();
+    finished_ = false;
 }
 
 void MoeLayer::finish() {
-    const auto begin = Clock::now();
-    record_layer();
-    dispatcher_.add_recording(microseconds(begin, Clock::now()));
+    read_fetched(true);
+    finished_ = true;
 }
 
 void MoeLayer::record_layer() {

@@ -11,6 +11,7 @@
 #include "engine/dispatch/device_executors.h"
 #include "engine/dispatch/dispatcher.h"
 #include "engine/dispatch/host_executor.h"
+#include "engine/dispatch/resident_layers.h"
 #include "engine/experts/expert_mover.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
@@ -25,6 +26,10 @@ namespace offstage::engine {
 // then all of them work at once: the device on the experts it holds, its copy queue on
 // those to be brought, the CPU on its own, other machines on theirs. The outputs meet on
 // the device.
+//
+// Where the device has all experts of the layer and nothing else is wanted of the choice, a token's experts are
+// computed without waiting for it (ResidentLayers): the host learns it some layers later, or at the end of the step,
+// and then counts and writes down what it would have before.
 //
 // The rows of a step are its (token, chosen expert) pairs, grouped by expert. Each row's result is the same wherever it
 // was computed, and a token's rows are added in the router's order: placement and policy change no bit of the output
@@ -59,12 +64,15 @@ class MoeLayer {
     // sum is step.x, to which `shared` is added too, or step.further: it is cleared then, and adding `shared` is left
     // to the caller.
     // next: the next layer's router, for guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The
-    // experts of token t are written to routing[t * routing_stride + 0 .. n_active) on the host, best first. When the
-    // device fails (Backend::ok) both are worthless.
+    // experts of token t are written to routing[t * routing_stride + 0 .. n_active) on the host, best first: at once or
+    // by the time of finish(). When the device fails (Backend::ok) both are worthless.
     void run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const NetworkModule& shared,
              const StepContext& step, float* sum, std::int32_t* routing, std::int64_t routing_stride);
+    // From the next step on: whether somebody needs the choice of a layer when run() returns.
+    void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
     // Around the layers of a step; `last`: no further piece of the prompt follows. finish(): after a host_wait for all
-    // of the step; without it the step's last layer is forgotten, as it should be when the step failed or was stopped.
+    // of the step; without it the layers that were not read yet are forgotten (at least the step's last one), as they
+    // should be when the step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
     void finish();
     // Of tokens that were decoded one at a time.
@@ -82,6 +90,24 @@ class MoeLayer {
         SparseCopies::Work sparse;
     };
 
+    // Of a layer whose choice stays on the device for a while.
+    struct Unread {
+        std::int64_t layer = 0;
+        kernels::WeightType format = kernels::WeightType::kBf16;  // of its experts
+        std::vector<std::int32_t> expected;                       // what was guessed for it
+        std::int32_t* routing = nullptr;                          // where the choice goes
+        DeviceEvent begin, routed, end;
+        LayerWork::Span experts;
+        DeviceEvent fetched;  // the choice is on the host, where it was asked for
+    };
+
+    bool chooses_on_device(std::int64_t layer, const RouterWeights* next);
+    void run_resident(std::int64_t layer, const RouterWeights& router, bool is_last, const NetworkModule& shared,
+                      const StepContext& step, float* sum, std::int32_t* routing);
+    void fetch_choices();
+    void read_fetched(bool all);
+    void read_choice(const Unread& unread);
+    bool wants_guesses(std::int64_t n_tokens) const;
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
     void find_experts(std::int64_t layer);
     void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
@@ -127,6 +153,14 @@ class MoeLayer {
     std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;
     Pending pending_;
+
+    // Where the device can choose. Layers unread_[n_read_ .. n_unread_) of this step followed the one of pending_; the
+    // choices of those before n_fetched_ were asked for.
+    std::unique_ptr<ResidentLayers> residents_;
+    std::vector<Unread> unread_;  // (n_layers): room
+    std::size_t n_read_ = 0, n_fetched_ = 0, n_unread_ = 0;
+    bool choice_awaited_ = false;
+    bool finished_ = true;  // the step before
 };
 
 }  // namespace offstage::engine

@@ -253,6 +253,11 @@ class Context final : public CudaContext {
                  const std::int32_t* row_token, float* out) override {
         if (begin_operation()) cuda::experts(worker_, layout, calls, n_calls, inputs, row_token, out);
     }
+    bool takes_chosen(const ExpertLayout& layout) const override { return cuda::takes_chosen(layout); }
+    void chosen_experts(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
+                        std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) override {
+        if (begin_operation()) cuda::chosen_experts(worker_, layout, blocks, chosen, n, inputs, row_token, out);
+    }
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         if (begin_operation()) cuda::combine(worker_, rows, row_of, weights, n, n_active, hidden_dim, x);

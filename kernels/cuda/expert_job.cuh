@@ -62,7 +62,7 @@ struct ExpertJob {
         return list.calls[blockIdx.y].n_rows;
     }
     __device__ const unsigned char* row(std::int64_t r) const {
-        const auto* const weights = static_cast<const unsigned char*>(list.calls[blockIdx.y].weights);
+        const auto* const weights = static_cast<const unsigned char*>(list.weights(blockIdx.y));
         if (down) return weights + offset + r * stride;
         return n_matrices == 2 ? weights + r / 2 * up_rows.stride + up_rows.offsets[r % 2]
                                : weights + r * up_rows.stride + up_rows.offsets[0];
@@ -85,6 +85,7 @@ struct ExpertJob {
     template <int kRows>
     __device__ void store_neurons(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
         static_assert(kRows % 2 == 0, "both rows of a neuron are of one warp");
+        const void* const weights = list.weights(blockIdx.y);
         float* const place = activations + (call.scratch_row + t) * gating.ffn_dim;
 #pragma unroll
         for (int r = 0; r < kRows; r += 2) {
@@ -92,21 +93,21 @@ struct ExpertJob {
             if (n_matrices == 2) {
                 const std::int64_t neuron = (first + r) / 2;
                 const float both[2] = {sums[r], sums[r + 1]};
-                up_rows.store(gating, call.weights, neuron, both, place + neuron);
+                up_rows.store(gating, weights, neuron, both, place + neuron);
                 continue;
             }
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const float one[1] = {sums[r + i]};
                 const std::int64_t neuron = first + r + i;
-                if (neuron < n_rows) up_rows.store(gating, call.weights, neuron, one, place + neuron);
+                if (neuron < n_rows) up_rows.store(gating, weights, neuron, one, place + neuron);
             }
         }
     }
     template <int kRows>
     __device__ void store_outputs(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
         const float* const biases =
-            gating.spec.biases ? gating.biases(call.weights) + 2 * gating.ffn_dim + first : nullptr;
+            gating.spec.biases ? gating.biases(list.weights(blockIdx.y)) + 2 * gating.ffn_dim + first : nullptr;
         float* const place = out + static_cast<std::int64_t>(call.first_row + t) * n_rows + first;
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {

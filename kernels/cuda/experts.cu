@@ -33,13 +33,14 @@ __global__ void __launch_bounds__(kThreads)
     expert_up(FewCalls list, Gating gating, UpRows up_rows, std::int64_t hidden_dim, std::int64_t ffn_dim,
               const float* inputs, const std::int32_t* row_token, float* activations) {
     const FewCall& call = list.calls[blockIdx.y];
+    const void* const weights = list.weights(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t neuron = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
     if (neuron >= ffn_dim) return;
     const T* rows[kMatrices];
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m) {
-        rows[m] = reinterpret_cast<const T*>(static_cast<const unsigned char*>(call.weights) + neuron * up_rows.stride +
+        rows[m] = reinterpret_cast<const T*>(static_cast<const unsigned char*>(weights) + neuron * up_rows.stride +
                                              up_rows.offsets[m]);
     }
     const float* x[kInputs];
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[m][t]);
         if (lane == t && t < call.n_rows) {
-            up_rows.store(gating, call.weights, neuron, whole, activations + (call.scratch_row + t) * ffn_dim + neuron);
+            up_rows.store(gating, weights, neuron, whole, activations + (call.scratch_row + t) * ffn_dim + neuron);
         }
     }
 }
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t column = first_column + lane * kEight;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + offset;
+    const unsigned char* w2 = static_cast<const unsigned char*>(list.weights(blockIdx.z)) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(kThreads)
     const float* from = partials + (call.partial_row + row) * hidden_dim + column;
     float sum = 0.0f;
     for (std::int64_t s = 0; s < call.n_stretches; ++s) sum += from[s * call.n_rows * hidden_dim];
-    if (gating.spec.biases) sum += gating.biases(call.weights)[2 * gating.ffn_dim + column];
+    if (gating.spec.biases) sum += gating.biases(list.weights(blockIdx.z))[2 * gating.ffn_dim + column];
     out[(call.first_row + row) * hidden_dim + column] = sum;
 }
 
@@ -295,6 +296,32 @@ void few_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* 
     flush();
 }
 
+// Calls of one row each, in as many launches as parameters and scratch take.
+void chosen_rows(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
+                 std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) {
+    worker.scratch.restart();
+    const auto room =
+        static_cast<std::int64_t>(worker.scratch.left() / few_bytes(layout.hidden_dim, layout.ffn_dim, 1));
+    const std::int64_t most = room < kCallsPerLaunch ? room : kCallsPerLaunch;
+    if (most < 1) {
+        worker.lacks_scratch();
+        return;
+    }
+    for (std::int64_t first = 0; first < n; first += most) {
+        FewCalls list;
+        list.n = static_cast<int>(n - first < most ? n - first : most);
+        list.blocks = blocks;
+        list.chosen = chosen + first;
+        for (int c = 0; c < list.n; ++c) {
+            list.calls[c] = {};
+            list.calls[c].first_row = static_cast<std::int32_t>(first) + c;
+            list.calls[c].n_rows = 1;
+            list.calls[c].n_stretches = static_cast<std::int32_t>(n_stretches(layout.ffn_dim, 1));
+        }
+        start_few(worker, layout, 1, list, inputs, row_token, out);
+    }
+}
+
 // Bytes of one row in a batch: its input, both products, its activation.
 std::size_t batch_row_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::size_t input_bytes) {
     return static_cast<std::size_t>(hidden_dim) * input_bytes + static_cast<std::size_t>(ffn_dim) * 2 * sizeof(float) +
@@ -435,6 +462,20 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
     for (std::size_t c = 0; c < n_calls; ++c) {
         if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, layout, calls[c], inputs, row_token, out);
     }
+}
+
+bool takes_chosen(const ExpertLayout& layout) {
+    return layout.down_rows_are_outputs ? is_blocks(layout.down) : !is_blocks(layout.down);
+}
+
+void chosen_experts(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks,
+                    const std::int32_t* chosen, std::int64_t n, const float* inputs, const std::int32_t* row_token,
+                    float* out) {
+    if (!takes_chosen(layout)) {
+        worker.failure.set("A CUDA operation was to choose among experts of a layout that it does not take.");
+        return;
+    }
+    chosen_rows(worker, layout, blocks, chosen, n, inputs, row_token, out);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -2,6 +2,7 @@
 // Experts with few rows: what the kernels for plain and for packed weights and for blocks (experts.cu,
 // packed_experts.cu, block_experts.cu) share.
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,6 +28,13 @@ struct FewCalls {
     FewCall calls[kCallsPerLaunch];
     int n = 0;
     std::int32_t most_stretches = 1;
+    // Where the device chose the experts, instead of FewCall::weights: that of call c is blocks[chosen[c]].
+    const std::byte* const* blocks = nullptr;
+    const std::int32_t* chosen = nullptr;
+
+    __device__ const void* weights(unsigned call) const {
+        return blocks == nullptr ? calls[call].weights : blocks[chosen[call]];
+    }
 };
 
 // What up and gather kernels need of a spec: where the biases are in each call's block

@@ -185,6 +185,10 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
 std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
 void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
+bool takes_chosen(const ExpertLayout& layout);
+void chosen_experts(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks,
+                    const std::int32_t* chosen, std::int64_t n, const float* inputs, const std::int32_t* row_token,
+                    float* out);
 
 // quantize.cu
 bool can_quantize(const WeightView& rows, WeightType format, const void* out);

@@ -19,6 +19,7 @@ __global__ void __launch_bounds__(kThreads, 2)
                      std::int64_t ffn_dim, const float* inputs, const std::int32_t* row_token, float* activations) {
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
+    const void* const weights = list.weights(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp) * kNeurons;
     if (first >= ffn_dim) return;
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
         for (int m = 0; m < kMatrices; ++m) {
             rows[kMatrices * j + m] =
-                static_cast<const unsigned char*>(call.weights) + neuron * up_rows.stride + up_rows.offsets[m];
+                static_cast<const unsigned char*>(weights) + neuron * up_rows.stride + up_rows.offsets[m];
         }
     }
 #pragma unroll
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
             for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[kMatrices * j + m][t]);
             if (lane == t && t < call.n_rows && first + j < ffn_dim) {
-                up_rows.store(gating, call.weights, first + j, whole,
+                up_rows.store(gating, weights, first + j, whole,
                               activations + (call.scratch_row + t) * ffn_dim + first + j);
             }
         }
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
     const int block = static_cast<int>(blockIdx.x) * kBlocksPerWarp + lane / kLanesPerBlock;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + offset;
+    const unsigned char* w2 = static_cast<const unsigned char*>(list.weights(blockIdx.z)) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {

@@ -1303,6 +1303,20 @@ class TestExperts {
         return result;
     }
 
+    // Rows of one token and expert each, as the device finds them in a table.
+    std::vector<float> choose(const std::vector<std::int32_t>& chosen, const std::vector<std::int32_t>& row_token,
+                              const OnDevice<float>& inputs) const {
+        std::vector<std::byte*> addresses;
+        for (const Expert& expert : experts_) addresses.push_back(expert.block->data());
+        const OnDevice<std::byte*> blocks(backend_, addresses);
+        const OnDevice<std::int32_t> experts(backend_, chosen);
+        const OnDevice<std::int32_t> tokens(backend_, row_token);
+        const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(chosen.size()) * hidden_, 77.0f));
+        backend_.chosen_experts(experts_.front().layout, blocks.data(), experts.data(),
+                                static_cast<std::int64_t>(chosen.size()), inputs.data(), tokens.data(), out.data());
+        return out.download();
+    }
+
     // Of a row of an expert that has n_rows of them.
     std::vector<Expected> expected(std::size_t expert, const float* x, const Promise& promise,
                                    std::int64_t n_rows) const {
@@ -1579,6 +1593,50 @@ inline void check_experts_packed_in_company(Backend& backend, const Promise& pro
     }
 }
 
+// The device's own choice among experts of one layout gives the bits of calls of one row.
+inline void check_choice(Backend& backend, const kernels::ExpertLayout& layout, std::size_t n_rows = 4) {
+    if (!backend.takes_chosen_experts(layout)) {
+        QVERIFY(backend.info().kind != DeviceKind::kCuda);
+        return;
+    }
+    constexpr std::size_t kExperts = 3;
+    const TestExperts experts(backend, std::vector<kernels::ExpertLayout>(kExperts, layout));
+    const OnDevice<float> inputs(backend, random_floats(64 * layout.hidden_dim, 30));
+    std::vector<std::int32_t> chosen;
+    std::vector<std::int32_t> tokens;
+    std::vector<TestExperts::Share> shares;
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        chosen.push_back(static_cast<std::int32_t>((r * r + 2) % kExperts));
+        tokens.push_back(static_cast<std::int32_t>((r * 7 + 5) % 64));
+        shares.push_back({static_cast<std::size_t>(chosen.back()), {tokens.back()}});
+    }
+    const std::vector<float> rows = experts.choose(chosen, tokens, inputs);
+    QVERIFY2(backend.ok(), backend.failure().english().c_str());
+    QVERIFY(same_bits<float>(rows, experts.run(shares, inputs, 0).rows));
+}
+
+inline void check_experts_chosen(Backend& backend, const Promise&) {
+    kernels::ExpertSpec biased;
+    biased.biases = true;
+    biased.activation = kernels::Activation::kClamped;
+    kernels::ExpertLayout mixed = kernels::expert_layout(WeightType::kInt8, 128, 21, biased);
+    mixed.gate = WeightType::kBf16;
+    mixed.down = WeightType::kF32;
+    for (const kernels::ExpertLayout& layout :
+         {kernels::expert_layout(WeightType::kBf16, 72, 130, biased),
+          kernels::expert_layout(WeightType::kF32, 20, 9, kernels::ExpertSpec()),
+          kernels::expert_layout(WeightType::kHqq4, 128, 35, biased),
+          kernels::expert_layout(WeightType::kInt8, 64, 17, kernels::ExpertSpec()), mixed}) {
+        check_choice(backend, layout);
+        if (QTest::currentTestFailed()) return;
+    }
+    // More rows than a launch takes.
+    check_choice(backend, kernels::expert_layout(WeightType::kF16, 24, 16, kernels::ExpertSpec()), 70);
+    kernels::ExpertLayout outputs = kernels::expert_layout(WeightType::kBf16, 72, 16, kernels::ExpertSpec());
+    outputs.down_rows_are_outputs = true;  // a product for each call
+    QVERIFY(!backend.takes_chosen_experts(outputs));
+}
+
 // A network that every token passes is an expert with all rows, wider than the experts are.
 inline void check_dense_network(Backend& backend, const Promise& promise) {
     for (const auto& [type, hidden] :
@@ -1851,6 +1909,7 @@ inline constexpr Check kChecks[] = {
     {"experts_packed_in_company", check_experts_packed_in_company},
     {"experts_of_mixed_formats", check_experts_of_mixed_formats},
     {"experts_of_mixed_matrices", check_experts_of_mixed_matrices},
+    {"experts_chosen", check_experts_chosen},
     {"dense_network", check_dense_network},
     {"combine", check_combine},
     {"streamed_weights", check_streamed_weights},

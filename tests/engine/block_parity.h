@@ -171,6 +171,18 @@ inline void check_experts_blocks_in_company(Backend& backend, const Promise& pro
     }
 }
 
+inline void check_experts_chosen_blocks(Backend& backend, const Promise&) {
+    kernels::ExpertSpec biased;
+    biased.biases = true;
+    for (const kernels::ExpertLayout& layout :
+         {block_layout(WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ6K, 256, 256, biased),
+          block_layout(WeightType::kQ8_0, WeightType::kQ8_0, WeightType::kQ5_1, 96, 64),
+          block_layout(WeightType::kMxfp4, WeightType::kF32, WeightType::kMxfp4, 96, 32, biased)}) {
+        check_choice(backend, layout);
+        if (QTest::currentTestFailed()) return;
+    }
+}
+
 // All checks that there are.
 inline const std::vector<Check> kAllChecks = [] {
     std::vector<Check> all(std::begin(kChecks), std::end(kChecks));
@@ -180,6 +192,7 @@ inline const std::vector<Check> kAllChecks = [] {
     all.push_back({"experts_of_mixed_blocks", check_experts_of_mixed_blocks});
     all.push_back({"experts_of_odd_blocks", check_experts_of_odd_blocks});
     all.push_back({"experts_blocks_in_company", check_experts_blocks_in_company});
+    all.push_back({"experts_chosen_blocks", check_experts_chosen_blocks});
     return all;
 }();
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <functional>
+#include <numeric>
 
 #include <QDeadlineTimer>
 #include <QTemporaryDir>
@@ -319,8 +321,25 @@ class TestCudaModelOnHost : public QObject {
         QCOMPARE(got.tokens, expected_[0].tokens);
         QVERIFY(model->dispatcher().totals().copied_calls > 0);
         QCOMPARE(cuda_host::pageable_copies().size(), loading.size());
-        model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    // Where all experts are resident, a token's layers wait for nothing; one that loses an expert, or has them in two
+    // formats, waits for its choice again. Whatever fails or is stopped between, nothing else differs.
+    void choiceLeftOnTheDevice_changesNothingElse() {
+        const Answer awaited = answerThroughChanges(true);
+        if (QTest::currentTestFailed()) return;
+        const Answer left = answerThroughChanges(false);
+        if (QTest::currentTestFailed()) return;
+        QVERIFY(left.logits == awaited.logits);
+        QVERIFY(left.routing == awaited.routing);
+        QCOMPARE(left.events.size(), static_cast<std::size_t>(kSteps * 8));
+        QVERIFY(left.events == awaited.events);
+        QVERIFY(left.uses == awaited.uses);
+        QVERIFY(left.habits == awaited.habits);
+        // Of the step as a whole, and of the layers whose choice is needed at once; the CPU waits for its inputs.
+        QCOMPARE(left.waits[0], 1);
+        QCOMPARE(left.waits[1], 1);
+        QCOMPARE(left.waits[2], 2);
+        QVERIFY(left.waits[3] == 3 || left.waits[3] == 4);
+        for (const int waits : awaited.waits) QVERIFY(waits >= 9);
     }
 
     void pinningRefused_isSaidAndHarmless() {
@@ -343,6 +362,126 @@ class TestCudaModelOnHost : public QObject {
     }
 
   private:
+    static constexpr int kSteps = 4;
+    struct Answer {
+        std::vector<std::vector<float>> logits;
+        std::vector<std::vector<std::int32_t>> routing;
+        std::vector<int> waits;  // of the engine's thread for the device
+        std::vector<std::vector<std::uint64_t>> events;
+        std::vector<std::vector<std::uint64_t>> uses;
+        std::vector<double> habits;
+    };
+
+    // A probe needs every choice at once.
+    class IdleProbe final : public StepProbe {
+      public:
+        void begin_step(std::int64_t) override {}
+        void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
+        void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
+    };
+
+    // One token a step. Before the third one layer's experts change their format, and one of another layer; in the
+    // fourth an expert leaves the device. A step that fails and one that is stopped follow, each made again.
+    Answer answerThroughChanges(bool awaited) {
+        LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+        request.learn_placement = false;
+        auto loaded =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        LoadedModel& model = *loaded;
+        Forward& forward = model.forward();
+        IdleProbe probe;
+        if (awaited) forward.set_probe(&probe);
+        KvSequence sequence = model.new_sequence();
+        TokenId token = prompts_[0][0];
+        Answer answer;
+        const auto step = [&](const std::stop_token& stop = {}) {
+            const Segment segment{&sequence, {&token, 1}};
+            const Forward::Outcome outcome = forward.step({&segment, 1}, Forward::Logits::kLast, stop);
+            if (outcome != Forward::Outcome::kDone) return outcome;
+            const auto logits = forward.logits();
+            answer.logits.emplace_back(logits.begin(), logits.end());
+            answer.routing.emplace_back(forward.routing().begin(), forward.routing().end());
+            token = static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+            return outcome;
+        };
+        const auto before_layer = [&](int layer, std::function<void()> what) {
+            forward.set_between_layers([n = 0, layer, what = std::move(what)]() mutable {
+                if (++n == layer) what();
+            });
+        };
+        const auto in_int8 = [&](std::vector<std::size_t> experts) {
+            Replanner replanner(model);
+            replanner.change(1, ExpertChange::Kind::kFormat, experts, kernels::WeightType::kInt8, 0);
+            replanner.finish({});
+            QCOMPARE(replanner.reports().back().problem.english(), std::string());
+        };
+        const auto of_layer = [](std::size_t layer) {
+            std::vector<std::size_t> experts(8);
+            std::iota(experts.begin(), experts.end(), layer * 8);
+            return experts;
+        };
+        const Recorder& recorder = model.dispatcher().recorder();
+        for (int i = 0; i < kSteps && !QTest::currentTestFailed(); ++i) {
+            if (i == 2) {
+                std::vector<std::size_t> changed = of_layer(1);
+                changed.push_back(6 * 8 + 3);
+                in_int8(changed);
+            }
+            if (i == 3) before_layer(3, [&] { model.experts().drop_device(7 * 8 + 2); });
+            const std::uint64_t begin = recorder.n_events();
+            const int waited = cuda_host::calls_of("cudaEventSynchronize", std::this_thread::get_id());
+            [&] { QVERIFY(step() == Forward::Outcome::kDone); }();
+            answer.waits.push_back(cuda_host::calls_of("cudaEventSynchronize", std::this_thread::get_id()) - waited);
+            addEvents(recorder, begin, answer);
+        }
+        std::vector<ExpertUse> uses;
+        recorder.uses(uses);
+        for (const ExpertUse& use : uses) answer.uses.push_back({use.tokens, use.resident_tokens, use.last_step});
+        const RoutingHabits habits = forward.moe().habits().take();
+        answer.habits = habits.calls;
+        answer.habits.insert(answer.habits.end(), habits.reused.begin(), habits.reused.end());
+        answer.habits.push_back(habits.guessable);
+        forward.set_between_layers({});
+
+        [&] {
+            // What the third layer's experts are called by does not reach the device.
+            in_int8(of_layer(2));
+            model.device().fail_copy(4);
+            QVERIFY(step() == Forward::Outcome::kFailed);
+            model.device().clear_failure();
+            QVERIFY(model.device().ok());
+            QVERIFY(step() == Forward::Outcome::kDone);
+            std::stop_source stop;
+            before_layer(5, [&] { stop.request_stop(); });
+            QVERIFY(step(stop.get_token()) == Forward::Outcome::kStopped);
+            forward.set_between_layers({});
+            QVERIFY(step() == Forward::Outcome::kDone);
+        }();
+        forward.set_probe(nullptr);
+        sequence = KvSequence();
+        loaded.reset();
+        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        return answer;
+    }
+
+    // All but times.
+    static void addEvents(const Recorder& recorder, std::uint64_t first, Answer& answer) {
+        for (std::uint64_t i = first; i < recorder.n_events(); ++i) {
+            const LayerEvent& event = recorder.event(i);
+            answer.events.push_back({static_cast<std::uint64_t>(event.layer),
+                                     static_cast<std::uint64_t>(event.n_tokens), event.policy, event.is_prefill,
+                                     event.bytes_copied, event.device_read_bytes, event.guessed_copies,
+                                     event.used_guesses, event.admissions, event.neurons});
+            for (std::size_t n = 0; n < event.n_assignments; ++n) {
+                const AssignmentEvent& a = recorder.assignment(i, n);
+                for (const std::uint64_t value : {std::uint64_t{a.expert}, std::uint64_t{a.way}, std::uint64_t{a.place},
+                                                  std::uint64_t{a.format}, std::uint64_t{a.n_tokens}}) {
+                    answer.events.back().push_back(value);
+                }
+            }
+        }
+    }
+
     LoadRequest onHostLayer(const QString& policy, int megabytes) const {
         LoadRequest request;
         request.model = demoModel();

@@ -447,6 +447,9 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
             QVERIFY(lacks_scratch());
         }
     }
+    const parity::TestExperts alike(*backend, kernels::WeightType::kBf16, 64, 64, 2);
+    alike.choose({1}, {0}, inputs);
+    QVERIFY(lacks_scratch());
     const parity::TestWeight weight(*backend, kernels::WeightType::kInt8, 8, 64, 1);
     const parity::OnDevice<float> y(*backend, parity::filled(9 * 8, 0.0f));
     backend->multiply(weight.view, inputs.data(), 9, y.data());

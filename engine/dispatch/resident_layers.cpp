@@ -1,0 +1,85 @@
+#include "engine/dispatch/resident_layers.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "engine/as_size.h"
+#include "engine/dispatch/dispatch_messages.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::uintptr_t kBlockAlignment = 16;  // Backend::chosen_experts()
+
+std::byte* address_of(const kernels::ExpertView& expert) {
+    return const_cast<std::byte*>(static_cast<const std::byte*>(expert.data));
+}
+
+}  // namespace
+
+ResidentLayers::ResidentLayers(const ExpertGrid& grid, const ExpertStore& experts, Backend& device)
+    : grid_(grid), experts_(experts), device_(device), layers_(as_size(grid.n_layers)) {
+    const auto n_active = as_size(grid.n_active);
+    blocks_ = Mirror<std::byte*>(device, as_size(grid.size()), MemoryUse::kWorkspace, messages::routing);
+    rows_ = Mirror<std::int32_t>(device, 2 * n_active, MemoryUse::kWorkspace, messages::routing);
+    choices_ =
+        Mirror<std::int32_t>(device, as_size(grid.n_layers) * n_active, MemoryUse::kWorkspace, messages::routing);
+    std::fill_n(rows_.host(), n_active, 0);
+    std::iota(rows_.host() + n_active, rows_.host() + 2 * n_active, 0);
+}
+
+std::uint64_t ResidentLayers::device_bytes(const ExpertGrid& grid) {
+    const auto rounded = [](std::uint64_t bytes) { return (bytes + 255) / 256 * 256; };
+    const auto n_active = static_cast<std::uint64_t>(grid.n_active);
+    return rounded(static_cast<std::uint64_t>(grid.size()) * sizeof(std::byte*)) +
+           rounded(2 * n_active * sizeof(std::int32_t)) +
+           rounded(static_cast<std::uint64_t>(grid.n_layers) * n_active * sizeof(std::int32_t));
+}
+
+bool ResidentLayers::holds(std::int64_t layer) {
+    if (layers_[as_size(layer)].seen_at != experts_.n_device_changes()) look_at(layer);
+    return layers_[as_size(layer)].held;
+}
+
+void ResidentLayers::look_at(std::int64_t layer) {
+    Layer& seen = layers_[as_size(layer)];
+    seen.seen_at = experts_.n_device_changes();
+    seen.held = seen.uploaded = false;
+    seen.format = experts_.format(layer, 0);
+    for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
+        if (experts_.place(layer, e) != Place::kDevice || experts_.format(layer, e) != seen.format) return;
+        const auto address = reinterpret_cast<std::uintptr_t>(address_of(experts_.device_view(layer, e)));
+        if (address % kBlockAlignment != 0) return;
+    }
+    seen.held = device_.takes_chosen_experts(grid_.layout(seen.format));
+}
+
+void ResidentLayers::compute(std::int64_t layer, const float* input, float* out) {
+    Layer& held = layers_[as_size(layer)];
+    assert(held.held && held.seen_at == experts_.n_device_changes());
+    if (!rows_uploaded_) rows_.upload(0, 2 * as_size(grid_.n_active));
+    rows_uploaded_ = true;
+    const std::size_t first = experts_.index(layer, 0);
+    if (!held.uploaded) {
+        for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
+            blocks_.host()[first + as_size(e)] = address_of(experts_.device_view(layer, e));
+        }
+        blocks_.upload(first, as_size(grid_.n_experts));
+        held.uploaded = true;
+    }
+    device_.chosen_experts(grid_.layout(held.format), blocks_.device() + first, chosen(layer), grid_.n_active, input,
+                           rows_.device(), out);
+}
+
+DeviceEvent ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
+    choices_.download(as_size(first * grid_.n_active), as_size(n * grid_.n_active));
+    return device_.record(DeviceEvent::Queue::kCompute);
+}
+
+void ResidentLayers::forget() {
+    for (Layer& layer : layers_) layer.seen_at = 0;
+    rows_uploaded_ = false;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/device/mirror.h"
+#include "engine/experts/expert_store.h"
+#include "engine/model/model_spec.h"
+
+namespace offstage::engine {
+
+// Layers whose experts the device has all, in one format: there one token's experts are computed without the host
+// knowing which ones the router chose. The device looks their blocks up in a table, and the choices of several layers
+// come to the host together. One thread, the engine's.
+class ResidentLayers {
+  public:
+    // Choices of so many layers come together.
+    static constexpr std::int64_t kFetchedTogether = 8;
+
+    // Throws Error (kOutOfMemory). The referents must outlive this object.
+    ResidentLayers(const ExpertGrid& grid, const ExpertStore& experts, Backend& device);
+    static std::uint64_t device_bytes(const ExpertGrid& grid);
+
+    // Whether the layer is such a one now. Between two layers experts may move.
+    bool holds(std::int64_t layer);
+    // Of the layer's experts. Precondition: holds().
+    kernels::WeightType format(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)].format; }
+    // Precondition: holds(). Rows of `out` (n_active, hidden_dim) are of the experts chosen(layer), in their order;
+    // input (hidden_dim). At most once a layer between two waits of the host for the compute queue.
+    void compute(std::int64_t layer, const float* input, float* out);
+    // 0 .. n_active - 1 on the device: the rows in the order of the choice.
+    const std::int32_t* row_of() const { return rows_.device() + grid_.n_active; }
+
+    // (n_active), best first. On the device: where the router writes it; on the host once it was fetched.
+    std::int32_t* chosen(std::int64_t layer) const { return choices_.device() + layer * grid_.n_active; }
+    std::span<const std::int32_t> choice(std::int64_t layer) {
+        return {choices_.host() + layer * grid_.n_active, static_cast<std::size_t>(grid_.n_active)};
+    }
+    // The choices of layers first .. first + n - 1 go to the host; they are there once the event has happened.
+    DeviceEvent fetch(std::int64_t first, std::int64_t n);
+
+    // Nothing that was uploaded counts any more: after a step that was not finished, whose copies may have failed.
+    void forget();
+
+  private:
+    struct Layer {
+        std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(); 0: never
+        bool held = false;
+        bool uploaded = false;  // its part of the table
+        kernels::WeightType format = kernels::WeightType::kBf16;
+    };
+    void look_at(std::int64_t layer);
+
+    const ExpertGrid& grid_;
+    const ExpertStore& experts_;
+    Backend& device_;
+    std::vector<Layer> layers_;
+    Mirror<std::byte*> blocks_;     // (n_layers, n_experts)
+    Mirror<std::int32_t> rows_;     // the token of each row, all 0 (n_active); row_of() (n_active)
+    Mirror<std::int32_t> choices_;  // (n_layers, n_active)
+    bool rows_uploaded_ = false;
+};
+
+}  // namespace offstage::engine
