@@ -388,6 +388,7 @@ class TestCudaModelOnHost : public QObject {
         auto loaded =
             std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         LoadedModel& model = *loaded;
+        model.source().set_helper(nullptr);  // packed by the processor, since every CUDA thread is a fiber here
         Forward& forward = model.forward();
         IdleProbe probe;
         if (awaited) forward.set_probe(&probe);
