@@ -123,11 +123,6 @@ void Arena::set_budget(std::uint64_t bytes) {
     source_.set_limit(bytes);
 }
 
-bool Arena::rounded_beyond_budget() const {
-    const std::lock_guard lock(mutex_);
-    return source_.held_bytes() > usage_.budget_bytes;
-}
-
 void Arena::fail_allocation(int n) {
     const std::lock_guard lock(mutex_);
     fail_in_ = n;

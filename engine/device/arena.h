@@ -24,9 +24,6 @@ class MemorySource {
     virtual void release(void* data, std::size_t bytes) noexcept = 0;
     // What is released may be kept for later, but all that is held stays within the limit where that depends on it.
     virtual void set_limit(std::uint64_t /*bytes*/) noexcept {}
-    // Of the device's memory: what is allocated, what the device's pages round that up by, and what is kept for later.
-    // 0: what is allocated, or not known.
-    virtual std::uint64_t held_bytes() noexcept { return 0; }
 };
 
 struct ArenaUsage {
@@ -64,9 +61,8 @@ class DeviceBlock {
 };
 
 // Memory of one place (a GPU's, an emulated accelerator's, the host's) under a budget: used bytes never pass it.
-// Sizes are counted rounded up to 256 bytes, the alignment given: what a device's pages round up beyond that is seen by
-// rounded_beyond_budget() alone. Any thread. Allocation happens at load and when plans
-// change, never per token.
+// Sizes are counted rounded up to 256 bytes, the alignment given: not what a device's pages round up beyond that. Any
+// thread. Allocation happens at load and when plans change, never per token.
 class Arena {
   public:
     // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
@@ -81,9 +77,6 @@ class Arena {
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
-    // Whether the device's rounding takes more than the budget, beside what is allocated: only where its driver says so
-    // (MemorySource::held_bytes()). Blocks that can be done without should then be given back.
-    bool rounded_beyond_budget() const;
     // A new budget, at least what is used (else Error kInvalidInput). The high-water mark starts again from now.
     void set_budget(std::uint64_t bytes);
 

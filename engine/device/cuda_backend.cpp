@@ -30,7 +30,6 @@ class CudaMemory final : public MemorySource {
     void* allocate(std::size_t bytes) noexcept override { return context_.allocate(bytes); }
     void release(void* data, std::size_t) noexcept override { context_.release(data); }
     void set_limit(std::uint64_t bytes) noexcept override { context_.set_memory_limit(bytes); }
-    std::uint64_t held_bytes() noexcept override { return context_.held_bytes(); }
 
   private:
     CudaContext& context_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -142,7 +141,6 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
     std::int64_t refused = 0;
-    bool without_copy = false;
     // Where experts stay on disk, the model is larger than RAM: those that come into RAM are read past the system's
     // cache, some at a time.
     constexpr std::size_t kReadAtOnce = 4;
@@ -181,10 +179,7 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
             device_.host_wait(passed[next]);
             std::byte* block = passing.host() + next * passing_bytes;
             pack(i, block);
-            if (!put_on_device(i, block)) {
-                ++refused;
-                without_copy = !keep_in_ram(i, block) || without_copy;
-            }
+            if (!put_on_device(i, block)) ++refused;
             passed[next] = device_.record(DeviceEvent::Queue::kCopy);
             next = 1 - next;
         } else {
@@ -200,7 +195,7 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     }
     if (refused > 0) {
         notes_.push_back(messages::experts_left_over(device_name(device_.info()), n_resident(), refused));
-        if (without_copy) {
+        if (disk_slots_.size() == 0 && !plan.duplicates) {
             throw Error(ErrorKind::kOutOfMemory,
                         messages::device_memory_less_than_planned(device_name(device_.info())));
         }
@@ -216,28 +211,11 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return false;
     }
-    // Beyond the budget by what its pages round up, it is one too many, as it would be without room.
-    if (device_.memory().rounded_beyond_budget() ||
-        !device_.copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
+    if (!device_.copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
         slots_.release(slot);
         return false;
     }
     set_device(entry, slot);
-    return true;
-}
-
-// An expert that the device did not take; where there are slots for experts on disk it may stay there. False: it has no
-// copy then, nor can have one.
-bool ExpertStore::keep_in_ram(std::size_t index, const std::byte* block) {
-    if (disk_slots_.size() > 0) return true;
-    Entry& entry = entries_[index];
-    try {
-        set_ram(entry, ram_.allocate(expert_bytes(entry.format)));
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        return false;
-    }
-    if (!dry_) std::memcpy(entry.ram.data, block, static_cast<std::size_t>(expert_bytes(entry.format)));
     return true;
 }
 

@@ -83,7 +83,6 @@ class ExpertStore : public ExpertTable {
     // nullptr: the expert has another format than its file has.
     ExpertReader::Handle begin_read(std::size_t index, std::byte* block, ExpertReader::Urgency urgency);
     void fill(const Plan& plan, PinnedHost<std::byte>& passing);
-    bool keep_in_ram(std::size_t entry, const std::byte* block);
     void wait_for_device();
     bool put_on_device(std::size_t entry, const std::byte* block);
 

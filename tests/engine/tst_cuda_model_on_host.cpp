@@ -13,7 +13,6 @@
 
 #include "engine/device/cuda_backend.h"
 #include "engine/error.h"
-#include "engine/experts/experts_messages.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
 #include "tests/cuda_host/cuda_host.h"
@@ -28,8 +27,7 @@ namespace {
 
 // Every CUDA thread is a fiber here, and sanitizers slow it tenfold once more: they see a shorter play.
 constexpr int kTokens = test::kSanitized ? 2 : 6;
-// Of RAM, so that experts on the device keep no copy there; and so that others stay on disk.
-constexpr std::uint64_t kRamWithoutDuplicates = std::uint64_t{16} << 20;
+// Of RAM, so that experts on the device keep no copy there, and others stay on disk.
 constexpr std::uint64_t kRamWithDisk = std::uint64_t{8} << 20;
 constexpr int kPrompts = test::kSanitized ? 1 : 2;
 
@@ -269,41 +267,6 @@ class TestCudaModelOnHost : public QObject {
         QCOMPARE(calls("cudaMalloc") + calls("cudaFree"), 0);
         model.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
-    }
-
-    // Pages that are larger than blocks take a part of the budget: experts that would come to lie beyond it stay in
-    // RAM.
-    void budget_holdsWithTheDevicesPages_data() {
-        QTest::addColumn<bool>("duplicates");
-        QTest::newRow("with copies in RAM") << true;
-        QTest::newRow("without") << false;
-    }
-    void budget_holdsWithTheDevicesPages() {
-        QFETCH(bool, duplicates);
-        LoadRequest request = onHostLayer(QStringLiteral("static"), 50);
-        if (!duplicates) request.ram_bytes = kRamWithoutDuplicates;
-        std::int64_t n_resident = 0;
-        for (const std::size_t page : {std::size_t{1}, std::size_t{64} << 10}) {
-            cuda_host::Settings settings;
-            settings.pool_page_bytes = page;
-            cuda_host::reset(settings);
-            auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
-                                                       std::stop_token{});
-            const ExpertStore& experts = model->experts();
-            QCOMPARE(model->plan().duplicates, duplicates);
-            QVERIFY(cuda_host::taken_bytes() <= std::size_t{50} << 20);
-            const bool said = std::any_of(experts.notes().begin(), experts.notes().end(),
-                                          [](const Message& note) { return note.is(messages::experts_left_over); });
-            QCOMPARE(said, page > 1);
-            if (page == 1) {
-                n_resident = experts.n_resident();
-            } else {
-                QVERIFY(experts.n_resident() > 0 && experts.n_resident() < n_resident);
-                if (!kSanitized) QCOMPARE(greedy(*model, prompts_[0]).tokens, expected_[0].tokens);
-            }
-            model.reset();
-            QVERIFY2(problems().isEmpty(), qPrintable(problems()));
-        }
     }
 
     // Whatever a copy of an expert comes from is page-locked, so that nobody waits for it.
