@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <functional>
 #include <numeric>
+#include <thread>
 
 #include <QDeadlineTimer>
 #include <QTemporaryDir>
@@ -284,6 +284,10 @@ class TestCudaModelOnHost : public QObject {
         QCOMPARE(got.tokens, expected_[0].tokens);
         QVERIFY(model->dispatcher().totals().copied_calls > 0);
         QCOMPARE(cuda_host::pageable_copies().size(), loading.size());
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
     // Where all experts are resident, a token's layers wait for nothing; one that loses an expert, or has them in two
     // formats, waits for its choice again. Whatever fails or is stopped between, nothing else differs.
     void choiceLeftOnTheDevice_changesNothingElse() {

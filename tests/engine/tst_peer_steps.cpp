@@ -279,7 +279,7 @@ class TestPeerSteps : public QObject {
         Play play(model_request);
         LoadRequest node_request = request();
         node_request.ram_bytes = (decentralised ? beside + 2 * bytes : 0) + 28 * bytes;
-        OnePeer first(node_request), second(node_request);
+        OneNode first(node_request), second(node_request);
         JoinSettings settings = ::decentralised();
         settings.use = NodeUse::kAlways;
         if (!decentralised) settings.shape = NodeShape::kHelpers;
@@ -512,7 +512,7 @@ class TestPeerSteps : public QObject {
 
     // It never says that it has caught up: it is given up and connected anew.
     void peerThatIsSilentOfWhatItMissed_isGivenUp() {
-        OnePeer machine(request());
+        OneNode machine(request());
         std::atomic<bool> is_silent = false;
         machine.node.faults.passes_back = [&](FromNode& message) {
             return !is_silent || !std::holds_alternative<NodeStepped>(message);
