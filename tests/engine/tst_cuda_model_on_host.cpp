@@ -246,7 +246,7 @@ class TestCudaModelOnHost : public QObject {
         const int unlocked = calls("cudaHostUnregister"), unlocked_here = here("cudaHostUnregister");
         const int taken = calls("cudaMallocFromPoolAsync"), given_back = calls("cudaFreeAsync");
         Replanner replanner(*model);
-        const std::size_t expert = 3;
+        const std::size_t expert = 5;  // none that another test has packed for all
         replanner.change(1, ExpertChange::Kind::kFormat, {&expert, 1}, kernels::WeightType::kInt8, 0);
         int n_waits = 0;
         const QDeadlineTimer deadline(60'000);
