@@ -57,6 +57,7 @@ bool run_a_step(Backend& backend) {
     const std::vector<float> host = parity::random_floats(3 * kHidden * kFfn, 1);
     std::vector<std::int32_t> tokens(kRows);
     std::vector<float> result(kRows * kHidden);
+    std::vector<std::byte> fewer(kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn).bytes());
     // Even after a failure nothing may still be copied from or to these.
     const struct Waits {
         Backend& backend;
@@ -80,7 +81,6 @@ bool run_a_step(Backend& backend) {
         const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
         const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
         const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden};
-        std::vector<std::byte> fewer(kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn).bytes());
         const DeviceBlock packed = memory.allocate(fewer.size(), MemoryUse::kExperts, "packed weights");
         bool copied = false;
         const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
