@@ -14,6 +14,7 @@
 
 #include "kernels/block_parts.h"
 #include "kernels/cpu/codebook_codes.h"
+#include "kernels/cpu/prefetch.h"
 #include "kernels/cpu/simd.h"
 
 namespace offstage::kernels {
@@ -268,9 +269,7 @@ struct CodeGroup {
 
     // Fetches what open() of the same place `ahead` bytes further on will read.
     static __attribute__((always_inline)) void fetch(CodeRow row, std::int64_t group, std::int64_t ahead) {
-        for (int line = 0; line < kBytes; line += 64) {
-            _mm_prefetch(reinterpret_cast<const char*>(row.bytes + ahead + group * kBytes + line), _MM_HINT_T0);
-        }
+        for (int line = 0; line < kBytes; line += 64) prefetch(row.bytes + ahead + group * kBytes + line);
     }
 
     // A group that is not whole, as one that is, with zeros behind.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/bf16_experts.h"
+#include "kernels/cpu/prefetch.h"
 #include "kernels/cpu/simd_avx512.h"
 // The names above are what activation_simd.h is written in.
 #define OFFSTAGE_VECTOR_BITS 512
@@ -21,9 +22,6 @@ constexpr int kTileTokens = 8;      // whose inputs, of up to 3072 values, the f
 constexpr int kGroupNeurons = static_cast<int>(kPairedNeurons);
 constexpr std::int64_t kPairsAheadBytes = 48 * 1024;  // of weights, fetched into the second cache; found by measuring
 
-__attribute__((always_inline)) inline void prefetch(const Bf16* p) {
-    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
-}
 __attribute__((always_inline)) inline __m512bh pairs(__m512i words) {
     return reinterpret_cast<__m512bh>(words);
 }

@@ -104,13 +104,11 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
     }
 
     static __attribute__((always_inline)) void fetch(CodeRow row, std::int64_t group, std::int64_t ahead) {
-        const auto at = [&](std::int64_t place) __attribute__((always_inline)) {
-            _mm_prefetch(reinterpret_cast<const char*>(row.bytes + ahead + place), _MM_HINT_T0);
-        };
-        for (int line = 0; line < kBytes; line += 64) at(row.layout->codes + group * kBytes + line);
+        const std::uint8_t* const place = row.bytes + ahead;
+        for (int line = 0; line < kBytes; line += 64) prefetch(place + row.layout->codes + group * kBytes + line);
         if (group % 8 == 0) {  // a line of scales and zeros lasts for more
-            at(row.layout->scales + group * (kGroups * kScaleBytes));
-            at(row.layout->zeros + group * kGroups);
+            prefetch(place + row.layout->scales + group * (kGroups * kScaleBytes));
+            prefetch(place + row.layout->zeros + group * kGroups);
         }
     }
 

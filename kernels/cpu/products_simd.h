@@ -1,6 +1,7 @@
 #pragma once
 // Products of a few weight rows with a few inputs, for matvec and expert_ffn.
 
+#include "kernels/cpu/prefetch.h"
 #include "kernels/cpu/simd.h"
 
 namespace offstage::kernels {
@@ -10,11 +11,6 @@ namespace {
 // latency.
 constexpr int accumulators_per_pair(int n_pairs) {
     return n_pairs >= 8 ? 1 : n_pairs >= 4 ? 2 : 4;
-}
-
-template <typename Weight>
-__attribute__((always_inline)) inline void prefetch(const Weight* p) {
-    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
 // Rows of weights that lie `stride` weights apart.
