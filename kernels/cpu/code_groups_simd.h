@@ -269,7 +269,7 @@ struct CodeGroup {
 
     // Fetches what open() of the same place `ahead` bytes further on will read.
     static __attribute__((always_inline)) void fetch(CodeRow row, std::int64_t group, std::int64_t ahead) {
-        for (int line = 0; line < kBytes; line += 64) prefetch(row.bytes + ahead + group * kBytes + line);
+        for (int line = 0; line < kBytes; line += 64) prefetch_into_first(row.bytes + ahead + group * kBytes + line);
     }
 
     // A group that is not whole, as one that is, with zeros behind.

@@ -114,8 +114,12 @@ struct StripGroup {
     __attribute__((always_inline)) void fetch_part(std::int64_t ahead, int part) const {
         constexpr int kPart = (kBytes / kParts + 63) / 64 * 64;
         for (int line = 0; line < kPart; line += 64) {
-            _mm_prefetch(reinterpret_cast<const char*>(group + ahead + part * kPart + line),
-                         kIntoFirst ? _MM_HINT_T0 : _MM_HINT_T1);
+            const std::uint8_t* const place = group + ahead + part * kPart + line;
+            if constexpr (kIntoFirst) {
+                prefetch_into_first(place);
+            } else {
+                prefetch(place);
+            }
         }
     }
 

@@ -104,11 +104,17 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
     }
 
     static __attribute__((always_inline)) void fetch(CodeRow row, std::int64_t group, std::int64_t ahead) {
-        const std::uint8_t* const place = row.bytes + ahead;
-        for (int line = 0; line < kBytes; line += 64) prefetch(place + row.layout->codes + group * kBytes + line);
+        const auto at = [&](std::int64_t place) __attribute__((always_inline)) {
+            if constexpr (kType == WeightType::kHqq2) {
+                prefetch_into_first(row.bytes + ahead + place);
+            } else {
+                prefetch(row.bytes + ahead + place);
+            }
+        };
+        for (int line = 0; line < kBytes; line += 64) at(row.layout->codes + group * kBytes + line);
         if (group % 8 == 0) {  // a line of scales and zeros lasts for more
-            prefetch(place + row.layout->scales + group * (kGroups * kScaleBytes));
-            prefetch(place + row.layout->zeros + group * kGroups);
+            at(row.layout->scales + group * (kGroups * kScaleBytes));
+            at(row.layout->zeros + group * kGroups);
         }
     }
 

@@ -1,16 +1,19 @@
 #pragma once
-// Weights are brought into the second cache before they are read. Into the first, a Zen 4 core takes 10 to 16 GB/s
-// where memory gives it 22 to 30, as few requests fit on their way; into the second it takes 17 to 25
-// (tests/bench/RESULTS.md).
+// Weights are brought into a cache before they are read. Into the first, a Zen 4 core takes 10 to 16 GB/s of rows that
+// lie far apart, where memory gives it 22 to 30; into the second 17 to 25 (tests/bench/RESULTS.md). The first is the
+// better one for what is gone through as it lies, and where unpacking takes longer than memory.
 
 #include <immintrin.h>
 
 namespace offstage::kernels {
 namespace {
 
-// The line of 64 bytes at `place`, which need not be there.
+// The line of 64 bytes at `place`, which need not be there, into the second cache.
 __attribute__((always_inline)) inline void prefetch(const void* place) {
     _mm_prefetch(static_cast<const char*>(place), _MM_HINT_T1);
+}
+__attribute__((always_inline)) inline void prefetch_into_first(const void* place) {
+    _mm_prefetch(static_cast<const char*>(place), _MM_HINT_T0);
 }
 
 }  // namespace
