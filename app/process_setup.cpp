@@ -4,6 +4,7 @@
 #include <csignal>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 namespace offstage {

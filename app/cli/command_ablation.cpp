@@ -11,7 +11,8 @@ int run_ablation(const AblationOptions& options) {
         if (isatty(STDERR_FILENO) != 0) std::cerr << line << std::endl;
     };
     const engine::AblationReport report = engine::measure_ablation(
-        load_request(options.model), {options.prompt, options.decode, options.resident_per_layer}, progress, {});
+        load_request(options.model), {options.prompt, options.decode, options.resident_per_layer, options.mean_bits},
+        progress, {});
     print_report(report, options.model.json, report.model + " on " + report.device + ", ");
     return 0;
 }

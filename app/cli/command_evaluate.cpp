@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <unistd.h>
 
+#include "app/cli/choice_task_files.h"
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/evaluation_line.h"
 #include "app/cli/interrupt.h"
 #include "engine/error.h"
 #include "engine/eval/choice_evaluation.h"
-#include "engine/eval/choice_files.h"
 #include "engine/eval/chunk_perplexity.h"
 #include "engine/eval/kl_divergence.h"
 #include "engine/eval/logit_file.h"
@@ -23,96 +23,11 @@
 namespace offstage::cli {
 namespace {
 
-constexpr int kStopped = 130;  // what a shell shows for a program that Ctrl+C ended
 constexpr const char* kPerplexity = "perplexity";
 constexpr const char* kStridedPerplexity = "perplexity-strided";
 constexpr const char* kKlDivergence = "kl-divergence";
 
-// One line on stderr that is written over, where that is a terminal.
-class ProgressLine {
-  public:
-    engine::EvaluationProgressFn callback() {
-        return [this](const engine::EvaluationProgress& progress) {
-            const auto now = std::chrono::steady_clock::now();
-            if (!terminal_ || (shown_ && now - *shown_ < std::chrono::milliseconds(100))) return;
-            shown_ = now;
-            std::cerr << "\r\x1b[K" << engine::progress_line(progress) << std::flush;
-        };
-    }
-    void finish() const {
-        if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
-    }
-
-  private:
-    bool terminal_ = isatty(STDERR_FILENO) != 0;
-    std::optional<std::chrono::steady_clock::time_point> shown_;
-};
-
 // ---- files
-
-// The csv files of MMLU in a folder: those of its test questions where there are such.
-std::vector<std::string> csv_files(const std::filesystem::path& folder) {
-    std::vector<std::string> all, tests;
-    std::error_code failure;
-    for (const std::filesystem::path& base : {folder / "test", folder}) {
-        if (!all.empty() || !std::filesystem::is_directory(base, failure)) continue;
-        for (const auto& entry : std::filesystem::directory_iterator(base, failure)) {
-            const std::string path = entry.path().string();
-            if (!path.ends_with(".csv")) continue;
-            all.push_back(path);
-            if (path.ends_with("_test.csv")) tests.push_back(path);
-        }
-    }
-    if (all.empty()) {
-        throw engine::Error(engine::ErrorKind::kNotFound,
-                            engine::messages::folder_without_csv(engine::shown_path(folder)));
-    }
-    std::vector<std::string>& files = tests.empty() ? all : tests;
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-// The file of solved questions for the subject of a data file: `shots` itself, or the
-// folder's file of that subject.
-std::string shots_file(const std::string& shots, const std::string& data) {
-    std::error_code failure;
-    if (!std::filesystem::is_directory(shots, failure)) return shots;
-    std::string name = engine::mmlu_subject(data) + "_dev.csv";
-    std::replace(name.begin(), name.end(), ' ', '_');
-    for (const std::filesystem::path& folder : {std::filesystem::path(shots) / "dev", std::filesystem::path(shots)}) {
-        if (std::filesystem::exists(folder / name, failure)) return (folder / name).string();
-    }
-    throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::dev_file_missing(shots, name));
-}
-
-std::vector<engine::ChoiceTask> read_tasks(engine::ChoiceFormat format, const EvaluateOptions& options) {
-    std::vector<std::string> files = options.data;
-    std::error_code failure;
-    if (format == engine::ChoiceFormat::kMmlu && files.size() == 1 &&
-        std::filesystem::is_directory(files.front(), failure)) {
-        files = csv_files(files.front());
-    }
-    const std::string labels = options.labels.empty() ? std::string() : read_long_text(options.labels);
-    std::vector<engine::ChoiceTask> tasks;
-    for (const std::string& path : files) {
-        const std::string data = read_long_text(path);
-        engine::ChoiceFiles parts;
-        parts.data = {data, path};
-        parts.labels = {labels, options.labels};
-        parts.n_shots = options.n_shots;
-        parts.subject = options.subject;
-        if (parts.subject.empty()) parts.subject = engine::mmlu_subject(path);
-        std::string shots;
-        if (!options.shots.empty() && options.n_shots > 0) {
-            parts.shots.source = shots_file(options.shots, path);
-            shots = read_long_text(parts.shots.source);
-            parts.shots.text = shots;
-        }
-        std::vector<engine::ChoiceTask> more = engine::parse_choices(format, parts);
-        tasks.insert(tasks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    }
-    return tasks;
-}
 
 const std::string& only_file(const EvaluateOptions& options) {
     if (options.data.size() == 1) return options.data.front();
@@ -152,7 +67,7 @@ int report_result(const engine::ModelSummary& model, const EvaluateOptions& opti
     }
     if (!partial) return 0;
     std::cerr << "Stopped by Ctrl+C: the result is partial, of what was done until then." << std::endl;
-    return kStopped;
+    return kStoppedStatus;
 }
 
 engine::LoadRequest evaluation_request(const EvaluateOptions& options, std::int64_t context) {
@@ -165,11 +80,10 @@ engine::LoadRequest evaluation_request(const EvaluateOptions& options, std::int6
 }
 
 int run_choices(engine::ChoiceFormat format, const EvaluateOptions& options, const std::stop_token& stop) {
-    constexpr std::int64_t kContext = 4096;  // five solved questions and one more take up to 3000 tokens
-    const std::vector<engine::ChoiceTask> tasks = read_tasks(format, options);
-    engine::LoadedModel model(evaluation_request(options, kContext), engine::LoadedModel::Text::kWanted,
+    const std::vector<engine::ChoiceTask> tasks = read_choice_tasks(format, options);
+    engine::LoadedModel model(evaluation_request(options, kChoiceContext), engine::LoadedModel::Text::kWanted,
                               progress_on_terminal(), stop);
-    ProgressLine line;
+    EvaluationLine line;
     const engine::ChoiceReport report =
         engine::evaluate_choices(model, format, tasks, {options.limit, options.special}, line.callback(), stop);
     line.finish();
@@ -190,7 +104,7 @@ int run_chunks(const EvaluateOptions& options, const std::stop_token& stop) {
         base.emplace(options.kl_base_write, engine::LogitFileHeader{options.window, model.spec().vocab_size, tokens});
         rows = [&](std::span<const float> logits) { base->add(logits); };
     }
-    ProgressLine line;
+    EvaluationLine line;
     const engine::ChunkPerplexity result =
         engine::measure_chunk_perplexity(model, tokens, options.window, rows, line.callback(), stop);
     line.finish();
@@ -214,7 +128,7 @@ int run_strided(const EvaluateOptions& options, const std::stop_token& stop) {
     std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);
     if (options.limit > 0) tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(options.limit)));
     const auto n_all = static_cast<std::int64_t>(tokens.size());
-    ProgressLine line;
+    EvaluationLine line;
     const engine::EvaluationProgressFn show = line.callback();
     const auto start = std::chrono::steady_clock::now();
     std::int64_t n_done = 0;
@@ -255,7 +169,7 @@ int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
     const engine::LogitFile base(file.bytes(), options.kl_base);
     engine::LoadedModel model(evaluation_request(options, base.header().n_context), engine::LoadedModel::Text::kWanted,
                               progress_on_terminal(), stop);
-    ProgressLine line;
+    EvaluationLine line;
     const engine::KlDivergence result =
         engine::measure_kl_divergence(model, base, options.limit, line.callback(), stop);
     line.finish();
@@ -271,32 +185,19 @@ int run_task(const EvaluateOptions& options, const std::stop_token& stop) {
     }
     if (options.task == kPerplexity) return run_chunks(options, stop);
     if (options.task == kStridedPerplexity) return run_strided(options, stop);
-    for (const engine::ChoiceFormatRow& row : engine::choice_formats()) {
-        if (options.task == row.name) return run_choices(row.format, options, stop);
-    }
-    throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::no_such_task(options.task));
+    return run_choices(choice_format_of(options.task), options, stop);
 }
 
 }  // namespace
 
 std::vector<std::string> evaluation_tasks() {
-    std::vector<std::string> names;
-    for (const engine::ChoiceFormatRow& row : engine::choice_formats()) names.emplace_back(row.name);
+    std::vector<std::string> names = choice_tasks();
     for (const char* name : {kPerplexity, kStridedPerplexity, kKlDivergence}) names.emplace_back(name);
     return names;
 }
 
 int run_evaluate(const EvaluateOptions& options) {
-    std::stop_source stop;
-    const InterruptWatch watch(stop);
-    catch_interrupts(true);
-    try {
-        return run_task(options, stop.get_token());
-    } catch (const engine::Error& error) {  // while the model was loaded
-        if (error.kind() != engine::ErrorKind::kCancelled) throw;
-        std::cerr << "Stopped by Ctrl+C before anything was measured." << std::endl;
-        return kStopped;
-    }
+    return run_until_interrupt([&](const std::stop_token& stop) { return run_task(options, stop); });
 }
 
 }  // namespace offstage::cli

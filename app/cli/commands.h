@@ -124,6 +124,17 @@ struct ActivationOptions {
     std::vector<double> bounds;
 };
 
+// What is asked of a model, and its files.
+struct ChoiceOptions {
+    std::string task;               // one of evaluation_tasks(), or of choice_tasks()
+    std::vector<std::string> data;  // files; mmlu: or one folder
+    std::string labels;             // file; empty: the labels are in the data
+    std::string shots;              // mmlu: file or folder of solved questions; empty: none
+    std::int64_t n_shots = 5;
+    std::string subject;     // mmlu; empty: by the file's name
+    std::int64_t limit = 0;  // tasks, chunks or tokens at most; 0: all
+};
+
 struct SensitivityOptions {
     ModelOptions model;
     std::string text;  // file
@@ -137,6 +148,7 @@ struct SensitivityOptions {
     std::int64_t decode = 64;  // tokens; 0: speed is not measured
     std::string csv, svg;      // files to write; empty: none
     bool keep = false;         // beside the model, for the window
+    ChoiceOptions choices;     // asked of each theta; its task is empty: none
 };
 
 struct PredictOptions {
@@ -150,6 +162,7 @@ struct AblationOptions {
     std::int64_t prompt = 64;
     std::int64_t decode = 64;
     std::int64_t resident_per_layer = 2;
+    double mean_bits = 0;  // 0: no row of formats chosen expert by expert
 };
 
 struct ReplayOptions {
@@ -212,16 +225,9 @@ struct PerplexityOptions {
     bool keep = false;                 // quantize-report: beside the model
 };
 
-struct EvaluateOptions {
+struct EvaluateOptions : ChoiceOptions {
     ModelOptions model;
-    std::string task;               // one of evaluation_tasks()
-    std::vector<std::string> data;  // files; mmlu: or one folder
-    std::string labels;             // file; empty: the labels are in the data
-    std::string shots;              // mmlu: file or folder of solved questions; empty: none
-    std::int64_t n_shots = 5;
-    std::string subject;     // mmlu; empty: by the file's name
-    std::int64_t limit = 0;  // tasks, chunks or tokens at most; 0: all
-    bool results = false;    // each task's in the JSON
+    bool results = false;  // each task's in the JSON
     bool special = false;
     std::int64_t window = 512;  // perplexity: tokens of a chunk or a window
     std::int64_t stride = 256;

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <iostream>
+
+#include "engine/error.h"
 
 namespace offstage::cli {
 namespace {
@@ -62,5 +65,18 @@ InterruptWatch::InterruptWatch(std::stop_source& answer)
               std::this_thread::sleep_for(std::chrono::milliseconds(10));
           }
       }) {}
+
+int run_until_interrupt(const std::function<int(const std::stop_token&)>& work) {
+    std::stop_source stop;
+    const InterruptWatch watch(stop);
+    catch_interrupts(true);
+    try {
+        return work(stop.get_token());
+    } catch (const engine::Error& error) {
+        if (error.kind() != engine::ErrorKind::kCancelled) throw;
+        std::cerr << "Stopped by Ctrl+C before anything was measured." << std::endl;
+        return kStoppedStatus;
+    }
+}
 
 }  // namespace offstage::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <thread>
 
@@ -23,5 +24,10 @@ class InterruptWatch {
   private:
     std::jthread thread_;
 };
+
+inline constexpr int kStoppedStatus = 130;  // what a shell shows for a program that Ctrl+C ended
+// Runs a measurement that Ctrl+C stops, and returns its exit status. Error (kCancelled) of it, as while a model is
+// loaded: a line that says so, and kStoppedStatus.
+int run_until_interrupt(const std::function<int(const std::stop_token&)>& work);
 
 }  // namespace offstage::cli

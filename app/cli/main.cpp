@@ -1,5 +1,5 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage; 130
-// after Ctrl+C in generate and evaluate, 141 where nobody reads the output any more.
+// after Ctrl+C in generate, evaluate and sensitivity, 141 where nobody reads the output any more.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "app/cli/choice_task_files.h"
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/standard_output.h"
@@ -26,6 +27,7 @@ namespace {
 using offstage::cli::AblationOptions;
 using offstage::cli::ActivationOptions;
 using offstage::cli::BenchOptions;
+using offstage::cli::ChoiceOptions;
 using offstage::cli::ClusterOptions;
 using offstage::cli::EvaluateOptions;
 using offstage::cli::FinderOptions;
@@ -338,11 +340,28 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
     add_context_option(command, options.model, kModelContext);
 }
 
-void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
+std::string choice_file_help() {
     std::string files;
     for (const offstage::engine::ChoiceFormatRow& row : offstage::engine::choice_formats()) {
         files += std::string(row.name) + ": " + row.file + ". ";
     }
+    return files;
+}
+
+// All but --task, --data and the limit.
+void add_choice_file_options(CLI::App& command, ChoiceOptions& options) {
+    command.add_option("--labels", options.labels, "piqa, winogrande, hellaswag: file with a label per line");
+    CLI::Option* shots =
+        command.add_option("--shots", options.shots,
+                           "mmlu: solved questions to begin with: the dev csv, or a folder with that of each subject");
+    command.add_option("--n-shots", options.n_shots, "So many of them, the first")
+        ->check(CLI::Range(0, 100))
+        ->needs(shots)
+        ->capture_default_str();
+    command.add_option("--subject", options.subject, "mmlu: the subject's name; by the file's name unless given");
+}
+
+void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
     add_model_option(command, options.model);
     command
         .add_option("--task", options.task,
@@ -353,16 +372,8 @@ void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
         ->check(CLI::IsMember(offstage::cli::evaluation_tasks()))
         ->required();
     command.add_option("--data", options.data,
-                       "The file; of mmlu also several, or a folder. " + files + "perplexity: UTF-8 text");
-    command.add_option("--labels", options.labels, "piqa, winogrande, hellaswag: file with a label per line");
-    CLI::Option* shots =
-        command.add_option("--shots", options.shots,
-                           "mmlu: solved questions to begin with: the dev csv, or a folder with that of each subject");
-    command.add_option("--n-shots", options.n_shots, "So many of them, the first")
-        ->check(CLI::Range(0, 100))
-        ->needs(shots)
-        ->capture_default_str();
-    command.add_option("--subject", options.subject, "mmlu: the subject's name; by the file's name unless given");
+                       "The file; of mmlu also several, or a folder. " + choice_file_help() + "perplexity: UTF-8 text");
+    add_choice_file_options(command, options);
     command
         .add_option("--limit", options.limit,
                     "Tasks, chunks or (perplexity-strided) tokens at most; 0: all. Which tasks, is as the rule's "
@@ -772,8 +783,8 @@ int run(int argc, char** argv) {
     ablation.model.device = "emulated:corm";
     command =
         app.add_subcommand("ablation",
-                           "What decoding gains by sparse neurons, by copying ahead, by experts that are kept, and "
-                           "by the CPU, one after the other");
+                           "What decoding gains by sparse neurons, by copying ahead, by experts that are kept, by "
+                           "formats of their own, and by the CPU, one after the other");
     add_model_option(*command, ablation.model);
     command->add_option("--prompt", ablation.prompt, "Tokens of the prompt")
         ->check(CLI::PositiveNumber)
@@ -784,6 +795,12 @@ int run(int argc, char** argv) {
     command
         ->add_option("--resident", ablation.resident_per_layer,
                      "Experts of each layer that have a place on the device where experts are kept")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--mean-bits", ablation.mean_bits,
+                     "A row more, in which each expert has a format of its own, with so many bits per weight in the "
+                     "mean, as --min-bits lets the plan choose them; 0: none")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     command->add_option("--device", ablation.model.device, "As for bench")->capture_default_str();
@@ -811,7 +828,7 @@ int run(int argc, char** argv) {
     command = app.add_subcommand(
         "sensitivity",
         "What leaving out neurons below a theta saves and costs: active share by layer, perplexity, distance to theta "
-        "0, tokens/s");
+        "0, right answers to a --task, tokens/s");
     add_model_option(*command, sensitivity.model);
     command->add_option("--text", sensitivity.text, "UTF-8 text")->required();
     command->add_option("--theta", sensitivity.thetas, "The thetas, separated by commas; 0 comes besides")
@@ -826,8 +843,25 @@ int run(int argc, char** argv) {
         ->check(CLI::PositiveNumber);
     command->add_flag("--kept-thresholds", sensitivity.kept_thresholds,
                       "Score the thresholds that are kept beside the model as well");
+    CLI::Option* const task =
+        command
+            ->add_option("--task", sensitivity.choices.task,
+                         "Multiple choice that each theta is asked as well, scored as by evaluate: mmlu, piqa, "
+                         "winogrande, hellaswag, arc, llama-hellaswag, llama-winogrande or llama-choices")
+            ->check(CLI::IsMember(offstage::cli::choice_tasks()));
+    CLI::Option* const data = command->add_option("--data", sensitivity.choices.data,
+                                                  "Its file; of mmlu also several, or a folder. " + choice_file_help());
+    task->needs(data);
+    data->needs(task);
+    add_choice_file_options(*command, sensitivity.choices);
+    command
+        ->add_option("--task-limit", sensitivity.choices.limit,
+                     "Tasks at most; 0: all. Which ones, is as the rule's origin takes them")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(task)
+        ->capture_default_str();
     command->add_flag("--special", sensitivity.special,
-                      "Special tokens written out in the text (<s>, <|user|> ...) count as tokens");
+                      "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
     command->add_option("--window", sensitivity.window, "Tokens the model sees at once")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

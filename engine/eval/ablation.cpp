@@ -14,14 +14,15 @@ namespace {
 struct Variant {
     const char* name;
     double paper_gain;
-    bool sparse, prefetch, cache, cpu;
+    bool sparse, prefetch, cache, mixed, cpu;
 };
 constexpr Variant kVariants[] = {
-    {"every expert on demand", 1, false, false, false, false},
-    {"+ sparse neurons", 1.25, true, false, false, false},
-    {"+ prefetch", 1.59, true, true, false, false},
-    {"+ experts kept", 2.07, true, true, true, false},
-    {"+ the CPU", 0, true, true, true, true},
+    {"every expert on demand", 1, false, false, false, false, false},
+    {"+ sparse neurons", 1.25, true, false, false, false, false},
+    {"+ prefetch", 1.59, true, true, false, false, false},
+    {"+ experts kept", 2.07, true, true, true, false, false},
+    {"+ mixed precision", 0, true, true, true, true, false},
+    {"+ the CPU", 0, true, true, true, true, true},
 };
 
 LoadRequest request_of(const Variant& variant, LoadRequest request) {
@@ -62,6 +63,8 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
     report.prompt_tokens = settings.prompt_tokens;
     report.decode_tokens = settings.decode_tokens;
     for (const Variant& variant : kVariants) {
+        const bool only_mixes = variant.mixed && !variant.cpu;
+        if (only_mixes && settings.mean_bits <= 0) continue;
         LoadRequest wanted = request_of(variant, base);
         {
             LoadRequest unbounded = wanted;
@@ -78,9 +81,13 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
             wanted.vram_bytes =
                 vram_for(*whole, variant.cache ? settings.resident_per_layer * grid.n_layers : 0, wanted);
         }
+        if (variant.mixed && settings.mean_bits > 0) {
+            wanted.quant.experts.reset();
+            wanted.quality.min_mean_bits = settings.mean_bits;
+        }
         const auto model = open(wanted);
         const BenchResult run = run_bench(*model, {settings.prompt_tokens, settings.decode_tokens, 3}, {});
-        report.model = model->summary().name + ", " + model->summary().weight_type;
+        if (report.rows.empty()) report.model = model->summary().name + ", " + model->summary().weight_type;
         report.device = model->summary().device_name;
         report.accounted = run.accounted;
         AblationRow& row = report.rows.emplace_back();
@@ -93,6 +100,7 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
         row.active_share = run.active_share > 0 ? run.active_share : model->cost().active_share(-1, 1);
         row.copied_bytes_per_token = run.copied_bytes_per_token;
         row.copy_bytes_saved_per_token = run.copy_bytes_saved_per_token;
+        row.mean_bits = model->plan().mean_bits;
         if (progress) progress(row.name + print(": %.2f tokens/s, %.2f times the first", row.tokens_per_s, row.gain));
     }
     return report;
@@ -115,6 +123,7 @@ nlohmann::ordered_json to_json(const AblationReport& report) {
                                          {"forecast_tokens_per_s", row.forecast_tokens_per_s},
                                          {"hit_rate", row.hit_rate},
                                          {"active_share", row.active_share},
+                                         {"mean_bits", row.mean_bits},
                                          {"copied_bytes_per_token", row.copied_bytes_per_token},
                                          {"copy_bytes_saved_per_token", row.copy_bytes_saved_per_token}};
         if (row.paper_gain > 0) of_row["paper_gain"] = row.paper_gain;
@@ -127,13 +136,13 @@ std::string to_text(const AblationReport& report) {
     std::string text = print("theta %g, prompt %lld, %lld tokens decoded, times %s\n", report.theta,
                              static_cast<long long>(report.prompt_tokens), static_cast<long long>(report.decode_tokens),
                              report.accounted ? "accounted" : "measured") +
-                       print("%-24s %9s %7s %7s %9s %6s %7s %14s\n", "", "tokens/s", "gain", "paper", "forecast",
-                             "hits", "active", "MB copied");
+                       print("%-24s %9s %7s %7s %9s %6s %7s %6s %14s\n", "", "tokens/s", "gain", "paper", "forecast",
+                             "hits", "active", "bits", "MB copied");
     for (const AblationRow& row : report.rows) {
         const std::string paper = row.paper_gain > 0 ? print("%.2f", row.paper_gain) : std::string("-");
-        text += print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %14.1f\n", row.name.c_str(), row.tokens_per_s,
+        text += print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %6.2f %14.1f\n", row.name.c_str(), row.tokens_per_s,
                       row.gain, paper.c_str(), row.forecast_tokens_per_s, 100 * row.hit_rate, 100 * row.active_share,
-                      row.copied_bytes_per_token / 1e6);
+                      row.mean_bits, row.copied_bytes_per_token / 1e6);
     }
     return text;
 }

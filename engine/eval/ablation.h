@@ -13,7 +13,8 @@ namespace offstage::engine {
 
 // What each part of leaving neurons out gains, one added after the other (CORM, figure 8): decoding with every expert
 // copied when it is called; without the neurons below a theta; with guessed experts and neurons copied ahead; with a
-// part of the experts on the device. And beyond the paper, with the CPU computing as well.
+// part of the experts on the device. And beyond the paper, with formats chosen expert by expert, which it has in its
+// first part, and with the CPU computing as well.
 struct AblationRow {
     std::string name;
     double tokens_per_s = 0;
@@ -23,6 +24,7 @@ struct AblationRow {
     double hit_rate = 0;      // of the timed tokens
     double active_share = 1;  // of the neurons that were looked at; where none were (dry, on the CPU), expected
     double copied_bytes_per_token = 0, copy_bytes_saved_per_token = 0;
+    double mean_bits = 0;  // per expert weight, as planned
 };
 
 struct AblationReport {
@@ -39,6 +41,9 @@ struct AblationSettings {
     std::int64_t prompt_tokens = 64;  // the paper's shorter one
     std::int64_t decode_tokens = 64;
     std::int64_t resident_per_layer = 2;
+    // Above 0: a row in which the planner chooses each expert's format, with so many bits per weight in the mean
+    // (QualityFloor::min_mean_bits), and the memory of the row before it.
+    double mean_bits = 0;
 };
 
 // Loads the model once for each row, with the request's theta, but with the policies, budgets and caches of the rows.

@@ -165,6 +165,21 @@ double ChoiceReport::standard_error(std::size_t score) const {
     return std::sqrt(p * (1 - p) / static_cast<double>(results.size() - 1));
 }
 
+ChoiceChange change_between(const ChoiceReport& before, const ChoiceReport& after, std::size_t score) {
+    const std::size_t n_both = std::min(before.results.size(), after.results.size());
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < n_both; ++i) {
+        const int change = after.results[i].is_right[score] - before.results[i].is_right[score];
+        sum += change;
+        squares += change * change;
+    }
+    if (n_both == 0) return {};
+    const auto n = static_cast<double>(n_both);
+    const double mean = sum / n;
+    if (n_both < 2) return {mean, 0};
+    return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / (n - 1))};
+}
+
 ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span<const ChoiceTask> tasks,
                               const ChoiceSettings& settings, const EvaluationProgressFn& progress,
                               const std::stop_token& stop) {
@@ -206,6 +221,7 @@ ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span
         for (std::size_t score = 0; score < report.scores.size(); ++score) {
             const std::size_t chosen = chosen_by(rule, score, task, result.log_likelihood, result.n_tokens);
             result.chosen.push_back(chosen);
+            result.is_right.push_back(task.is_right[chosen]);
             report.scores[score].n_right += task.is_right[chosen];
             if (score == 0) report.groups.back().n_right += task.is_right[chosen];
         }

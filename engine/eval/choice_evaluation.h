@@ -40,6 +40,7 @@ struct ChoiceResult {
     std::vector<double> log_likelihood;  // by choice: sum of ln p over what is scored
     std::vector<std::int64_t> n_tokens;  // by choice: tokens that are scored
     std::vector<std::size_t> chosen;     // by score
+    std::vector<std::uint8_t> is_right;  // by score
 };
 
 struct ChoiceReport {
@@ -66,6 +67,15 @@ struct ChoiceReport {
     // sqrt(p (1 - p) / (n - 1)), as both schools print it; 0 for one task.
     double standard_error(std::size_t score) const;
 };
+
+// How much more, or less, is right than in another evaluation of the same tasks; of those that both have done.
+struct ChoiceChange {
+    double value = 0;  // difference of the shares
+    // Of the mean of the tasks' differences (-1, 0 or 1), as the same tasks were asked: smaller than that of two
+    // shares.
+    double standard_error = 0;
+};
+ChoiceChange change_between(const ChoiceReport& before, const ChoiceReport& after, std::size_t score);
 
 struct ChoiceSettings {
     std::int64_t limit = 0;  // tasks at most; 0: all

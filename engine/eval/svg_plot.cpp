@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kPlotWidth = 460, kPlotHeight = 300;  // of the area between the axes
 constexpr double kLeft = 80, kTop = 84, kRight = 28, kLegendLine = 20, kBelow = 62;
+constexpr double kCaption = 44;  // of kTop: the line above all plots
 constexpr const char* kInk = "#222222";
 constexpr const char* kGrid = "#dddddd";
 
@@ -73,10 +74,10 @@ std::vector<double> ticks(double first, double last, double shortest) {
 
 class Area {
   public:
-    Area(const Plot& plot, double left) : plot_(plot), left_(left) {}
+    Area(const Plot& plot, double left, double top) : plot_(plot), left_(left), top_(top) {}
 
     std::string draw() const {
-        std::string svg = text_at(left_ + kPlotWidth / 2, kTop - 16, "middle", 15, plot_.title);
+        std::string svg = text_at(left_ + kPlotWidth / 2, top_ - 16, "middle", 15, plot_.title);
         const auto y_tick = [&](double value, const std::string& text) {
             const double y = y_of(value);
             svg += line(left_, y, left_ + kPlotWidth, y, kGrid, 1, false);
@@ -88,20 +89,20 @@ class Area {
         } else {
             for (const double y : ticks(plot_.y_first, plot_.y_last, kShortestStep)) y_tick(y, print("%g", y));
         }
-        constexpr double kBottom = kTop + kPlotHeight;
+        const double bottom = top_ + kPlotHeight;
         const bool fine = plot_.x_last - plot_.x_first < 3;
         for (const double x : ticks(plot_.x_first, plot_.x_last, fine ? kShortestStep : 1)) {
-            svg += line(x_of(x), kBottom, x_of(x), kBottom + 5, kInk, 1, false);
-            svg += text_at(x_of(x), kBottom + 20, "middle", 12, print("%g", x));
+            svg += line(x_of(x), bottom, x_of(x), bottom + 5, kInk, 1, false);
+            svg += text_at(x_of(x), bottom + 20, "middle", 12, print("%g", x));
         }
-        svg += line(left_, kBottom, left_ + kPlotWidth, kBottom, kInk, 1, false);
-        svg += line(left_, kBottom, left_, kTop, kInk, 1, false);
-        svg += text_at(left_ + kPlotWidth / 2, kBottom + 42, "middle", 13, plot_.x_label);
-        const double middle = kTop + kPlotHeight / 2;
+        svg += line(left_, bottom, left_ + kPlotWidth, bottom, kInk, 1, false);
+        svg += line(left_, bottom, left_, top_, kInk, 1, false);
+        svg += text_at(left_ + kPlotWidth / 2, bottom + 42, "middle", 13, plot_.x_label);
+        const double middle = top_ + kPlotHeight / 2;
         svg += text_at(left_ - 54, middle, "middle", 13, plot_.y_label,
                        print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
         for (const PlotSeries& series : plot_.series) svg += draw(series);
-        double y = kBottom + kBelow;
+        double y = bottom + kBelow;
         for (const PlotSeries& series : plot_.series) {
             if (series.name.empty()) continue;
             svg += line(left_, y, left_ + 34, y, series.colour, series.width, series.dashed);
@@ -126,7 +127,7 @@ class Area {
     double last_y() const { return plot_.y_is_share ? 1 : plot_.y_last; }
     double y_of(double value) const {
         const double range = std::max(last_y() - first_y(), 1e-9);
-        return kTop + (1 - (value - first_y()) / range) * kPlotHeight;
+        return top_ + (1 - (value - first_y()) / range) * kPlotHeight;
     }
 
     std::string draw(const PlotSeries& series) const {
@@ -134,8 +135,12 @@ class Area {
         for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
             const double x = series.x[i], y = series.y[i];
             if (!(x >= plot_.x_first && x <= plot_.x_last && y >= first_y() && y <= last_y())) continue;
-            points += print("%.1f,%.1f ", x_of(x), y_of(y));
-            if (series.markers) markers += marker(x_of(x), y_of(y), series.colour);
+            const double at = x_of(x) + series.shift;
+            points += print("%.1f,%.1f ", at, y_of(y));
+            if (i < series.bars.size()) {
+                markers += error_bar(at, y - series.bars[i], y + series.bars[i], series.colour);
+            }
+            if (series.markers) markers += marker(at, y_of(y), series.colour);
         }
         if (points.empty()) return {};
         points.pop_back();
@@ -145,28 +150,43 @@ class Area {
                "\n" + markers;
     }
 
+    // With caps, as far as the axes go.
+    std::string error_bar(double x, double low, double high, const std::string& colour) const {
+        constexpr double kCap = 4;
+        const double top = y_of(std::min(high, last_y())), bottom = y_of(std::max(low, first_y()));
+        std::string svg = line(x, top, x, bottom, colour, 1.2, false);
+        if (high <= last_y()) svg += line(x - kCap, top, x + kCap, top, colour, 1.2, false);
+        if (low >= first_y()) svg += line(x - kCap, bottom, x + kCap, bottom, colour, 1.2, false);
+        return svg;
+    }
+
     const Plot& plot_;
-    double left_;
+    double left_, top_;
 };
 
 }  // namespace
 
 std::string to_svg(std::span<const Plot> plots, const std::string& caption) {
+    // Four make two rows of two.
+    const std::size_t n_columns = plots.size() == 4 ? 2 : std::clamp<std::size_t>(plots.size(), 1, 3);
     std::string body;
-    std::size_t legend = 0;
-    double left = kLeft;
-    for (const Plot& plot : plots) {
-        const Area area(plot, left);
+    std::size_t legend = 0;  // lines, of a row
+    double top = kTop, bottom = kTop;
+    for (std::size_t i = 0; i < plots.size(); ++i) {
+        if (i > 0 && i % n_columns == 0) {
+            top = bottom + kTop - kCaption;
+            legend = 0;
+        }
+        const Area area(plots[i], kLeft + static_cast<double>(i % n_columns) * (kPlotWidth + kRight + kLeft), top);
         body += area.draw();
         legend = std::max(legend, area.legend_lines());
-        left += kPlotWidth + kRight + kLeft;
+        bottom = top + kPlotHeight + kBelow + kLegendLine * static_cast<double>(legend) + 8;
     }
-    const double width = std::max(left - kLeft, kPlotWidth);
-    const double height = kTop + kPlotHeight + kBelow + kLegendLine * static_cast<double>(legend) + 8;
+    const double width = static_cast<double>(n_columns) * (kPlotWidth + kRight + kLeft);
     return print(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" )",
-                 width, height, width, height) +
+                 width, bottom, width, bottom) +
            "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n" +
-           print(R"(<rect width="%.0f" height="%.0f" fill="#ffffff"/>)", width, height) + "\n" +
+           print(R"(<rect width="%.0f" height="%.0f" fill="#ffffff"/>)", width, bottom) + "\n" +
            text_at(width / 2, 32, "middle", 18, caption) + body + "</svg>\n";
 }
 

@@ -13,6 +13,8 @@ struct PlotSeries {
     double width = 2;
     bool dashed = false;
     bool markers = false;
+    std::vector<double> bars = {};  // half the length of an error bar at each point; empty: none
+    double shift = 0;               // pixels to the right: where bars of several series would cover each other
 };
 
 // Lines over two axes. x: ticks at whole numbers, unless its range is shorter than 3; y:
@@ -26,8 +28,8 @@ struct Plot {
     double y_first = 0, y_last = 1;
 };
 
-// The plots side by side as one SVG picture on a light ground, readable without a style sheet or scripts; `caption`
-// stands above them. Values outside the axes, and ones that are not finite, are left out.
+// The plots in rows of at most three as one SVG picture on a light ground, readable without a style sheet or scripts;
+// `caption` stands above them. Values outside the axes, and ones that are not finite, are left out.
 std::string to_svg(std::span<const Plot> plots, const std::string& caption);
 
 }  // namespace offstage::engine

@@ -4,46 +4,26 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
-#include "engine/eval/loaded_step_model.h"
 #include "engine/eval/svg_plot.h"
-#include "engine/eval/theta_scorer.h"
 #include "engine/files/text_file.h"
 #include "engine/print.h"
-#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
-
-constexpr std::int64_t kDecodePrompt = 32;  // tokens that are read before the decoded ones
-
-// Returns tokens/s by the device's clock.
-double decode(LoadedModel& model, std::span<const TokenId> tokens, ThetaRow& row, const std::stop_token& stop) {
-    KvSequence sequence = model.new_sequence();
-    const auto step = [&](std::span<const TokenId> part) {
-        const Segment segment{&sequence, part};
-        require_done(model.forward().step({&segment, 1}, Forward::Logits::kLast, stop), model.device());
-    };
-    step(tokens.first(as_size(kDecodePrompt)));
-    const std::span<const TokenId> decoded = tokens.subspan(as_size(kDecodePrompt));
-    const Recorder& recorder = model.dispatcher().recorder();
-    const std::uint64_t read_before = recorder.all_totals().host_read_bytes;
-    const double start_us = model.device().now_us();
-    for (std::size_t i = 0; i < decoded.size(); ++i) step(decoded.subspan(i, 1));
-    const double us = model.device().now_us() - start_us;
-    const auto n = static_cast<double>(decoded.size());
-    row.read_bytes_per_token = static_cast<double>(recorder.all_totals().host_read_bytes - read_before) / n;
-    return n / us * 1e6;
-}
 
 std::string percent(double share) {
     return share < 0 ? "not known" : print("%.1f %%", 100 * share);
 }
 
-std::string name_of(const ThetaRow& row) {
-    return (row.loss > 0 ? print("auto:%g", row.loss) : print("%g", row.theta)) + (row.accepts_guesses ? "+guess" : "");
+std::string percent_and_error(double value, double standard_error, const char* number) {
+    return print(number, 100 * value) + print(" +/- %.2f", 100 * standard_error);
+}
+
+// Theta 0's, where the tasks were asked.
+const ChoiceReport* choices_of(const ThetaReport& report) {
+    return report.rows.empty() || !report.rows.front().choices ? nullptr : &*report.rows.front().choices;
 }
 
 double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
@@ -54,86 +34,22 @@ double largest(const ThetaReport& report, double (*value)(const ThetaRow&)) {
 
 }  // namespace
 
-ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
-                           std::vector<double> thetas, std::int64_t decode_tokens,
-                           const std::function<void(const std::string& line)>& progress, const std::stop_token& stop,
-                           std::span<const ChosenThresholds> chosen) {
-    for (const double theta : thetas) check_theta(theta);
-    thetas.push_back(0);
-    std::sort(thetas.begin(), thetas.end());
-    thetas.erase(std::unique(thetas.begin(), thetas.end()), thetas.end());
-    const std::int64_t n_decoded = kDecodePrompt + decode_tokens;
-    const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
-    if (decode_tokens > 0 && (static_cast<std::int64_t>(tokens.size()) < n_decoded || n_decoded > context)) {
-        throw Error(ErrorKind::kInvalidInput,
-                    messages::too_many_to_decode(decode_tokens, n_decoded, tokens.size(), context));
-    }
-    tokens = ThetaScorer::scorable(model, tokens);
+std::string theta_name(const ThetaRow& row) {
+    return (row.loss > 0 ? print("auto:%g", row.loss) : print("%g", row.theta)) + (row.accepts_guesses ? "+guess" : "");
+}
 
-    ThetaReport report;
-    report.model = model.summary().name;
-    report.weight_type = model.summary().weight_type;
-    report.device = model.summary().device;
-    report.compute = model.summary().compute;
-    report.windows = windows;
-    report.decode_tokens = decode_tokens;
-    MoeLayer& moe = model.forward().moe();
-    const auto back = [&] {
-        model.use_theta({});
-        moe.mover().sparse().set_guesses(model.request().neuron_guesses);
-    };
-    const bool accepts =
-        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
-    struct Asked {
-        ExpertThetas thetas;
-        double theta = 0, loss = 0;
-        bool accepts_guesses = false;
-    };
-    std::vector<Asked> of_rows;
-    for (const double theta : thetas) of_rows.push_back({theta, theta, 0, false});
-    for (const ChosenThresholds& each : chosen) {
-        of_rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
+std::string text_line(const ThetaRow& row) {
+    return "theta " + theta_name(row) + print(": perplexity %.4f, active ", row.perplexity.value()) +
+           percent(row.active_share);
+}
+
+std::string task_line(const ThetaRow& row) {
+    std::string line = "theta " + theta_name(row) + ":";
+    for (std::size_t i = 0; row.choices && i < row.choices->scores.size(); ++i) {
+        line += (i > 0 ? ", " : " ") + row.choices->scores[i].name + " " +
+                percent_and_error(row.choices->value(i), row.choices->standard_error(i), "%.2f") + " %";
     }
-    for (std::size_t i = 0, n = of_rows.size(); accepts && i < n; ++i) {
-        if (of_rows[i].theta > 0) of_rows.push_back({of_rows[i].thetas, of_rows[i].theta, of_rows[i].loss, true});
-    }
-    SparseCopies& sparse = moe.mover().sparse();
-    const auto set = [&](const Asked& asked) {
-        moe.set_theta(asked.thetas);
-        sparse.set_guesses(asked.accepts_guesses ? NeuronGuesses::kAccept : NeuronGuesses::kCorrect);
-    };
-    WindowSettings scored = windows;
-    if (accepts) scored.step = 1;
-    try {
-        ThetaScorer scorer(model, tokens, scored);
-        for (const Asked& asked : of_rows) {
-            set(asked);
-            ThetaRow row = scorer.score(asked.thetas, stop);
-            row.theta = asked.theta;
-            row.loss = asked.loss;
-            row.accepts_guesses = asked.accepts_guesses;
-            if (progress) {
-                progress("theta " + name_of(row) + print(": perplexity %.4f, active ", row.perplexity.value()) +
-                         percent(row.active_share));
-            }
-            report.rows.push_back(std::move(row));
-        }
-        std::vector<std::vector<double>> rates(report.rows.size());
-        for (int repeat = 0; decode_tokens > 0 && repeat < kThetaDecodes; ++repeat) {
-            for (std::size_t i = 0; i < report.rows.size(); ++i) {
-                set(of_rows[i]);
-                rates[i].push_back(decode(model, tokens.first(as_size(n_decoded)), report.rows[i], stop));
-            }
-        }
-        for (std::size_t i = 0; decode_tokens > 0 && i < report.rows.size(); ++i) {
-            report.rows[i].tokens_per_s = median(rates[i]);
-        }
-    } catch (...) {
-        back();
-        throw;
-    }
-    back();
-    return report;
+    return line;
 }
 
 double share_of_one_theta(const ThetaReport& report, double mean_kl) {
@@ -197,6 +113,46 @@ double read_active_share(const std::string& text, double theta) {
     throw Error(ErrorKind::kInvalidInput, messages::no_active_share_at(text, theta));
 }
 
+namespace {
+
+nlohmann::ordered_json json_of(const ChoiceReport& choices, const ChoiceReport& of_theta_0) {
+    nlohmann::ordered_json scores = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < choices.scores.size(); ++i) {
+        const ChoiceChange change = change_between(of_theta_0, choices, i);
+        scores.push_back({{"name", choices.scores[i].name},
+                          {"value", choices.value(i)},
+                          {"standard_error", choices.standard_error(i)},
+                          {"from_theta_0", change.value},
+                          {"from_theta_0_standard_error", change.standard_error}});
+    }
+    return {{"n_done", choices.n_done()}, {"scores", std::move(scores)}};
+}
+
+std::string text_of_choices(const ThetaReport& report, const ChoiceReport& first) {
+    const ChoiceFormatRow& format = choice_format_row(first.format);
+    std::string text = print("\nright answers in %%, %s, %lld tasks; by chance %.2f\n         theta", format.name,
+                             static_cast<long long>(first.n_tasks), 100 * first.chance);
+    for (const ChoiceScore& score : first.scores) text += print("%18s      from theta 0", score.name.c_str());
+    text += "\n";
+    for (const ThetaRow& row : report.rows) {
+        if (!row.choices) continue;
+        text += print("%14s", theta_name(row).c_str());
+        for (std::size_t i = 0; i < row.choices->scores.size(); ++i) {
+            const ChoiceChange change = change_between(first, *row.choices, i);
+            text += "  " + percent_and_error(row.choices->value(i), row.choices->standard_error(i), "%7.2f");
+            text += row.theta == 0 ? std::string(18, ' ')
+                                   : "  " + percent_and_error(change.value, change.standard_error, "%+7.2f");
+        }
+        if (row.choices->n_done() < row.choices->n_tasks) {
+            text += print("  of %lld tasks", static_cast<long long>(row.choices->n_done()));
+        }
+        text += "\n";
+    }
+    return text + "+/-: a standard error; of a difference that of the same tasks. Rule: " + format.rule_text + ".\n";
+}
+
+}  // namespace
+
 nlohmann::ordered_json to_json(const ThetaReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const ThetaRow& row : report.rows) {
@@ -215,22 +171,31 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
         json["perplexity"] = row.perplexity.value();
         json["mean_kl"] = row.mean_kl;
         json["same_top"] = row.same_top;
-        if (report.decode_tokens > 0) {
+        if (row.choices) json.update(json_of(*row.choices, *choices_of(report)));
+        if (row.tokens_per_s > 0) {
             json["tokens_per_s"] = row.tokens_per_s;
             json["read_bytes_per_token"] = row.read_bytes_per_token;
         }
         rows.push_back(std::move(json));
     }
-    return {{"model", report.model},
-            {"text", report.text},
-            {"weight_type", report.weight_type},
-            {"device", report.device},
-            {"compute", report.compute},
-            {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
-            {"window", report.windows.window},
-            {"stride", report.windows.stride},
-            {"decode_tokens", report.decode_tokens},
-            {"rows", std::move(rows)}};
+    nlohmann::ordered_json json = {{"model", report.model},
+                                   {"text", report.text},
+                                   {"weight_type", report.weight_type},
+                                   {"device", report.device},
+                                   {"compute", report.compute},
+                                   {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
+                                   {"window", report.windows.window},
+                                   {"stride", report.windows.stride},
+                                   {"decode_tokens", report.decode_tokens},
+                                   {"partial", report.partial}};
+    if (const ChoiceReport* const first = choices_of(report)) {
+        json["task"] = choice_format_row(first->format).name;
+        json["rule"] = choice_format_row(first->format).rule_text;
+        json["n_tasks"] = first->n_tasks;
+        json["chance"] = first->chance;
+    }
+    json["rows"] = std::move(rows);
+    return json;
 }
 
 std::string to_text(const ThetaReport& report) {
@@ -239,23 +204,28 @@ std::string to_text(const ThetaReport& report) {
     if (decoded) text += "  tokens/s  MB read per token";
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%14s  %10s  %10.4f  %8.5f  %7.2f %%", name_of(row).c_str(), percent(row.active_share).c_str(),
+        text += print("%14s  %10s  %10.4f  %8.5f  %7.2f %%", theta_name(row).c_str(), percent(row.active_share).c_str(),
                       row.perplexity.value(), row.mean_kl, 100 * row.same_top);
-        if (decoded) text += print("  %7.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
+        if (row.tokens_per_s > 0) {
+            text += print("  %8.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
+        } else if (decoded) {
+            text += "         -                  -";
+        }
         text += "\n";
     }
     for (const ThetaRow& row : report.rows) {
         const double one = row.loss > 0 && !row.accepts_guesses ? share_of_one_theta(report, row.mean_kl) : -1;
         if (one < 0) continue;
-        text += print("%s: at this distance one theta for all experts leaves %s active\n", name_of(row).c_str(),
+        text += print("%s: at this distance one theta for all experts leaves %s active\n", theta_name(row).c_str(),
                       percent(one).c_str());
     }
+    if (const ChoiceReport* const first = choices_of(report)) text += text_of_choices(report, *first);
     text += "\nactive neurons in %, by layer\n         theta";
     if (report.rows.empty()) return text + "\n";
     for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) text += print("%7zu", layer);
     text += "\n";
     for (const ThetaRow& row : report.rows) {
-        text += print("%14s", name_of(row).c_str());
+        text += print("%14s", theta_name(row).c_str());
         for (const double share : row.layer_shares) {
             text += share < 0 ? std::string("      -") : print("%7.1f", 100 * share);
         }
@@ -266,14 +236,24 @@ std::string to_text(const ThetaReport& report) {
 
 std::string to_csv(const ThetaReport& report) {
     std::string text = "theta,active_share,perplexity,mean_kl,same_top,tokens_per_s,read_bytes_per_token";
+    const ChoiceReport* const first = choices_of(report);
+    if (first != nullptr) {
+        text += ",n_tasks";
+        for (const ChoiceScore& score : first->scores) text += "," + score.name + "," + score.name + "_standard_error";
+    }
     const std::size_t n_layers = report.rows.empty() ? 0 : report.rows.front().layer_shares.size();
     for (std::size_t layer = 0; layer < n_layers; ++layer) text += ",layer_" + std::to_string(layer);
     text += "\n";
     const auto share = [](double value) { return value < 0 ? std::string() : print("%.6f", value); };
     for (const ThetaRow& row : report.rows) {
-        text += name_of(row) + "," + share(row.active_share) +
+        text += theta_name(row) + "," + share(row.active_share) +
                 print(",%.6f,%.8f,%.6f", row.perplexity.value(), row.mean_kl, row.same_top);
-        text += report.decode_tokens > 0 ? print(",%.3f,%.0f", row.tokens_per_s, row.read_bytes_per_token) : ",,";
+        text += row.tokens_per_s > 0 ? print(",%.3f,%.0f", row.tokens_per_s, row.read_bytes_per_token) : ",,";
+        if (first != nullptr && !row.choices) text += std::string(1 + 2 * first->scores.size(), ',');
+        if (row.choices) text += print(",%lld", static_cast<long long>(row.choices->n_done()));
+        for (std::size_t i = 0; row.choices && i < row.choices->scores.size(); ++i) {
+            text += print(",%.6f,%.6f", row.choices->value(i), row.choices->standard_error(i));
+        }
         for (const double of_layer : row.layer_shares) {
             text += ",";
             text += share(of_layer);
@@ -283,6 +263,36 @@ std::string to_csv(const ThetaReport& report) {
     return text;
 }
 
+namespace {
+
+// Thetas whose tasks were not all done are left out: their shares are of other tasks.
+void draw_scores(const ThetaReport& report, const ChoiceReport& first, Plot& plot) {
+    constexpr double kNarrowest = 10;  // points of the axis, so that a task's worth is not drawn as a fall
+    constexpr double kApart = 10;      // pixels between the bars of two scores
+    constexpr const char* kColours[] = {"#1f5fa8", "#c2571a"};
+    double low = 100, high = 0;
+    for (std::size_t i = 0; i < first.scores.size(); ++i) {
+        PlotSeries series{first.scores[i].name + " +/- standard error", {}, {}, kColours[i % std::size(kColours)]};
+        series.markers = true;
+        series.shift = kApart * (static_cast<double>(i) - static_cast<double>(first.scores.size() - 1) / 2);
+        for (const ThetaRow& row : report.rows) {
+            if (!row.of_one_theta() || !row.choices || row.choices->partial) continue;
+            series.x.push_back(row.theta);
+            series.y.push_back(100 * row.choices->value(i));
+            series.bars.push_back(100 * row.choices->standard_error(i));
+            low = std::min(low, series.y.back() - series.bars.back());
+            high = std::max(high, series.y.back() + series.bars.back());
+        }
+        plot.series.push_back(std::move(series));
+    }
+    const double middle = (low + high) / 2, half = std::max(kNarrowest, (high - low) * 1.2) / 2;
+    plot.y_is_share = false;
+    plot.y_first = std::max(0.0, middle - half);
+    plot.y_last = std::min(100.0, middle + half);
+}
+
+}  // namespace
+
 std::string to_svg(const ThetaReport& report) {
     const auto over_theta = [&](const char* title, const char* y_label) {
         Plot plot;
@@ -291,7 +301,10 @@ std::string to_svg(const ThetaReport& report) {
         plot.y_label = y_label;
         double last = 1e-6;
         for (const ThetaRow& row : report.rows) last = std::max(last, row.of_one_theta() ? row.theta : 0);
-        plot.x_last = last;
+        // The first and the last point, and their error bars, stand clear of the axes' ends.
+        constexpr double kMargin = 0.03;
+        plot.x_first = -kMargin * last;
+        plot.x_last = (1 + kMargin) * last;
         return plot;
     };
     const auto line = [&](const std::string& name, const char* colour, auto value) {
@@ -328,9 +341,18 @@ std::string to_svg(const ThetaReport& report) {
     numbers(
         over_theta("Quality", "perplexity"), [](const ThetaRow& row) { return row.perplexity.value(); }, "#a8321f",
         ppl * 0.95);
-    if (report.decode_tokens > 0) {
+    if (const ChoiceReport* const first = choices_of(report)) {
+        const ChoiceFormatRow& format = choice_format_row(first->format);
+        plots.push_back(over_theta("", "right answers, %"));
+        Plot& plot = plots.back();
+        plot.title = print("Accuracy: %s, %lld tasks, by chance %.0f %%", format.name,
+                           static_cast<long long>(first->n_tasks), 100 * first->chance);
+        draw_scores(report, *first, plot);
+    }
+    if (std::any_of(report.rows.begin(), report.rows.end(), [](const ThetaRow& row) { return row.tokens_per_s > 0; })) {
         numbers(
-            over_theta("Decoding", "tokens/s"), [](const ThetaRow& row) { return row.tokens_per_s; }, "#2b7a3a", 0);
+            over_theta("Decoding", "tokens/s"),
+            [](const ThetaRow& row) { return row.tokens_per_s > 0 ? row.tokens_per_s : std::nan(""); }, "#2b7a3a", 0);
     }
     return to_svg(plots,
                   report.model + ", " + report.weight_type + ", " + report.device + ": neurons left out below theta");

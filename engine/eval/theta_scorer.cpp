@@ -4,7 +4,11 @@
 #include <chrono>
 
 #include "engine/as_size.h"
+#include "engine/error.h"
+#include "engine/eval/eval_messages.h"
+#include "engine/eval/loaded_step_model.h"
 #include "engine/eval/quantize_report.h"
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
@@ -44,6 +48,27 @@ class ActiveNeurons {
     std::uint64_t next_;
     std::vector<std::uint64_t> neurons_, active_;
 };
+
+constexpr std::int64_t kDecodePrompt = 32;  // tokens that are read before the decoded ones
+
+// Returns tokens/s by the device's clock.
+double decode(LoadedModel& model, std::span<const TokenId> tokens, ThetaRow& row, const std::stop_token& stop) {
+    KvSequence sequence = model.new_sequence();
+    const auto step = [&](std::span<const TokenId> part) {
+        const Segment segment{&sequence, part};
+        require_done(model.forward().step({&segment, 1}, Forward::Logits::kLast, stop), model.device());
+    };
+    step(tokens.first(as_size(kDecodePrompt)));
+    const std::span<const TokenId> decoded = tokens.subspan(as_size(kDecodePrompt));
+    const Recorder& recorder = model.dispatcher().recorder();
+    const std::uint64_t read_before = recorder.all_totals().host_read_bytes;
+    const double start_us = model.device().now_us();
+    for (std::size_t i = 0; i < decoded.size(); ++i) step(decoded.subspan(i, 1));
+    const double us = model.device().now_us() - start_us;
+    const auto n = static_cast<double>(decoded.size());
+    row.read_bytes_per_token = static_cast<double>(recorder.all_totals().host_read_bytes - read_before) / n;
+    return n / us * 1e6;
+}
 
 }  // namespace
 
@@ -90,6 +115,123 @@ ThetaRow ThetaScorer::score(const ExpertThetas& thetas, const std::stop_token& s
     row.mean_kl = std::max(0.0, row.mean_kl / n);  // what is kept rounded may say less than nothing
     row.same_top = static_cast<double>(n_same) / n;
     return row;
+}
+
+ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const ThetaSettings& settings,
+                           const std::function<void(const std::string& line)>& progress,
+                           const EvaluationProgressFn& of_tasks, const std::stop_token& stop) {
+    std::vector<double> thetas = settings.thetas;
+    const std::int64_t decode_tokens = settings.decode_tokens;
+    for (const double theta : thetas) check_theta(theta);
+    thetas.push_back(0);
+    std::sort(thetas.begin(), thetas.end());
+    thetas.erase(std::unique(thetas.begin(), thetas.end()), thetas.end());
+    const std::int64_t n_decoded = kDecodePrompt + decode_tokens;
+    const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
+    if (decode_tokens > 0 && (static_cast<std::int64_t>(tokens.size()) < n_decoded || n_decoded > context)) {
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::too_many_to_decode(decode_tokens, n_decoded, tokens.size(), context));
+    }
+    tokens = ThetaScorer::scorable(model, tokens);
+
+    ThetaReport report;
+    report.model = model.summary().name;
+    report.weight_type = model.summary().weight_type;
+    report.device = model.summary().device;
+    report.compute = model.summary().compute;
+    report.windows = settings.windows;
+    report.decode_tokens = decode_tokens;
+    MoeLayer& moe = model.forward().moe();
+    const auto back = [&] {
+        model.use_theta({});
+        moe.mover().sparse().set_guesses(model.request().neuron_guesses);
+    };
+    const bool accepts =
+        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
+    struct Asked {
+        ExpertThetas thetas;
+        double theta = 0, loss = 0;
+        bool accepts_guesses = false;
+    };
+    std::vector<Asked> of_rows;
+    for (const double theta : thetas) of_rows.push_back({theta, theta, 0, false});
+    for (const ChosenThresholds& each : settings.chosen) {
+        of_rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
+    }
+    for (std::size_t i = 0, n = of_rows.size(); accepts && i < n; ++i) {
+        if (of_rows[i].theta > 0) of_rows.push_back({of_rows[i].thetas, of_rows[i].theta, of_rows[i].loss, true});
+    }
+    SparseCopies& sparse = moe.mover().sparse();
+    const auto set = [&](const Asked& asked) {
+        moe.set_theta(asked.thetas);
+        sparse.set_guesses(asked.accepts_guesses ? NeuronGuesses::kAccept : NeuronGuesses::kCorrect);
+    };
+    WindowSettings scored = settings.windows;
+    if (accepts) scored.step = 1;
+    // False: a stop, which keeps what is there.
+    const auto goes_on = [&](const auto& work) {
+        try {
+            work();
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kCancelled || report.rows.empty()) throw;
+            report.partial = true;
+        }
+        return !report.partial;
+    };
+    try {
+        ThetaScorer scorer(model, tokens, scored);
+        for (const Asked& asked : of_rows) {
+            set(asked);
+            ThetaRow row;
+            if (!goes_on([&] { row = scorer.score(asked.thetas, stop); })) break;
+            row.theta = asked.theta;
+            row.loss = asked.loss;
+            row.accepts_guesses = asked.accepts_guesses;
+            if (progress) progress(text_line(row));
+            report.rows.push_back(std::move(row));
+        }
+        const auto n_answering =
+            std::count_if(of_rows.begin(), of_rows.end(), [](const Asked& asked) { return !asked.accepts_guesses; });
+        std::int64_t n_before = 0;  // tasks of the thetas before
+        double seconds = 0;
+        for (std::size_t i = 0; !settings.tasks.empty() && !report.partial && i < of_rows.size(); ++i) {
+            if (of_rows[i].accepts_guesses) continue;
+            set(of_rows[i]);
+            ThetaRow& row = report.rows[i];
+            const auto show = [&](EvaluationProgress so_far) {
+                so_far.score = "theta " + theta_name(row) + ", " + so_far.score;
+                so_far.n_done += n_before;
+                so_far.n_all *= n_answering;
+                so_far.seconds += seconds;
+                of_tasks(so_far);
+            };
+            ChoiceReport choices = evaluate_choices(model, settings.format, settings.tasks, settings.choices,
+                                                    of_tasks ? show : EvaluationProgressFn(), stop);
+            report.partial = choices.partial;
+            if (choices.n_done() == 0) break;
+            n_before += choices.n_done();
+            seconds += choices.seconds;
+            row.choices = std::move(choices);
+            if (progress) progress(task_line(row));
+        }
+        std::vector<std::vector<double>> rates(report.rows.size());
+        for (int repeat = 0; decode_tokens > 0 && repeat < kThetaDecodes; ++repeat) {
+            for (std::size_t i = 0; !report.partial && i < report.rows.size(); ++i) {
+                set(of_rows[i]);
+                static_cast<void>(goes_on([&] {
+                    rates[i].push_back(decode(model, tokens.first(as_size(n_decoded)), report.rows[i], stop));
+                }));
+            }
+        }
+        for (std::size_t i = 0; i < report.rows.size(); ++i) {
+            if (!rates[i].empty()) report.rows[i].tokens_per_s = median(rates[i]);
+        }
+    } catch (...) {
+        back();
+        throw;
+    }
+    back();
+    return report;
 }
 
 }  // namespace offstage::engine

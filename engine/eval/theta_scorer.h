@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "engine/eval/reference_logits.h"
@@ -30,5 +32,32 @@ class ThetaScorer {
     WindowSettings windows_;
     ReferenceLogits reference_;
 };
+
+inline constexpr int kThetaDecodes = 3;
+
+struct ThetaSettings {
+    WindowSettings windows;
+    std::vector<double> thetas;  // 0 comes before them where it is missing
+    std::int64_t decode_tokens = 0;
+    std::span<const ChosenThresholds> chosen = {};  // scored besides
+    // Questions that each theta answers; empty: none.
+    ChoiceFormat format{};
+    std::span<const ChoiceTask> tasks = {};
+    ChoiceSettings choices = {};
+};
+
+// Scores the tokens once for each theta, then the tasks, then decodes: the text's first tokens are read
+// and decode_tokens further ones follow one by one. Of a request with NeuronGuesses::kAccept, on a device with memory
+// of its own, the text is read token by token, as it must be where neurons are guessed, and each theta is scored with
+// guesses that are corrected and with guesses that are accepted. Tasks are not read so: accepted guesses answer none.
+// A text is cut where the reference's rows would take more than kLargestReference. The model's theta is that of its
+// request again afterwards. `progress` (may be empty) gets a line per theta for the text and one for the tasks,
+// `of_tasks` (may be empty) each task that is done, counted over all thetas. A stop ends it with the thetas that are
+// scored until then, and with what is done of their tasks (`partial`); before theta 0 is scored it throws kCancelled.
+// Throws Error: kInvalidInput (a theta that check_theta() refuses, fewer tokens than a decode takes), and as
+// measure_perplexity() and evaluate_choices().
+ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const ThetaSettings& settings,
+                           const std::function<void(const std::string& line)>& progress,
+                           const EvaluationProgressFn& of_tasks, const std::stop_token& stop);
 
 }  // namespace offstage::engine

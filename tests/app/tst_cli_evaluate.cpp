@@ -1,4 +1,5 @@
-// offstage-cli evaluate: results as text and JSON, files of llama.cpp's logits, what is refused, and Ctrl+C.
+// offstage-cli evaluate, and sensitivity with tasks: results as text and JSON, files of llama.cpp's logits, what is
+// refused, and Ctrl+C.
 
 #include <csignal>
 #include <cstdlib>
@@ -37,6 +38,11 @@ QByteArray arcLine(const QByteArray& country, const QByteArray& first, const QBy
 // One thread: with many small products, threads that wait for a busy machine would be most of the time.
 QStringList evaluate(const QString& more, const QStringList& values = {}) {
     return words(QStringLiteral("evaluate --threads 1 --compute f32 --model ")) + QStringList{kDemo} +
+           words(more, values);
+}
+
+QStringList sensitivity(const QString& more, const QStringList& values = {}) {
+    return words(QStringLiteral("sensitivity --threads 1 --compute f32 --model ")) + QStringList{kDemo} +
            words(more, values);
 }
 
@@ -185,8 +191,41 @@ class TestCliEvaluate : public QObject {
         QVERIFY(outcome.out.isEmpty());
     }
 
+    // Each theta is asked the tasks that evaluate asks.
+    void sensitivity_hasTheTasksScores() {
+        const QTemporaryDir folder;
+        const QString data = folder.filePath(QStringLiteral("facts.jsonl")),
+                      text = folder.filePath(QStringLiteral("text.txt")),
+                      svg = folder.filePath(QStringLiteral("t.svg"));
+        write(data, arcLine("France", "Paris", "Rome", 'A') + arcLine("Japan", "Lima", "Tokyo", 'B') +
+                        arcLine("Italy", "Rome", "Oslo", 'B'));  // the last key is wrong
+        write(text, "The capital of France is Paris. The capital of Japan is Tokyo.");
+        const CliOutcome outcome =
+            runCli(sensitivity(QStringLiteral("--theta 0.1 --decode 0 --task arc --data %1 --text %2 --svg %3 --json"),
+                               {data, text, svg}),
+                   {}, folder.path());
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
+        const QJsonObject json = outcome.json();
+        QCOMPARE(json[QLatin1String("n_tasks")].toInt(), 3);
+        QCOMPARE(json[QLatin1String("partial")].toBool(true), false);
+        const QJsonArray rows = json[QLatin1String("rows")].toArray();
+        QCOMPARE(rows.size(), 2);
+        QVERIFY(std::abs(scoreOf(rows[0].toObject(), 0) - 2.0 / 3) < 1e-9);
+        QFile picture(svg);
+        QVERIFY(picture.open(QIODevice::ReadOnly) && picture.readAll().contains("Accuracy: arc, 3 tasks"));
+        const CliOutcome alone = runCli(sensitivity(QStringLiteral("--task arc --text %1"), {text}), {}, folder.path());
+        QCOMPARE(alone.status, 2);
+        QVERIFY2(alone.err.contains("--data"), alone.err.constData());
+    }
+
     // On a terminal there is a line of progress; Ctrl+C ends the run with what was done.
+    void interrupt_keepsWhatIsDone_data() {
+        QTest::addColumn<bool>("of_thetas");
+        QTest::newRow("evaluate") << false;
+        QTest::newRow("sensitivity") << true;
+    }
     void interrupt_keepsWhatIsDone() {
+        QFETCH(bool, of_thetas);
         const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
         if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) QSKIP("no pseudo-terminal here");
         const QByteArray name = ptsname(terminal);
@@ -198,7 +237,13 @@ class TestCliEvaluate : public QObject {
             const int error = ::open(name.constData(), O_RDWR | O_NOCTTY);
             if (error >= 0) ::dup2(error, STDERR_FILENO);
         });
-        process.start(cliProgram(), evaluate(QStringLiteral("--task arc --data %1 --json"), {data}));
+        const QString text = folder.filePath(QStringLiteral("text.txt"));
+        write(text, "The capital of France is Paris.");
+        process.start(cliProgram(), of_thetas
+                                        ? sensitivity(QStringLiteral("--theta 0.1 --decode 0 --task arc --data %1 "
+                                                                     "--text %2 --json"),
+                                                      {data, text})
+                                        : evaluate(QStringLiteral("--task arc --data %1 --json"), {data}));
         QVERIFY(process.waitForStarted());
         QByteArray seen;
         char bytes[4096];
@@ -215,16 +260,19 @@ class TestCliEvaluate : public QObject {
         }
         QVERIFY(process.waitForFinished(120'000));
         ::close(terminal);
-        QVERIFY2(seen.contains(" of 20000: acc_norm ") && seen.contains(" left"), seen.constData());
+        QVERIFY2(seen.contains(of_thetas ? " of 40000: theta 0, acc_norm " : " of 20000: acc_norm ") &&
+                     seen.contains(" left"),
+                 seen.constData());
         QVERIFY2(seen.contains("Stopped by Ctrl+C: the result is partial"), seen.constData());
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 130);
         const QJsonObject json = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
         QCOMPARE(json[QLatin1String("partial")].toBool(), true);
-        const int n_done = json[QLatin1String("n_done")].toInt();
+        const QJsonObject asked = of_thetas ? json[QLatin1String("rows")].toArray()[0].toObject() : json;
+        const int n_done = asked[QLatin1String("n_done")].toInt();
         QVERIFY(n_done >= 1 && n_done < 20'000);
         QCOMPARE(json[QLatin1String("n_tasks")].toInt(), 20'000);
-        QCOMPARE(scoreOf(json, 0), 1.0);
+        QCOMPARE(scoreOf(asked, 0), 1.0);
     }
 };
 

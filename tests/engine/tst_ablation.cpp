@@ -46,6 +46,24 @@ class TestAblation : public QObject {
         QCOMPARE(QString::fromStdString(to_text(report)).count(QLatin1Char('\n')), 7);
     }
 
+    // Fewer bits for the experts that are called least, in the same memory.
+    void mixedPrecision_isARowOfItsOwn() {
+        LoadRequest request = dry();
+        request.theta = 0.25;
+        request.active_share = 0.45;
+        const AblationReport report = measure_ablation(request, {32, 16, 2, 3}, {}, {});
+        QCOMPARE(report.rows.size(), std::size_t{6});
+        const AblationRow& kept = report.rows[3];
+        const AblationRow& mixed = report.rows[4];
+        QCOMPARE(mixed.name, std::string("+ mixed precision"));
+        QVERIFY2(mixed.mean_bits >= 3 && mixed.mean_bits < kept.mean_bits - 0.5,
+                 qPrintable(QStringLiteral("%1 of %2").arg(mixed.mean_bits).arg(kept.mean_bits)));
+        QVERIFY(mixed.copied_bytes_per_token < kept.copied_bytes_per_token);
+        QVERIFY(mixed.tokens_per_s > kept.tokens_per_s);
+        QCOMPARE(report.rows[5].mean_bits, mixed.mean_bits);
+        QCOMPARE(to_json(report)["rows"][4]["mean_bits"].get<double>(), mixed.mean_bits);
+    }
+
     void wrongRequests_sayWhatIsExpected() {
         LoadRequest request = dry();
         const auto complaint = [&](const char* part, const AblationSettings& settings = {}) {

@@ -633,7 +633,8 @@ class TestNodeParts : public QObject {
                 want.experts.push_back({expert / 8, expert % 8, format});
             }
             QVERIFY(experts.want(desktop, want).empty());
-            QVERIFY(becomesTrue([&] {
+            // A reference to a bit would be read after the lock.
+            QVERIFY(becomesTrue([&]() -> bool {
                 const std::scoped_lock lock(mutex);
                 return complete[who];
             }));

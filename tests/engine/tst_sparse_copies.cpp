@@ -7,7 +7,7 @@
 
 #include "engine/device/cpu_operations.h"
 #include "engine/device/open_device.h"
-#include "engine/eval/theta_report.h"
+#include "engine/eval/theta_scorer.h"
 #include "engine/experts/neuron_cache.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/quant/quantizer.h"
@@ -287,7 +287,7 @@ class TestSparseCopies : public QObject {
         on_bus.theta = 0;
         on_bus.neuron_guesses = NeuronGuesses::kAccept;
         const auto model = open(on_bus);
-        const ThetaReport report = measure_thetas(*model, text(40), {32, 16}, {0.2}, 0, {}, {});
+        const ThetaReport report = measure_thetas(*model, text(40), {{32, 16}, {0.2}}, {}, {}, {});
         QCOMPARE(report.rows.size(), std::size_t{3});
         QVERIFY(!report.rows[1].accepts_guesses && report.rows[2].accepts_guesses);
         QCOMPARE(report.rows[2].theta, 0.2);

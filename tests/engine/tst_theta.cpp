@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/eval/theta_report.h"
+#include "engine/eval/choice_files.h"
+#include "engine/eval/theta_scorer.h"
 #include "engine/run/local_session.h"
 #include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
@@ -38,8 +40,33 @@ Rows inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t st
     return rows;
 }
 
-std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+std::unique_ptr<LoadedModel> open(const LoadRequest& request,
+                                  LoadedModel::Text wanted = LoadedModel::Text::kNotNeeded) {
+    return std::make_unique<LoadedModel>(request, wanted, LoadProgressFn{}, std::stop_token{});
+}
+
+// What the capital of a country is, between the right one and another.
+std::vector<ChoiceTask> capitals() {
+    constexpr const char* kFacts[][3] = {{"France", "Paris", "Rome"}, {"Japan", "Tokyo", "Lima"},
+                                         {"Italy", "Rome", "Oslo"},   {"Spain", "Madrid", "Tokyo"},
+                                         {"Norway", "Oslo", "Paris"}, {"Peru", "Lima", "Madrid"}};
+    std::string lines;
+    for (const auto& [country, right, wrong] : kFacts) {
+        const std::string said = std::string("The capital of ") + country + " is ";
+        lines += std::string(R"({"question": "What is the capital of )") + country + R"(?", "choices": {"text": [")" +
+                 said + wrong + R"(.", ")" + said + right + R"(."], "label": ["A", "B"]}, "answerKey": "B"})" + "\n";
+    }
+    return parse_choices(ChoiceFormat::kArc, {{lines, "capitals"}, {}, {}, 0, {}});
+}
+
+// Elements of an SVG picture, by name.
+std::map<QString, int> elementsOf(const std::string& svg) {
+    QXmlStreamReader xml(QByteArray::fromStdString(svg));
+    std::map<QString, int> elements;
+    while (!xml.atEnd()) {
+        if (xml.readNext() == QXmlStreamReader::StartElement) ++elements[xml.name().toString()];
+    }
+    return xml.hasError() ? std::map<QString, int>{} : elements;
 }
 
 }  // namespace
@@ -214,8 +241,8 @@ class TestTheta : public QObject {
         const auto model = open(request);
         const std::vector<TokenId> tokens = text(90);
         std::vector<std::string> lines;
-        const ThetaReport report = measure_thetas(*model, tokens, {64, 32}, {0.3, 0.05, 0.3}, 8,
-                                                  [&](const std::string& line) { lines.push_back(line); }, {});
+        const ThetaReport report = measure_thetas(*model, tokens, {{64, 32}, {0.3, 0.05, 0.3}, 8},
+                                                  [&](const std::string& line) { lines.push_back(line); }, {}, {});
         QCOMPARE(report.rows.size(), std::size_t{3});
         QCOMPARE(lines.size(), std::size_t{3});
         const Perplexity alone = measure_perplexity(*model, tokens, {}, {64, 32}, {}, {});
@@ -254,10 +281,134 @@ class TestTheta : public QObject {
         QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
         QCOMPARE(n_lines, static_cast<int>(model->spec().experts.n_layers) + 4);
         QCOMPARE(tests::mismatch(tests::error_of([&] {
-                                     measure_thetas(*model, tokens, {64, 32}, {0.1}, 200, {}, {});
+                                     measure_thetas(*model, tokens, {{64, 32}, {0.1}, 200}, {}, {}, {});
                                  }),
                                  ErrorKind::kInvalidInput, "Decode fewer"),
                  QString());
+    }
+
+    // Accuracy against theta: each answers the tasks as it does alone.
+    void report_hasTheTasksScores() {
+        const auto model = open(onThisMachine(demoModel()), LoadedModel::Text::kWanted);
+        const std::vector<TokenId> tokens = text(90);
+        const std::vector<ChoiceTask> tasks = capitals();
+        ThetaSettings settings{{64, 32}, {0.6}};
+        settings.format = ChoiceFormat::kArc;
+        settings.tasks = tasks;
+        std::vector<std::string> lines;
+        std::vector<EvaluationProgress> done;
+        const ThetaReport report = measure_thetas(
+            *model, tokens, settings, [&](const std::string& line) { lines.push_back(line); },
+            [&](const EvaluationProgress& progress) { done.push_back(progress); }, {});
+        QVERIFY(!report.partial);
+        QCOMPARE(report.rows.size(), std::size_t{2});
+        QCOMPARE(lines.size(), std::size_t{4});
+        QVERIFY2(QByteArray::fromStdString(lines[3]).startsWith("theta 0.6: acc "), lines[3].c_str());
+        QCOMPARE(done.size(), std::size_t{12});
+        for (std::size_t i = 0; i < done.size(); ++i) {
+            QCOMPARE(done[i].n_done, static_cast<std::int64_t>(i) + 1);
+            QCOMPARE(done[i].n_all, std::int64_t{12});
+        }
+        QVERIFY(done[11].score.starts_with("theta 0.6, acc"));
+        for (const ThetaRow& row : report.rows) {
+            model->forward().moe().set_theta({row.theta});
+            const ChoiceReport alone = evaluate_choices(*model, ChoiceFormat::kArc, tasks, {}, {}, {});
+            QCOMPARE(row.choices->n_done(), std::int64_t{6});
+            for (std::size_t i = 0; i < alone.results.size(); ++i) {
+                QCOMPARE(row.choices->results[i].log_likelihood, alone.results[i].log_likelihood);
+            }
+            QCOMPARE(row.choices->value(1), alone.value(1));
+        }
+        model->use_theta({});
+        QVERIFY(report.rows[0].choices->results[0].log_likelihood != report.rows[1].choices->results[0].log_likelihood);
+
+        const nlohmann::ordered_json json = to_json(report);
+        QCOMPARE(json["task"].get<std::string>(), std::string("arc"));
+        QCOMPARE(json["chance"].get<double>(), 0.5);
+        const nlohmann::ordered_json& score = json["rows"][1]["scores"][1];
+        QCOMPARE(score["name"].get<std::string>(), std::string("acc_norm"));
+        QCOMPARE(score["value"].get<double>(), report.rows[1].choices->value(1));
+        QCOMPARE(score["standard_error"].get<double>(), report.rows[1].choices->standard_error(1));
+        QCOMPARE(score["from_theta_0"].get<double>(),
+                 report.rows[1].choices->value(1) - report.rows[0].choices->value(1));
+        const std::string words = to_text(report);
+        QVERIFY2(words.find("right answers in %, arc, 6 tasks; by chance 50.00") != std::string::npos, words.c_str());
+        const QByteArrayList csv = QByteArray::fromStdString(to_csv(report)).trimmed().split('\n');
+        QCOMPARE(csv.size(), 3);
+        QVERIFY(csv[0].contains(",n_tasks,acc,acc_standard_error,acc_norm,acc_norm_standard_error,"));
+        QCOMPARE(csv[1].count(','), csv[0].count(','));
+        QCOMPARE(csv[2].count(','), csv[0].count(','));
+
+        // Two scores more than without tasks: a line and two markers each, and their bars.
+        ThetaReport without = report;
+        for (ThetaRow& row : without.rows) row.choices.reset();
+        std::map<QString, int> drawn = elementsOf(to_svg(report)), before = elementsOf(to_svg(without));
+        QCOMPARE(drawn[QStringLiteral("polyline")], before[QStringLiteral("polyline")] + 2);
+        QCOMPARE(drawn[QStringLiteral("circle")], before[QStringLiteral("circle")] + 2 * (2 + 1));  // and the legend's
+        QVERIFY(to_svg(report).find("Accuracy: arc, 6 tasks, by chance 50 %") != std::string::npos);
+        // One theta's tasks were not all done: not drawn, since they are other tasks.
+        ThetaReport part = report;
+        part.rows[1].choices->partial = true;
+        QCOMPARE(elementsOf(to_svg(part))[QStringLiteral("circle")], drawn[QStringLiteral("circle")] - 2);
+    }
+
+    void report_stopped_keepsWhatIsDone() {
+        const auto model = open(onThisMachine(demoModel()), LoadedModel::Text::kWanted);
+        const std::vector<TokenId> tokens = text(70);
+        const std::vector<ChoiceTask> tasks = capitals();
+        ThetaSettings settings{{64, 32}, {0.2, 0.6}, 8};
+        settings.format = ChoiceFormat::kArc;
+        settings.tasks = tasks;
+        const auto stopped_at = [&](std::size_t n_lines, std::int64_t n_tasks) {
+            std::stop_source stop;
+            std::size_t lines = 0;
+            const auto progress = [&](const std::string&) {
+                if (++lines == n_lines) stop.request_stop();
+            };
+            return measure_thetas(
+                *model, tokens, settings, progress,
+                [&](const EvaluationProgress& so_far) {
+                    if (so_far.n_done == n_tasks) stop.request_stop();
+                },
+                stop.get_token());
+        };
+        const ThetaReport in_text = stopped_at(2, 0);
+        QVERIFY(in_text.partial && !in_text.rows[0].choices);
+        QCOMPARE(in_text.rows.size(), std::size_t{2});
+        settings.decode_tokens = 0;                     // nothing after the tasks that would see the stop
+        const ThetaReport in_tasks = stopped_at(0, 8);  // the second of theta 0.2
+        settings.decode_tokens = 8;
+        QVERIFY(in_tasks.partial && to_json(in_tasks)["partial"].get<bool>());
+        QCOMPARE(in_tasks.rows.size(), std::size_t{3});
+        QCOMPARE(in_tasks.rows[0].choices->n_done(), std::int64_t{6});
+        QCOMPARE(in_tasks.rows[1].choices->n_done(), std::int64_t{2});
+        QVERIFY(!in_tasks.rows[2].choices);
+        QVERIFY(to_text(in_tasks).find("  of 2 tasks") != std::string::npos);
+        const ThetaReport in_decode = stopped_at(6, 0);
+        QVERIFY(in_decode.partial && in_decode.rows[2].choices->n_done() == 6);
+        QCOMPARE(in_decode.rows[0].tokens_per_s, 0.0);
+        QVERIFY(!to_json(in_decode)["rows"][0].contains("tokens_per_s"));
+        QCOMPARE(model->forward().moe().thetas().mean(), 0.0f);
+        std::stop_source before;
+        before.request_stop();
+        QCOMPARE(tests::mismatch(
+                     tests::error_of([&] { measure_thetas(*model, tokens, settings, {}, {}, before.get_token()); }),
+                     ErrorKind::kCancelled, ""),
+                 QString());
+    }
+
+    void change_isOfTheSameTasks() {
+        const auto answers = [](const std::vector<std::uint8_t>& right) {
+            ChoiceReport report;
+            report.scores = {{"acc"}};
+            for (const std::uint8_t each : right) report.results.push_back({0, {}, {}, {}, {each}});
+            return report;
+        };
+        const ChoiceChange change = change_between(answers({1, 1, 1, 0}), answers({1, 0, 0, 1}), 0);
+        QCOMPARE(change.value, -0.25);
+        QVERIFY(std::abs(change.standard_error - std::sqrt(0.6875 / 3)) < 1e-12);
+        QCOMPARE(change_between(answers({1, 1, 1, 0}), answers({0}), 0).value, -1.0);  // of what both have done
+        QCOMPARE(change_between(answers({}), answers({1}), 0).value, 0.0);
     }
 
     void thresholds_areKeptAndRead() {

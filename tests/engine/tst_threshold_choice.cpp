@@ -7,7 +7,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/eval/theta_report.h"
+#include "engine/eval/theta_scorer.h"
 #include "engine/eval/threshold_choice.h"
 #include "engine/run/local_session.h"
 #include "engine/run/model_shape.h"
@@ -81,7 +81,7 @@ class TestThresholdChoice : public QObject {
         QCOMPARE(lines.size(), std::size_t{1});
         QCOMPARE(chosen[0].loss, 0.005);
         QCOMPARE(model->forward().moe().thetas(), ExpertThetas());
-        const ThetaReport report = measure_thetas(*model, tokens, {64, 48}, {0.1, 0.2, 0.3}, 0, {}, {}, chosen);
+        const ThetaReport report = measure_thetas(*model, tokens, {{64, 48}, {0.1, 0.2, 0.3}, 0, chosen}, {}, {}, {});
         QCOMPARE(report.rows.size(), std::size_t{5});
         for (std::size_t i = 0; i < 1; ++i) {
             const ThetaRow& row = report.rows[4 + i];
