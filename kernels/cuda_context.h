@@ -42,6 +42,8 @@ struct CudaSegment {
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
     std::byte* const* blocks = nullptr;
+    // Where it is given kernels read `past` there: the same number, in the device's memory. Of segments of one token.
+    const std::int32_t* device_past = nullptr;
 };
 
 // One expert's rows. weights: a block (ExpertLayout) in the device's memory.
@@ -82,6 +84,12 @@ class CudaQuantizer {
     // Waits for the slot's piece. False: a failure; host_out is worthless.
     virtual bool finish(int slot) = 0;
     virtual CudaFailure failure() const = 0;
+};
+
+// Sequences of operations (CudaContext::begin_repeated) since the context was opened.
+struct CudaReplays {
+    std::uint64_t n_graphs = 0;    // that were built
+    std::uint64_t n_replayed = 0;  // sequences that were started as graphs
 };
 
 // All functions are called from one thread, but those of memory, which any thread may call. Nothing throws but
@@ -132,6 +140,14 @@ class CudaContext {
     // Between two tickets of one queue that have happened; 0 where one is no longer known (only kTimedTickets are).
     static constexpr std::uint64_t kTimedTickets = 1024;
     virtual double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) = 0;
+
+    // ---- sequences of operations that come again: see engine's Backend
+    virtual void begin_repeated(std::int64_t place) = 0;
+    virtual void end_repeated() = 0;
+    virtual void set_graphs(bool on) = 0;
+    virtual CudaReplays replays() const = 0;
+    // Why they are off although nobody said so; empty: they are not.
+    virtual std::string graphs_problem() const = 0;
 
     // ---- scratch memory of the operations. scratch_bytes() grows with every field of the step.
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;

@@ -41,9 +41,10 @@ struct ModelOptions {
     std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
-    std::string cache;           // empty: slru, but static where policies are compared
-    std::string prefetch;        // empty: auto, but off where policies are compared
-    std::string prompt_loading;  // empty: lend
+    std::string cache;            // empty: slru, but static where policies are compared
+    bool no_cuda_graphs = false;  // see LoadRequest::cuda_graphs
+    std::string prefetch;         // empty: auto, but off where policies are compared
+    std::string prompt_loading;   // empty: lend
     double dry_repeat = 0;
     double dry_guess_recall = 1;
     double min_bits = 0;  // floors of quality; 0: not set

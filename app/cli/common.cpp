@@ -44,6 +44,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.popularity_file = options.profile;
     if (!options.cache.empty()) request.cache = engine::parse_cache_kind(options.cache);
     if (!options.prefetch.empty()) request.prefetch = engine::parse_prefetch(options.prefetch);
+    request.cuda_graphs = !options.no_cuda_graphs;
     if (!options.prompt_loading.empty()) {
         request.prompt_loading = engine::parse_prompt_loading(options.prompt_loading);
     }

@@ -242,6 +242,8 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
                     "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a "
                     "gain). Unless given: auto; off where policies are compared")
         ->check(CLI::IsMember({"off", "auto", "always"}));
+    command.add_flag("--no-cuda-graphs", options.no_cuda_graphs,
+                     "On an NVIDIA GPU: start each kernel of a token by itself, for comparisons. Results are the same");
     command
         .add_option("--prompt-loading", options.prompt_loading,
                     "How a prompt's experts come to the device: on-demand, ahead (the next layer's before its router "

@@ -56,6 +56,7 @@ struct AttentionSegment {
     std::span<std::byte* const> blocks;  // the device's addresses, in host memory, valid until the next host_wait
     std::byte* const* device_blocks = nullptr;  // the same table in the device's memory
     std::span<const std::uint8_t> in_host;      // 1 for each block in host memory; as long as blocks, or empty: none
+    const std::int32_t* device_past = nullptr;  // `past` in the device's memory; nullptr: it is not there
 };
 
 // A block of a KV cache, by the device's address.
@@ -160,6 +161,24 @@ class Backend {
     double run_on_host(const HostWork& work, const std::function<void()>& body) {
         return run_on_host(std::span<const HostWork>(&work, 1), body);
     }
+
+    // ---- operations that come again
+    // Between these two, operations on the compute queue and records of it may be kept back, to be started together: a
+    // sequence that is the same as the last two at this place - the same operations with the same arguments, but for
+    // `past` where device_past has it - with one call (CUDA graphs). Whatever else goes to the compute queue, or waits
+    // for something that is kept, starts it. No bit of a result depends on it. begin_repeated() changes nothing where
+    // operations are kept already.
+    virtual void begin_repeated(std::int64_t /*place*/) {}
+    virtual void end_repeated() {}
+    // On at first, where the device has them.
+    virtual void set_graphs(bool /*on*/) {}
+    struct Replays {
+        std::uint64_t n_graphs = 0;    // that were built
+        std::uint64_t n_replayed = 0;  // sequences that were started with one call
+    };
+    virtual Replays replays() const { return {}; }
+    // A sentence for the person about what the device had to give up since the last call; empty: nothing.
+    virtual Message take_note() { return {}; }
 
     // Of the operations from now on; kByNumber at first. CpuBackend and EmulatedAccelerator; others sum as they do.
     virtual void set_sum_order(SumOrder /*order*/) {}

@@ -140,6 +140,23 @@ class CudaBackend final : public Backend {
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override {
         return begin.queue == end.queue ? context_->elapsed_us(queue_of(begin), begin.ticket, end.ticket) : 0;
     }
+    void begin_repeated(std::int64_t place) override { context_->begin_repeated(place); }
+    void end_repeated() override { context_->end_repeated(); }
+    void set_graphs(bool on) override {
+        context_->set_graphs(on);
+        graphs_ = on;
+    }
+    Replays replays() const override {
+        const kernels::CudaReplays counted = context_->replays();
+        return {counted.n_graphs, counted.n_replayed};
+    }
+    Message take_note() override {
+        const std::string problem = context_->graphs_problem();
+        if (!graphs_ || problem.empty()) return {};
+        graphs_ = false;
+        return messages::graphs_given_up(info_.name, problem);
+    }
+
     using Backend::run_on_host;
     double run_on_host(std::span<const HostWork>, const std::function<void()>& body) override {
         const double begin = now_us();
@@ -247,8 +264,11 @@ class CudaBackend final : public Backend {
     }
     void take(std::span<const AttentionSegment> segments) {
         segments_.clear();
+        // One token's launches are to be the next one's: see begin_repeated().
+        const bool one = graphs_ && segments.size() == 1 && segments[0].n_tokens == 1;
         for (const AttentionSegment& segment : segments) {
-            segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks});
+            segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
+                                 one ? segment.device_past : nullptr});
         }
     }
 
@@ -262,6 +282,7 @@ class CudaBackend final : public Backend {
     std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
     std::vector<kernels::CudaExpertCall> calls_;
     int fail_in_ = 0;
+    bool graphs_ = true;  // until they are switched off, or were given up and the person was told
     Clock::time_point opened_ = Clock::now();
 };
 

@@ -37,22 +37,27 @@ std::uint64_t ResidentLayers::device_bytes(const ExpertGrid& grid) {
            rounded(static_cast<std::uint64_t>(grid.n_layers) * n_active * sizeof(std::int32_t));
 }
 
-bool ResidentLayers::holds(std::int64_t layer) {
+const ResidentLayers::Layer& ResidentLayers::current(std::int64_t layer) {
     if (layers_[as_size(layer)].seen_at != experts_.n_device_changes()) look_at(layer);
-    return layers_[as_size(layer)].held;
+    return layers_[as_size(layer)];
 }
 
 void ResidentLayers::look_at(std::int64_t layer) {
     Layer& seen = layers_[as_size(layer)];
     seen.seen_at = experts_.n_device_changes();
-    seen.held = seen.uploaded = false;
+    seen.has_all = seen.held = false;
     seen.format = experts_.format(layer, 0);
+    std::byte* const* const uploaded = blocks_.host() + experts_.index(layer, 0);
+    bool alike = true;
     for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
-        if (experts_.place(layer, e) != Place::kDevice || experts_.format(layer, e) != seen.format) return;
-        const auto address = reinterpret_cast<std::uintptr_t>(address_of(experts_.device_view(layer, e)));
-        if (address % kBlockAlignment != 0) return;
+        if (experts_.place(layer, e) != Place::kDevice) return;
+        std::byte* const address = address_of(experts_.device_view(layer, e));
+        alike &= experts_.format(layer, e) == seen.format &&
+                 reinterpret_cast<std::uintptr_t>(address) % kBlockAlignment == 0;
+        seen.uploaded &= uploaded[e] == address;
     }
-    seen.held = device_.takes_chosen_experts(grid_.layout(seen.format));
+    seen.has_all = true;
+    seen.held = alike && device_.takes_chosen_experts(grid_.layout(seen.format));
 }
 
 void ResidentLayers::compute(std::int64_t layer, const float* input, float* out) {
@@ -78,7 +83,7 @@ DeviceEvent ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
 }
 
 void ResidentLayers::forget() {
-    for (Layer& layer : layers_) layer.seen_at = 0;
+    for (Layer& layer : layers_) layer.seen_at = 0, layer.uploaded = false;
     rows_uploaded_ = false;
 }
 

@@ -24,7 +24,9 @@ class ResidentLayers {
     static std::uint64_t device_bytes(const ExpertGrid& grid);
 
     // Whether the layer is such a one now. Between two layers experts may move.
-    bool holds(std::int64_t layer);
+    bool holds(std::int64_t layer) { return current(layer).held; }
+    // Whether the device has all of the layer's experts, in whatever formats.
+    bool has_all(std::int64_t layer) { return current(layer).has_all; }
     // Of the layer's experts. Precondition: holds().
     kernels::WeightType format(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)].format; }
     // Precondition: holds(). Rows of `out` (n_active, hidden_dim) are of the experts chosen(layer), in their order;
@@ -47,10 +49,11 @@ class ResidentLayers {
   private:
     struct Layer {
         std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(); 0: never
-        bool held = false;
-        bool uploaded = false;  // its part of the table
+        bool has_all = false, held = false;
+        bool uploaded = false;  // its part of the table is on the device as it is on the host
         kernels::WeightType format = kernels::WeightType::kBf16;
     };
+    const Layer& current(std::int64_t layer);
     void look_at(std::int64_t layer);
 
     const ExpertGrid& grid_;

@@ -94,6 +94,7 @@ struct LoadRequest {
     PrefetchMode prefetch = PrefetchMode::kAuto;
     PromptLoading prompt_loading = PromptLoading::kLend;
     DiskReads disk_reads = DiskReads::kAuto;
+    bool cuda_graphs = true;            // Backend::begin_repeated(); off for comparisons
     bool paced = false;                 // an emulated device answers no faster than the device would
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"

@@ -109,6 +109,7 @@ void ExpertHost::open_devices() {
     device_ = request_.opens_device
                   ? request_.opens_device(request_.vram_bytes)
                   : open_device(cpu ? "cpu" : request_.device, cpu ? ram : request_.vram_bytes, *host_);
+    device_->set_graphs(request_.cuda_graphs);
     device_products_ = choose_device_products(*device_, request_.compute, source_->expert_type(),
                                               CalibrationCache(calibration_directory(request_.cache_directory)));
     if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request_.paced);

@@ -14,6 +14,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kLogitsRows = 32;  // rows of logits made at a time
+constexpr std::int64_t kTableStep = 32;   // entries
 
 // Floats of the most demanding module for one token.
 std::int64_t module_workspace(const ModelSpec& spec) {
@@ -26,6 +27,11 @@ bool needs_further(const ModelSpec& spec) {
     return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
         return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm);
     });
+}
+
+// Of a step's inputs, behind so many words: a multiple of 8 bytes.
+constexpr std::size_t tables_begin(std::size_t n_words) {
+    return (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
 }
 
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
@@ -99,7 +105,8 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
            static_cast<std::uint64_t>(
                table_entries_of(kv_layout_of(spec, {}).groups.size(), std::max(context, spec.max_context))) *
                sizeof(std::byte*) +
-           ResidentLayers::device_bytes(spec.experts) + 16 * 256;  // each piece is rounded up
+           kMaxSegments * sizeof(std::int32_t) + ResidentLayers::device_bytes(spec.experts) +
+           16 * 256;  // each piece is rounded up
 }
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
@@ -130,9 +137,9 @@ std::int64_t Forward::table_entries(std::int64_t context) const {
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
-    const std::size_t words = as_size(max_step_ * (Positions::floats_per_token(spec_) + 1));
-    return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + words * sizeof(std::int32_t),
-            MemoryUse::kWorkspace, messages::step_inputs};
+    const std::size_t words = as_size(max_step_ * (Positions::floats_per_token(spec_) + 1) + kMaxSegments);
+    return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + tables_begin(words), MemoryUse::kWorkspace,
+            messages::step_inputs};
 }
 
 void Forward::set_context(std::int64_t context) {
@@ -198,6 +205,8 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
                                      const std::stop_token& stop) {
     const bool prefill =
         std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
+    repeats_ = n_tokens == 1 && probe_ == nullptr;
+    if (repeats_) device_.begin_repeated(0);
     device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
     if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
@@ -205,11 +214,13 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
+            device_.end_repeated();
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
             return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
         }
         run_layer(layer, context);
     }
+    device_.end_repeated();
     compute_logits(segments, n_tokens, wanted);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) return Outcome::kFailed;
@@ -231,6 +242,7 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
+    if (repeats_) device_.begin_repeated(layer);
     device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
     modules.attention->run(step);
     device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);
@@ -269,36 +281,51 @@ std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group) con
     return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
 }
 
+// Of a group's table, with what is left free behind it.
+std::int64_t Forward::n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const {
+    const std::int64_t n_blocks = n_blocks_of(segments[segment], group);
+    const bool is_last = segment + 1 == segments.size() && group + 1 == n_kv_groups_;
+    if (is_last || segments.size() > 1 || segments[0].tokens.size() > 1) return n_blocks;
+    return (n_blocks + kTableStep - 1) / kTableStep * kTableStep;  // the others have room for 15 more segments
+}
+
 // Of all groups of layers.
 std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
     std::int64_t n = 0;
-    for (const Segment& segment : segments) {
-        for (std::size_t g = 0; g < n_kv_groups_; ++g) n += n_blocks_of(segment, g);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        for (std::size_t g = 0; g < n_kv_groups_; ++g) n += n_entries_of(segments, s, g);
     }
     return n;
 }
 
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
-    const std::size_t words = as_size(n_table_entries(segments)) * sizeof(std::byte*);  // where they begin
     const std::int64_t n_floats = n_tokens * Positions::floats_per_token(spec_);
-    auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
-    auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());
-    auto* const positions = reinterpret_cast<float*>(inputs_.host() + words);
-    auto* tokens = reinterpret_cast<std::int32_t*>(positions + n_floats);
+    const std::size_t tables_at = tables_begin(as_size(n_floats + n_tokens) + segments.size());
+    auto* const positions = reinterpret_cast<float*>(inputs_.host());
+    auto* const tokens = reinterpret_cast<std::int32_t*>(positions + n_floats);
+    std::int32_t* const pasts = tokens + n_tokens;
+    const auto* const on_device = reinterpret_cast<const float*>(inputs_.device());
+    tokens_ = reinterpret_cast<const TokenId*>(on_device + n_floats);
+    auto** const tables = reinterpret_cast<std::byte**>(inputs_.host() + tables_at);
+    auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device() + tables_at);
     std::int64_t row = 0;
     std::int64_t entry = 0;
     for (KvStep& group : kv_) group.segments.clear();
-    for (const Segment& segment : segments) {
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        const Segment& segment = segments[s];
         const auto n = static_cast<std::int64_t>(segment.tokens.size());
         const std::int64_t past = segment.sequence->size();
         positions_.fill(past, n, row, n_tokens, positions);
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
+        pasts[s] = static_cast<std::int32_t>(past);
         for (std::size_t g = 0; g < n_kv_groups_; ++g) {
             const KvPool& pool = segment.sequence->cache().pool(g);
             const KvSequence::Table& table = segment.sequence->table(g);
             const std::int64_t n_blocks = n_blocks_of(segment, g);
-            for (std::int64_t b = 0; b < n_blocks; ++b) {
-                const std::int32_t number = pool.is_state() && b == 1             ? table.next_state
+            const std::int64_t n_entries = n_entries_of(segments, s, g);
+            for (std::int64_t b = 0; b < n_entries; ++b) {
+                const std::int32_t number = b >= n_blocks                         ? -1
+                                            : pool.is_state() && b == 1           ? table.next_state
                                             : b < table.first || b >= table.end() ? -1
                                                                                   : table.at(b);
                 const KvBlock block = number < 0 ? KvBlock() : pool.block(number);
@@ -311,15 +338,14 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
                                        past,
                                        {tables + entry, as_size(n_blocks)},
                                        device_tables + entry,
-                                       {in_host_.data() + entry, as_size(n_blocks)}});
-            entry += n_blocks;
+                                       {in_host_.data() + entry, as_size(n_blocks)},
+                                       tokens_ + n_tokens + s});
+            entry += n_entries;
         }
         row += n;
     }
-    inputs_.upload(0, words + as_size(n_floats + n_tokens) * sizeof(std::int32_t));
-    const auto* const on_device = reinterpret_cast<const float*>(inputs_.device() + words);
+    inputs_.upload(0, tables_at + as_size(entry) * sizeof(std::byte*));
     rotations_ = positions_.places(on_device, n_tokens);
-    tokens_ = reinterpret_cast<const TokenId*>(on_device + n_floats);
 }
 
 void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {

@@ -93,6 +93,7 @@ class Forward {
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
     std::int64_t table_entries(std::int64_t context) const;  // room for them
     std::int64_t n_blocks_of(const Segment& segment, std::size_t group) const;
+    std::int64_t n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const;
     std::int64_t n_table_entries(std::span<const Segment> segments) const;
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
     StepContext context_of(std::int64_t n_tokens) const;
@@ -130,11 +131,14 @@ class Forward {
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
     std::uint32_t n_steps_ = 0;  // that were made
+    bool repeats_ = false;       // the step's operations are likely to come again
 
     Positions positions_;
-    // What a step tells the device, in one piece: for each KV group each segment's table
-    // of block addresses (8 bytes each; nullptr for what was given back), then, in 4-byte
-    // words, the positions (class Positions) and token ids.
+    // What a step tells the device, in one piece. In 4-byte words the positions (class Positions), token ids, and each
+    // segment's number of tokens before the step; then, for each segment each KV group's table of block addresses (8
+    // bytes each; nullptr for what was given back). A step of one token has all of it at the same addresses as the next
+    // one, but for tables behind the first where that grows by kTableStep: operations are the same then, and what
+    // differs between two tokens is here and nowhere else (Backend::begin_repeated).
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     std::span<const Rotation> rotations_;

@@ -306,6 +306,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     // A re-plan under way reports its own.
     if (!replans_.replanner().moving()) {
         if (Message note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
+        if (Message note = model_->device().take_note(); !note.empty()) result.notes.push_back(note);
     }
     publish(When::kNow);
     return result;

@@ -77,8 +77,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
         run_resident(layer, router, next == nullptr, shared, step, sum, routing);
         return;
     }
+    route(layer, router, next, step);
     fetch_choices();  // they are there when this layer's is
-    route(router, next, step);
     const DeviceEvent routed = device_.record(Queue::kCompute);
     if (shared) shared.compute(step);
     if (shared && sum == step.x) shared.add(step, sum);
@@ -154,8 +154,10 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
                     grid_.hidden_dim, sum);
     unread.end = last_end_ = device_.record(Queue::kCompute);
     ++n_unread_;
-    if (is_last || n_unread_ - n_fetched_ == as_size(ResidentLayers::kFetchedTogether)) fetch_choices();
     if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
+    // Between two fetches nothing is asked of the device, so that these layers' operations may be kept back until then.
+    if (!is_last && n_unread_ - n_fetched_ < as_size(ResidentLayers::kFetchedTogether)) return;
+    fetch_choices();
     read_fetched(false);
     experts_.places().poll();
 }
@@ -163,6 +165,7 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
 // The layers that were not asked for yet follow each other: before another layer they are.
 void MoeLayer::fetch_choices() {
     if (n_fetched_ == n_unread_) return;
+    device_.end_repeated();
     const auto n = static_cast<std::int64_t>(n_unread_ - n_fetched_);
     const DeviceEvent fetched = residents_->fetch(unread_[n_fetched_].layer, n);
     while (n_fetched_ < n_unread_) unread_[n_fetched_++].fetched = fetched;
@@ -207,11 +210,11 @@ void MoeLayer::read_choice(const Unread& unread) {
 }
 
 // The next layer's gate on this layer's input says which experts that layer is likely to want.
-void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, const StepContext& step) {
+void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
+                     const StepContext& step) {
     const std::int64_t n = step.n_tokens;
     rows_.begin(n);
     device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
-    rows_.download();
     const auto guessed = guesses();
     expected_.assign(guessed.begin(), guessed.end());
     n_guesses_ = 0;
@@ -221,10 +224,14 @@ void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, con
                       own ? own_guesses_.data() : guesses_.device(),
                       own ? own_guess_weights_.data() : guess_weights_.as<float>());
         n_guesses_ = n * grid_.n_active;
-        if (!own) guesses_.download(0, as_size(n_guesses_));
     }
+    device_.end_repeated();
+    rows_.download();
+    if (n_guesses_ > 0 && own_guesses_.empty()) guesses_.download(0, as_size(n_guesses_));
     inputs_.set(step.normalised, n * grid_.hidden_dim);
-    if (n <= kEagerTokens) inputs_.fetch();
+    // The host is likely to need them soon: for experts of its own or elsewhere, or to find active neurons.
+    const bool on_device_alone = residents_ != nullptr && residents_->has_all(layer) && elsewhere_.empty();
+    if (n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) inputs_.fetch();
 }
 
 std::span<const std::int32_t> MoeLayer::guesses() {

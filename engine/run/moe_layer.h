@@ -108,7 +108,7 @@ class MoeLayer {
     void read_fetched(bool all);
     void read_choice(const Unread& unread);
     bool wants_guesses(std::int64_t n_tokens) const;
-    void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
+    void route(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const StepContext& step);
     void find_experts(std::int64_t layer);
     void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
     std::span<const std::int32_t> guesses();

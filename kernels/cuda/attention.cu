@@ -17,16 +17,7 @@ constexpr std::int64_t kMostHeadDim = 256;
 
 constexpr int kDecodeThreads = 128;
 constexpr int kDecodeWarps = kDecodeThreads / kWarp;
-constexpr std::int64_t kMostSplits = 64;
-
-// Depends on the number of keys alone, so that a sequence's result does not depend on its company.
-void split(DecodeItem& item, std::int64_t most_splits) {
-    const std::int64_t n = item.n_keys - item.first_key;
-    std::int64_t keys = (n + most_splits - 1) / most_splits;
-    if (keys < kLeastSplitKeys) keys = kLeastSplitKeys;
-    item.split_keys = static_cast<std::int32_t>(keys);
-    item.n_splits = static_cast<std::int32_t>((n + keys - 1) / keys);
-}
+constexpr std::int32_t kMostSplits = 64;
 
 template <int kDims>
 __device__ inline void load_dims(KvType type, const std::byte* row, int first, std::int64_t head_dim,
@@ -54,7 +45,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
     attend_few(DecodeItems list, AttentionShape shape, KvPlaces places, std::int64_t most_splits, const float* queries,
                std::int64_t query_stride, float* partials, float* out) {
     constexpr int kAhead = kDims * kHeads >= 32 ? 2 : 4;
-    const DecodeItem& item = list.items[blockIdx.z];
+    const DecodeItem item = item_of(list, blockIdx.z, shape);
     const std::int64_t my_split = blockIdx.x;
     if (my_split >= item.n_splits) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -181,7 +172,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
 __global__ void __launch_bounds__(kDecodeThreads)
     join_splits(DecodeItems list, AttentionShape shape, std::int64_t most_splits, float* partials, float* out) {
     float* const weights = shared_memory<float>();  // (most_splits), then their sum
-    const DecodeItem& item = list.items[blockIdx.y];
+    const DecodeItem item = item_of(list, blockIdx.y, shape);
     if (item.n_splits == 1) return;  // is there already
     const std::int64_t head = blockIdx.x;
     const std::int64_t n_heads = gridDim.x;
@@ -238,21 +229,31 @@ bool is_wide(const AttentionShape& shape) {
            shape.key_dim % 4 != 0;
 }
 
-std::int64_t most_splits_of(const AttentionShape& shape) {
+std::int32_t most_splits_of(const AttentionShape& shape) {
     return is_wide(shape) ? kMostWideSplits : kMostSplits;
+}
+
+std::int32_t splits_of(std::int64_t n_keys, std::int32_t most_splits) {
+    DecodeItem item;
+    set_keys(item, static_cast<std::int32_t>(n_keys), 0, most_splits);
+    return item.n_splits;
+}
+
+// Grids of items whose keys are counted on the device, of which no more than this many splits have any.
+std::int64_t bucket_of(std::int32_t n_splits) {
+    std::int64_t bucket = 1;
+    while (bucket < n_splits) bucket *= 2;
+    return bucket;
 }
 
 std::size_t partial_bytes(std::int64_t n_heads, std::int64_t value_dim, std::int64_t splits) {
     return static_cast<std::size_t>(n_heads * splits * (value_dim + 2)) * sizeof(float);
 }
 
-void few(const Attention& attention, const DecodeItems& list) {
+// most_splits: at least as many as any item of the list has.
+void few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits) {
     Worker& worker = attention.worker;
     const AttentionShape& shape = attention.shape;
-    std::int64_t most_splits = 1;
-    for (int i = 0; i < list.n; ++i) {
-        if (list.items[i].n_splits > most_splits) most_splits = list.items[i].n_splits;
-    }
     worker.scratch.restart();
     float* partials = nullptr;
     if (most_splits > 1) {
@@ -326,8 +327,9 @@ __global__ void __launch_bounds__(kTileThreads)
     }
 
     const std::int64_t last_pair = (first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1;
-    const std::int64_t first_position = segment.past + first_pair / group;
-    const std::int64_t last_position = segment.past + last_pair / group;
+    const std::int64_t past = past_of(segment);
+    const std::int64_t first_position = past + first_pair / group;
+    const std::int64_t last_position = past + last_pair / group;
     std::int64_t begin = 0;
     if (shape.window > 0 && first_position + 1 > shape.window) {
         begin = first_position + 1 - shape.window;
@@ -382,7 +384,7 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
             for (int r = 0; r < kPer; ++r) {
                 const std::int64_t pair = first_pair + row_group * kPer + r;
-                const std::int64_t position = segment.past + pair / group;
+                const std::int64_t position = past + pair / group;
 #pragma unroll
                 for (int c = 0; c < kKeysPer; ++c) {
                     const std::int64_t key = first_key + part + c * kParts;
@@ -499,21 +501,15 @@ void start_tiles(const Attention& attention, const CudaSegment* segments, std::s
         });
 }
 
-std::int64_t splits_of(std::int64_t n_keys, std::int64_t most_splits) {
-    DecodeItem item{};
-    item.n_keys = static_cast<std::int32_t>(n_keys);
-    split(item, most_splits);
-    return item.n_splits;
-}
-
 }  // namespace
 
 std::uint64_t attention_scratch_bytes(const CudaStep& step) {
     const std::int64_t items = step.n_tokens < kItemsPerLaunch ? step.n_tokens : kItemsPerLaunch;
-    const auto bytes = [&](std::int64_t value_dim, std::int64_t most) {
+    const auto bytes = [&](std::int64_t value_dim, std::int32_t most) {
         // The most splits that any number of keys up to the context has.
-        const std::int64_t small = most * kLeastSplitKeys;
-        const std::int64_t splits = step.context >= small ? most : splits_of(step.context > 1 ? step.context : 1, most);
+        const std::int64_t small = std::int64_t{most} * kLeastSplitKeys;
+        const std::int64_t splits =
+            step.context >= small ? most : bucket_of(splits_of(step.context > 1 ? step.context : 1, most));
         return Scratch::rounded(static_cast<std::size_t>(items) *
                                 partial_bytes(step.attention.n_heads, value_dim, splits));
     };
@@ -534,26 +530,34 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
         return;
     }
     const Attention attention{worker, shape, places_in(kv, layer), queries, query_stride, out};
+    const std::int32_t limit = most_splits_of(shape);
     DecodeItems list;
+    list.most_splits = limit;
+    std::int64_t most_splits = 1;
+    const auto flush = [&] {
+        if (list.n > 0) few(attention, list, most_splits);
+        list.n = 0;
+        most_splits = 1;
+    };
     for (std::size_t s = 0; s < n_segments; ++s) {
         const CudaSegment& segment = segments[s];
         if (segment.n_tokens > kFewTokens) continue;
+        const bool counted_there = segment.device_past != nullptr && segment.n_tokens == 1;
         for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
             DecodeItem& item = list.items[list.n++];
-            const std::int64_t n_keys = segment.past + token + 1;
-            const std::int64_t window = shape.window;
+            item = {};
+            set_keys(item, static_cast<std::int32_t>(segment.past + token + 1), shape.window, limit);
+            most_splits = std::max(most_splits, counted_there ? bucket_of(item.n_splits) : item.n_splits);
+            if (counted_there) {
+                item = {};
+                item.device_past = segment.device_past;
+            }
             item.blocks = segment.blocks;
             item.row = segment.first_row + token;
-            item.first_key = static_cast<std::int32_t>(window > 0 && n_keys > window ? n_keys - window : 0);
-            item.n_keys = static_cast<std::int32_t>(n_keys);
-            split(item, most_splits_of(shape));
-            if (list.n == kItemsPerLaunch) {
-                few(attention, list);
-                list.n = 0;
-            }
+            if (list.n == kItemsPerLaunch) flush();
         }
     }
-    if (list.n > 0) few(attention, list);
+    flush();
     if (is_wide(shape)) {
         attend_many_wide(attention, segments, n_segments);
     } else if (shape.key_dim <= 128) {

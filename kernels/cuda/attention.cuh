@@ -23,22 +23,44 @@ struct Attention {
 
 constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this its rows are items, whose keys are split
 constexpr int kItemsPerLaunch = 16;
-constexpr std::int64_t kLeastSplitKeys = 64;
+constexpr std::int32_t kLeastSplitKeys = 64;
 
 // One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
 struct DecodeItem {
-    std::byte* const* blocks;
-    std::int64_t row;
-    std::int32_t first_key;
-    std::int32_t n_keys;
-    std::int32_t split_keys;
-    std::int32_t n_splits;
+    std::byte* const* blocks = nullptr;
+    std::int64_t row = 0;
+    std::int32_t first_key = 0;
+    std::int32_t n_keys = 0;
+    std::int32_t split_keys = 0;
+    std::int32_t n_splits = 0;
+    // Where kernels read the number of keys but one, the query's own; the four above are 0 then. So one token's
+    // launches have the same parameters as the next one's, but for the grid, which is one of a few.
+    const std::int32_t* device_past = nullptr;
 };
 
 struct DecodeItems {
     DecodeItem items[kItemsPerLaunch];
     int n = 0;
+    std::int32_t most_splits = 1;  // of any number of keys
 };
+
+// Which keys an item has, and how they are split. It depends on the number of keys alone, so that a sequence's result
+// does not depend on its company.
+__host__ __device__ inline void set_keys(DecodeItem& item, std::int32_t n_keys, std::int64_t window,
+                                         std::int32_t most_splits) {
+    item.n_keys = n_keys;
+    item.first_key = window > 0 && n_keys > window ? n_keys - static_cast<std::int32_t>(window) : 0;
+    const std::int32_t n = item.n_keys - item.first_key;
+    std::int32_t keys = (n + most_splits - 1) / most_splits;
+    if (keys < kLeastSplitKeys) keys = kLeastSplitKeys;
+    item.split_keys = keys;
+    item.n_splits = (n + keys - 1) / keys;
+}
+__device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, const AttentionShape& shape) {
+    DecodeItem item = list.items[index];
+    if (item.device_past != nullptr) set_keys(item, *item.device_past + 1, shape.window, list.most_splits);
+    return item;
+}
 
 // A split's result for one head: its largest score, the sum of e^(score - largest), and the sum of values times that.
 __device__ inline float* partial_of(float* partials, std::int64_t item, std::int64_t n_heads, std::int64_t head,
@@ -54,7 +76,7 @@ __device__ inline float sink_share(const AttentionShape& shape, std::int64_t hea
 // wide_attention.cu: any key_dim up to kMostKeyDim, any value_dim up to kMostValueDim, wherever the values lie.
 constexpr std::int64_t kMostKeyDim = 576;
 constexpr std::int64_t kMostValueDim = 512;
-constexpr std::int64_t kMostWideSplits = 16;
+constexpr std::int32_t kMostWideSplits = 16;
 void attend_few_wide(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials);
 // The segments of more than kFewTokens tokens.
 void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments);

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kRotateThreads) rotate_rows(SegmentList list, 
         const std::int64_t kv_head = head - n_rotated;
         const float* from = values + all_keys + kv_head * shape.value_dim;
         store_row([&](std::int64_t i) { return from[i]; }, shape.value_dim, places.type,
-                  value_row(places, segment.blocks, segment.past + token, kv_head));
+                  value_row(places, segment.blocks, past_of(segment) + token, kv_head));
         return;
     }
     values += head * shape.key_dim;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kRotateThreads) rotate_rows(SegmentList list, 
     if (head < shape.n_heads) return;
     __syncthreads();
     store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
-              key_row(places, segment.blocks, segment.past + token, head - shape.n_heads));
+              key_row(places, segment.blocks, past_of(segment) + token, head - shape.n_heads));
 }
 
 // One block per row and head; the last takes the latent.
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kRotateThreads)
     rotate(values + shape.rotary_first, cos, sin, half, values + shape.rotary_first);
     __syncthreads();
     store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
-              key_row(places, segment.blocks, segment.past + token, 0));
+              key_row(places, segment.blocks, past_of(segment) + token, 0));
 }
 
 // One block per layer and head (x), token (y), and of keys and values (z). The places are

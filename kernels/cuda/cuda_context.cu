@@ -1,46 +1,18 @@
 #include <cuda_runtime.h>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device_memory.cuh"
+#include "kernels/cuda/event_ring.cuh"
 #include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/replay.cuh"
 #include "kernels/cuda_context.h"
 
 namespace offstage::kernels {
 namespace cuda {
 namespace {
-
-// The last kTimedTickets points recorded in a stream. A slot is recorded again for a later ticket; waiting for it then
-// waits longer than needed, never shorter.
-class Ring {
-  public:
-    cudaError_t open() {
-        events_.resize(CudaContext::kTimedTickets);
-        for (Event& event : events_) {
-            const cudaError_t status = cudaEventCreate(event.out());
-            if (status != cudaSuccess) return status;
-        }
-        return cudaSuccess;
-    }
-    cudaEvent_t next() { return at(++last_); }
-    std::uint64_t last() const { return last_; }
-    bool is_known(std::uint64_t ticket) const {
-        return ticket >= 1 && ticket <= last_ && ticket + CudaContext::kTimedTickets > last_;
-    }
-    // nullptr: never recorded. For a ticket long past: the oldest known, which is later.
-    cudaEvent_t find(std::uint64_t ticket) const {
-        if (ticket == 0 || ticket > last_) return nullptr;
-        return at(is_known(ticket) ? ticket : last_ + 1 - CudaContext::kTimedTickets);
-    }
-
-  private:
-    cudaEvent_t at(std::uint64_t ticket) const { return events_[ticket % CudaContext::kTimedTickets].get(); }
-    std::vector<Event> events_;
-    std::uint64_t last_ = 0;
-};
 
 // There is one copy engine for each direction, and what the compute queue sends waits while a copy is at work: an
 // expert is sent in pieces, some tenths of a millisecond each, between which it has its turn.
@@ -161,6 +133,12 @@ class Context final : public CudaContext {
     bool has_happened(CudaQueue queue, std::uint64_t ticket) override;
     double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) override;
 
+    void begin_repeated(std::int64_t place) override;
+    void end_repeated() override;
+    void set_graphs(bool on) override;
+    CudaReplays replays() const override { return replay_.counts(); }
+    std::string graphs_problem() const override { return replay_.problem(); }
+
     std::uint64_t scratch_bytes(const CudaStep& step) const override;
     void set_scratch(void* data, std::size_t bytes) override;
 
@@ -274,11 +252,21 @@ class Context final : public CudaContext {
     // After a failure nothing more is started: its inputs would be garbage.
     bool begin_operation() {
         if (!worker_.failure.none()) return false;
-        if (use_device()) return true;
+        if (worker_.kept != nullptr || use_device()) return true;  // what is kept calls nothing
         fail({CudaFault::kCannotBeSelected});
         return false;
     }
-    Ring& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
+    // Before something else goes to the compute queue, or is to come after it.
+    void start_kept() {
+        if (worker_.kept == nullptr) return;
+        if (!use_device()) fail({CudaFault::kCannotBeSelected});
+        worker_.start_kept();
+    }
+    // A point of the compute queue that was not submitted yet.
+    bool is_kept(CudaQueue queue, std::uint64_t ticket) const {
+        return queue == CudaQueue::kCompute && worker_.kept != nullptr && ticket >= worker_.kept->first_ticket();
+    }
+    EventRing& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
     bool check(cudaError_t status, const char* what) { return worker_.failure.check(status, what); }
 
     CudaFacts facts_;
@@ -287,8 +275,9 @@ class Context final : public CudaContext {
     Stream compute_;
     Stream copy_;
     DeviceMemory memory_;
-    Ring compute_points_;
-    Ring copy_points_;
+    EventRing compute_points_;
+    EventRing copy_points_;
+    Replay replay_{compute_points_};
     std::unique_ptr<Cublas> cublas_;
     std::size_t cublas_bytes_ = 0;
     bool is_open_ = false;
@@ -387,6 +376,7 @@ std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
 }
 
 bool Context::clear_failure() {
+    start_kept();  // nothing but its events
     (void)cudaGetLastError();
     cudaError_t status = cudaSetDevice(facts_.ordinal);
     if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
@@ -412,7 +402,8 @@ void* Context::allocate(std::size_t bytes) noexcept {
 }
 
 void Context::release(void* device) noexcept {
-    (void)use_device();  // the address says which device it is of
+    (void)use_device();                             // the address says which device it is of
+    if (replay_.is_of_this_thread()) start_kept();  // it may use the block
     memory_.release(device);
 }
 
@@ -444,22 +435,33 @@ void* Context::mapped(void* pinned_host) {
 }
 
 void Context::upload(void* device, const void* host, std::size_t bytes) {
-    if (bytes == 0 || !begin_operation()) return;
+    if (bytes == 0) return;
+    start_kept();
+    if (!begin_operation()) return;
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_.get()), "A copy to the GPU");
 }
 
 void Context::download(void* host, const void* device, std::size_t bytes) {
-    if (bytes == 0 || !begin_operation()) return;
+    if (bytes == 0) return;
+    start_kept();
+    if (!begin_operation()) return;
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, compute_.get()), "A copy from the GPU");
 }
 
 void Context::copy_within(void* to, const void* from, std::size_t bytes) {
-    if (!begin_operation() || bytes == 0) return;
+    if (bytes == 0) return;
+    start_kept();
+    if (!begin_operation()) return;
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, compute_.get()), "A copy within the GPU");
 }
 
 std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) {
-    if (!begin_operation()) return 0;
+    if (is_kept(CudaQueue::kCompute, after_compute)) start_kept();
+    if (!worker_.failure.none()) return 0;
+    if (!use_device()) {
+        fail({CudaFault::kCannotBeSelected});
+        return 0;
+    }
     cudaError_t status = cudaSuccess;
     const cudaEvent_t after = compute_points_.find(after_compute);
     if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
@@ -482,9 +484,11 @@ std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t 
 
 std::uint64_t Context::record(CudaQueue queue) {
     // A ticket is given even after a failure: whoever waits for it must not hang.
-    Ring& points = ring(queue);
+    EventRing& points = ring(queue);
     const cudaEvent_t event = points.next();
-    if (use_device()) {
+    if (queue == CudaQueue::kCompute && worker_.kept != nullptr) {
+        worker_.kept->add_point(event, points.last());
+    } else if (use_device()) {
         check(cudaEventRecord(event, queue == CudaQueue::kCompute ? compute_.get() : copy_.get()),
               "Recording an event");
     }
@@ -498,11 +502,13 @@ void Context::wait(CudaQueue queue, std::uint64_t ticket) {
 }
 
 void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
+    if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event != nullptr && use_device()) check(cudaEventSynchronize(event), "Waiting for the GPU");
 }
 
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
+    if (is_kept(queue, ticket)) return false;
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !use_device()) return true;
     const cudaError_t status = cudaEventQuery(event);
@@ -515,14 +521,31 @@ bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
 }
 
 double Context::elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) {
-    const Ring& points = ring(queue);
-    if (!points.is_known(begin) || !points.is_known(end) || !use_device()) return 0;
+    const EventRing& points = ring(queue);
+    const cudaEvent_t from = points.timed(begin);
+    const cudaEvent_t to = points.timed(end);
+    if (from == nullptr || to == nullptr || is_kept(queue, end) || !use_device()) return 0;
     float ms = 0.0f;
-    if (cudaEventElapsedTime(&ms, points.find(begin), points.find(end)) != cudaSuccess) {
+    if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) {
         (void)cudaGetLastError();
         return 0;
     }
     return 1000.0 * static_cast<double>(ms);
+}
+
+void Context::begin_repeated(std::int64_t place) {
+    if (worker_.kept == nullptr && worker_.failure.none()) replay_.begin(worker_, place);
+}
+
+void Context::end_repeated() {
+    if (worker_.kept == nullptr) return;
+    if (!use_device()) fail({CudaFault::kCannotBeSelected});
+    replay_.end(worker_);
+}
+
+void Context::set_graphs(bool on) {
+    start_kept();
+    if (use_device()) replay_.set_on(on);
 }
 
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
@@ -535,6 +558,7 @@ std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
 }
 
 void Context::set_scratch(void* data, std::size_t bytes) {
+    start_kept();
     if (!use_device()) fail({CudaFault::kCannotBeSelected});
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);

@@ -25,7 +25,7 @@ struct FewCall {
 };
 
 struct FewCalls {
-    FewCall calls[kCallsPerLaunch];
+    FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
     int n = 0;
     std::int32_t most_stretches = 1;
     // Where the device chose the experts, instead of FewCall::weights: that of call c is blocks[chosen[c]].

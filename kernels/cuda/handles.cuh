@@ -31,6 +31,8 @@ class Owned {
 using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
 using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 using MemoryPool = Owned<cudaMemPool_t, cudaMemPoolDestroy>;
+using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
+using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 // What a token waits for goes first wherever there is a choice.
 inline cudaError_t create_stream(Stream& stream, bool goes_first) {

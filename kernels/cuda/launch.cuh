@@ -45,24 +45,43 @@ __device__ T* shared_memory() {
 }
 #endif
 
-// Arguments are converted to the kernel's own parameter types. Shared memory: at most 48 KiB.
-template <typename... Parameters, typename... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes, cudaStream_t stream,
-            Failure& failure, Arguments&&... arguments) {
-    static_assert(sizeof...(Parameters) == sizeof...(Arguments), "one argument per parameter");
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-    const dim3 threads(static_cast<unsigned>(block));
+// Shared memory: at most 48 KiB.
 #ifdef OFFSTAGE_CUDA_ON_HOST
-    failure.check(cuda_host::launch<Parameters...>(kernel, grid, threads, shared_bytes, stream,
-                                                   static_cast<Parameters>(arguments)...),
-                  "Starting a kernel");
-#else
-    const auto start = [&](Parameters... parameters) {
-        void* pointers[] = {static_cast<void*>(&parameters)...};
-        return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, threads, pointers, shared_bytes, stream);
-    };
-    failure.check(start(static_cast<Parameters>(arguments)...), "Starting a kernel");
-#endif
+template <typename... Parameters>
+cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                          cudaStream_t stream, Parameters... parameters) {
+    return cuda_host::launch<Parameters...>(kernel, grid, dim3(static_cast<unsigned>(block)), shared_bytes, stream,
+                                            parameters...);
 }
+// A node of a graph, after another one (nullptr: after none). The parameters are copied.
+template <typename... Parameters>
+cudaError_t add_kernel_node(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                            cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphNode_t* node,
+                            Parameters... parameters) {
+    return cuda_host::add_kernel_node<Parameters...>(node, graph, after, after == nullptr ? 0 : 1, kernel, grid,
+                                                     dim3(static_cast<unsigned>(block)), shared_bytes, parameters...);
+}
+#else
+template <typename... Parameters>
+cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                          cudaStream_t stream, Parameters... parameters) {
+    void* pointers[] = {static_cast<void*>(&parameters)...};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, dim3(static_cast<unsigned>(block)), pointers,
+                            shared_bytes, stream);
+}
+template <typename... Parameters>
+cudaError_t add_kernel_node(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                            cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphNode_t* node,
+                            Parameters... parameters) {
+    void* pointers[] = {static_cast<void*>(&parameters)...};
+    cudaKernelNodeParams start{};
+    start.func = reinterpret_cast<void*>(kernel);
+    start.gridDim = grid;
+    start.blockDim = dim3(static_cast<unsigned>(block));
+    start.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+    start.kernelParams = pointers;
+    return cudaGraphAddKernelNode(node, graph, after, after == nullptr ? 0 : 1, &start);
+}
+#endif
 
 }  // namespace offstage::kernels::cuda

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/launch_list.cuh"
 #include "kernels/cuda_context.h"
 
 namespace offstage::kernels::cuda {
@@ -49,11 +50,25 @@ struct Worker {
     int compute_major = 0;
     ByteInputTypes byte_inputs;
     std::size_t unpacked_bytes = 0;  // of weights that are unpacked at once: see unpacked_bytes_for()
+    LaunchList* kept = nullptr;      // where kernels go instead of being started; nullptr: they are started
 
+    // Arguments are converted to the kernel's own parameter types.
     template <typename... Parameters, typename... Arguments>
     void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
                Arguments&&... arguments) {
-        launch(kernel, grid, block, shared_bytes, stream, failure, arguments...);
+        static_assert(sizeof...(Parameters) == sizeof...(Arguments), "one argument per parameter");
+        if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+        if (kept != nullptr) {
+            kept->add(kernel, grid, block, shared_bytes, static_cast<Parameters>(arguments)...);
+            return;
+        }
+        failure.check(launch_kernel(kernel, grid, block, shared_bytes, stream, static_cast<Parameters>(arguments)...),
+                      "Starting a kernel");
+    }
+    // What was kept is started, one by one, and from now on nothing is kept.
+    void start_kept() {
+        if (kept != nullptr) kept->start(stream, failure);
+        kept = nullptr;
     }
     void lacks_scratch() { failure.set("A CUDA operation got less scratch memory than its step needs."); }
 };

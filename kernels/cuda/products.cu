@@ -199,6 +199,7 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
         });
         return;
     }
+    worker.start_kept();  // cuBLAS starts its kernels itself
     // cuBLAS counts by columns: what lies here as rows (n, n_out) is its (n_out, n).
     const CublasFunctions& cublas = worker.cublas->functions();
     const cublasHandle_t handle = worker.cublas->handle();

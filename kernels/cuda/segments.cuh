@@ -13,9 +13,14 @@ constexpr int kSegmentsPerLaunch = 32;
 
 struct SegmentList {
     CudaSegment segments[kSegmentsPerLaunch];
-    std::int64_t first_unit[kSegmentsPerLaunch + 1];  // rows or tiles of the segments before
+    std::int64_t first_unit[kSegmentsPerLaunch + 1] = {};  // rows or tiles of the segments before
     int n = 0;
 };
+
+// Tokens of the sequence before the segment's.
+__device__ inline std::int64_t past_of(const CudaSegment& segment) {
+    return segment.device_past == nullptr ? segment.past : *segment.device_past;
+}
 
 // Which segment a unit belongs to.
 __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
@@ -29,10 +34,10 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
 struct KvPlaces {
     KvType type = KvType::kF32;
     std::int64_t key_dim = 0;
-    std::int64_t value_dim = 0;   // of a row that lies there
-    std::int64_t keys = 0;        // of the first head
+    std::int64_t value_dim = 0;  // of a row that lies there
+    std::int64_t keys = 0;       // of the first head
     std::int64_t values = 0;
-    std::int64_t key_head = 0;    // from one head to the next
+    std::int64_t key_head = 0;  // from one head to the next
     std::int64_t value_head = 0;
     std::int64_t key_stride = 0;  // from one token to the next
     std::int64_t value_stride = 0;
@@ -100,6 +105,7 @@ void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, cons
         const std::int64_t n_units = units(segments[s]);
         if (n_units > 0) {
             list.segments[list.n] = segments[s];
+            if (segments[s].device_past != nullptr) list.segments[list.n].past = 0;  // the same for each token
             list.first_unit[list.n + 1] = list.first_unit[list.n] + n_units;
             ++list.n;
         }

@@ -154,7 +154,7 @@ template <int kHeads>
 __global__ void __launch_bounds__(kThreads)
     attend_split(DecodeItems list, AttentionShape shape, KvPlaces places, std::int64_t most_splits,
                  const float* queries, std::int64_t query_stride, float* partials, float* out) {
-    const DecodeItem& item = list.items[blockIdx.z];
+    const DecodeItem item = item_of(list, blockIdx.z, shape);
     const std::int64_t my_split = blockIdx.x;
     if (my_split >= item.n_splits) return;  // the whole block
     const HeadRange heads = heads_of<kHeads>(shape, blockIdx.y);
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads) attend_rows(SegmentList list, Attent
     const CudaSegment& segment = list.segments[index];
     const std::int64_t token = segment.n_tokens - 1 - (unit - list.first_unit[index]);  // the longest first
     const std::int64_t row = segment.first_row + token;
-    const std::int64_t end = segment.past + token + 1;
+    const std::int64_t end = past_of(segment) + token + 1;
     const std::int64_t begin = shape.window > 0 && end > shape.window ? end - shape.window : 0;
     const HeadRange heads = heads_of<kHeads>(shape, blockIdx.y);
     float result[kHeads][kValuesPerThread];

@@ -3739,6 +3739,11 @@
         <comment>node_ran_ahead</comment>
         <translation>er sandte mehr von kommenden Schichten, als dafür aufbewahrt wird</translation>
     </message>
+    <message>
+        <source>%1 computes tokens without CUDA graphs from now on: %2</source>
+        <comment>graphs_given_up</comment>
+        <translation>%1 berechnet Token von jetzt an ohne CUDA-Graphen: %2</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -3739,6 +3739,11 @@
         <comment>node_ran_ahead</comment>
         <translation>máy đó gửi nhiều dữ liệu của các lớp sắp tới hơn mức được giữ lại</translation>
     </message>
+    <message>
+        <source>%1 computes tokens without CUDA graphs from now on: %2</source>
+        <comment>graphs_given_up</comment>
+        <translation>Từ giờ %1 tính token mà không dùng đồ thị CUDA: %2</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

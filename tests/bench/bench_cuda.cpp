@@ -321,6 +321,90 @@ void rotate(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
     });
 }
 
+// One token through layers of Mixtral's shapes, all experts resident and the choice left on the device, over 512 keys:
+// as CUDA graphs, or started kernel by kernel. "host us": until all of it was started.
+void decode(benchmark::State& state, Stage& stage, WeightType type, bool graphs) {
+    constexpr std::int64_t kLayers = 8;
+    constexpr std::int64_t kPast = 512;
+    constexpr std::int32_t kActive = 2;
+    Backend& backend = stage.backend();
+    backend.set_graphs(graphs);
+    const kernels::ExpertLayout layout = kernels::expert_layout(type, kHidden, kFfn);
+    const kernels::KvShape kv = kernels::kv_shape_of(kLayers, kAttention);
+    const auto n_blocks = static_cast<std::size_t>(kPast / kernels::kKvBlockTokens + 1);
+    const DeviceBlock cache = stage.zeros(n_blocks * static_cast<std::size_t>(kv.block_bytes()));
+    // The KV cache's blocks, the experts', and in words: the past, the rows' tokens, the rows in order.
+    std::vector<std::byte*> addresses;
+    for (std::size_t b = 0; b < n_blocks; ++b) {
+        addresses.push_back(cache.data() + b * static_cast<std::size_t>(kv.block_bytes()));
+    }
+    for (std::size_t e = 0; e < kExperts; ++e) addresses.push_back(stage.expert(e));
+    const std::vector<std::int32_t> numbers = {static_cast<std::int32_t>(kPast), 0, 0, 0, 1};
+    const DeviceBlock tables = stage.zeros(addresses.size() * sizeof(std::byte*));
+    const DeviceBlock words = stage.zeros(numbers.size() * sizeof(std::int32_t));
+    backend.upload(tables.data(), addresses.data(), addresses.size() * sizeof(std::byte*));
+    backend.upload(words.data(), numbers.data(), numbers.size() * sizeof(std::int32_t));
+    stage.finish();
+    AttentionSegment segment;
+    segment.n_tokens = 1;
+    segment.past = kPast;
+    segment.blocks = std::span(addresses).first(n_blocks);
+    segment.device_blocks = tables.as<std::byte*>();
+    segment.device_past = words.as<std::int32_t>();
+    const auto floats = [&](std::int64_t n) { return stage.zeros(static_cast<std::size_t>(n) * sizeof(float)); };
+    const DeviceBlock x = floats(kHidden), h = floats(kHidden), out = floats(kHidden);
+    const DeviceBlock angles = floats(kAttention.key_dim), qkv = floats(kAttention.qkv_width());
+    const DeviceBlock attended = floats(kAttention.output_width()), rows = floats(kActive * kHidden);
+    const DeviceBlock weights = floats(kActive), chosen = floats(kActive);
+    NormWeights norm_weights;
+    norm_weights.dim = kHidden;
+    norm_weights.eps = 1e-5f;
+    kernels::RouterSpec spec;
+    spec.n_experts = kExperts;
+    spec.n_active = kActive;
+    const auto step = [&] {
+        for (std::int64_t l = 0; l < kLayers; ++l) {
+            const std::byte* const dense = stage.expert(static_cast<std::size_t>(l));
+            backend.norm(norm_weights, x.as<float>(), 1, h.as<float>());
+            backend.multiply({dense, WeightType::kBf16, kAttention.qkv_width(), kHidden}, h.as<float>(), 1,
+                             qkv.as<float>());
+            backend.rotate_and_store(l, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(),
+                                     qkv.as<float>(), kv);
+            backend.attend(l, kAttention, {&segment, 1}, qkv.as<float>(), kAttention.qkv_width(), kv,
+                           attended.as<float>());
+            backend.multiply({dense, WeightType::kBf16, kHidden, kHidden}, attended.as<float>(), 1, out.as<float>());
+            backend.add(out.as<float>(), kHidden, x.as<float>(), 1.0f);
+            backend.norm(norm_weights, x.as<float>(), 1, h.as<float>());
+            backend.route(spec, {reinterpret_cast<const float*>(dense)}, h.as<float>(), 1, kHidden,
+                          chosen.as<std::int32_t>(), weights.as<float>());
+            backend.chosen_experts(layout, tables.as<std::byte*>() + n_blocks, chosen.as<std::int32_t>(), kActive,
+                                   h.as<float>(), words.as<std::int32_t>() + 1, rows.as<float>());
+            backend.combine(rows.as<float>(), words.as<std::int32_t>() + 3, weights.as<float>(), 1, kActive, kHidden,
+                            x.as<float>());
+        }
+    };
+    double host_us = 0;
+    const auto once = [&] {
+        return stage.time_us([&] {
+            const double begin = backend.now_us();
+            backend.begin_repeated(0);
+            step();
+            backend.end_repeated();
+            host_us += backend.now_us() - begin;
+        });
+    };
+    for (int i = 0; i < 3; ++i) once();  // the graph is built
+    const std::uint64_t replayed = backend.replays().n_replayed;
+    host_us = 0;
+    for (auto _ : state) state.SetIterationTime(once() * 1e-6);
+    const auto n = static_cast<double>(state.iterations());
+    if (!backend.ok()) state.SkipWithError(backend.failure().english().c_str());
+    if (const Message note = backend.take_note(); !note.empty()) state.SkipWithError(note.english().c_str());
+    state.counters["host us"] = host_us / n;
+    state.counters["replayed"] = static_cast<double>(backend.replays().n_replayed - replayed) / n;
+    backend.set_graphs(true);
+}
+
 void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {
     const double limit = stage.bus_gbps();
     std::vector<double> all;
@@ -391,6 +475,13 @@ void register_all(Stage& stage) {
             [&stage, tokens](auto& state) { route(state, stage, 256, 8, tokens); });
         add(named("norm", tokens, "tokens"), [&stage, tokens](auto& state) { norm(state, stage, tokens); });
         add(named("rotate", tokens, "tokens"), [&stage, tokens](auto& state) { rotate(state, stage, tokens); });
+    }
+    for (const WeightType type : {WeightType::kBf16, WeightType::kHqq4}) {
+        for (const bool graphs : {false, true}) {
+            const std::string how = std::string(" ") + kernels::name_of(type) + (graphs ? ", graphs" : ", by kernel");
+            add("decode of 8 layers" + how,
+                [&stage, type, graphs](auto& state) { decode(state, stage, type, graphs); });
+        }
     }
     add("attention prefill/2048 tokens", [&stage](auto& state) { attention(state, stage, 1, 0, 2048); });
     for (const std::size_t pieces : {1, 8, 64}) {

@@ -38,6 +38,7 @@ void fail_call(const std::string& function, int n);
 // Calls of a function since reset().
 int calls_of(const std::string& function);
 int calls_of(const std::string& function, std::thread::id thread);
+int calls_of_all(std::thread::id thread);  // functions
 // Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
 void lose_context(bool lost);
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -44,6 +45,20 @@ struct HostPool {
     std::multimap<std::size_t, std::byte*> kept;
     std::size_t reserved_bytes = 0;
 };
+// A kernel, or an event that is recorded.
+struct HostGraphNode {
+    dim3 grid, block;
+    std::size_t shared_bytes = 0;
+    std::function<void()> thread;
+    cudaEvent_t event = nullptr;
+    std::vector<std::size_t> after;  // numbers of nodes
+};
+struct HostGraph {
+    std::vector<std::unique_ptr<HostGraphNode>> nodes;
+};
+struct HostGraphExec {
+    std::vector<HostGraphNode> nodes;  // as they were when it was made
+};
 struct HostStream {
     std::deque<std::function<void()>> tasks;
     bool busy = false;
@@ -74,6 +89,9 @@ struct Host {
     std::map<std::byte*, Registered> registered;
     std::set<cudaStream_t> streams;
     std::set<cudaMemPool_t> pools;
+    std::set<cudaEvent_t> events;
+    std::set<cudaGraph_t> graphs;
+    std::set<cudaGraphExec_t> graph_execs;
     std::vector<std::string> problems;
     std::vector<std::size_t> pageable_copies;
     std::size_t allocated_bytes = 0;
@@ -186,6 +204,49 @@ void enqueue_locked(HostStream* stream, std::function<void()> task) {
     host().changed.notify_all();
 }
 
+// What the runtime says of such a launch. The limits of every GPU since compute capability 7.5.
+cudaError_t refusal_of(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes) {
+    const unsigned n_threads = block.x * block.y * block.z;
+    if (grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 || grid.z == 0 || grid.z > 65535 ||
+        n_threads == 0 || n_threads > 1024 || shared_bytes > 48 * 1024) {
+        return cudaErrorInvalidConfiguration;
+    }
+    return parameter_bytes > 4096 ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_t shared_bytes,
+                           std::function<void()> thread) {
+    Host& h = host();
+    const std::uint32_t seed = h.settings.seed * 2654435761u + ++h.launches;
+    enqueue_locked(stream, [=, thread = std::move(thread)] {
+        stream->runner->run(grid, block, shared_bytes, thread, seed, [](const std::string& problem) {
+            const std::lock_guard problem_lock(host().mutex);
+            host().problems.push_back(problem);
+        });
+    });
+}
+
+// The lock is held.
+void happen(const std::shared_ptr<EventState>& state) {
+    state->happened = true;
+    state->when = Clock::now();
+    host().changed.notify_all();
+}
+
+cudaError_t add_node(HostGraphNode made, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                     std::size_t n_dependencies, cudaGraphNode_t* node) {
+    if (host().graphs.count(graph) == 0) return answer(cudaErrorInvalidValue);
+    for (std::size_t i = 0; i < n_dependencies; ++i) {
+        const auto is_it = [&](const std::unique_ptr<HostGraphNode>& each) { return each.get() == dependencies[i]; };
+        const auto found = std::find_if(graph->nodes.begin(), graph->nodes.end(), is_it);
+        if (found == graph->nodes.end()) return answer(cudaErrorInvalidValue);  // of another graph
+        made.after.push_back(static_cast<std::size_t>(found - graph->nodes.begin()));
+    }
+    graph->nodes.push_back(std::make_unique<HostGraphNode>(std::move(made)));
+    *node = graph->nodes.back().get();
+    return cudaSuccess;
+}
+
 void wait_for(const std::shared_ptr<EventState>& event) {
     Host& h = host();
     std::unique_lock lock(h.mutex);
@@ -226,6 +287,15 @@ int calls_of(const std::string& function, std::thread::id thread) {
     return host().calls_by[{function, thread}];
 }
 
+int calls_of_all(std::thread::id thread) {
+    const std::lock_guard lock(host().mutex);
+    int n = 0;
+    for (const auto& [call, times] : host().calls_by) {
+        if (call.second == thread) n += times;
+    }
+    return n;
+}
+
 void lose_context(bool lost) {
     const std::lock_guard lock(host().mutex);
     host().lost = lost;
@@ -254,6 +324,9 @@ std::vector<std::string> problems() {
     }
     if (!h.streams.empty()) all.push_back("a stream was never destroyed");
     if (!h.pools.empty()) all.push_back("a memory pool was never destroyed");
+    if (!h.events.empty()) all.push_back("an event was never destroyed");
+    if (!h.graphs.empty()) all.push_back("a graph was never destroyed");
+    if (!h.graph_execs.empty()) all.push_back("an executable graph was never destroyed");
     return all;
 }
 
@@ -283,21 +356,23 @@ cudaError_t start(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t p
     const std::lock_guard lock(h.mutex);
     const cudaError_t status = begin("cudaLaunchKernel");
     if (status != cudaSuccess) return status;
-    const unsigned n_threads = block.x * block.y * block.z;
-    // The limits of every GPU since compute capability 7.5.
-    if (grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 || grid.z == 0 || grid.z > 65535 ||
-        n_threads == 0 || n_threads > 1024 || shared_bytes > 48 * 1024) {
-        return answer(cudaErrorInvalidConfiguration);
-    }
-    if (parameter_bytes > 4096 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
-    const std::uint32_t seed = h.settings.seed * 2654435761u + ++h.launches;
-    enqueue_locked(stream, [=, thread = std::move(thread)] {
-        stream->runner->run(grid, block, shared_bytes, thread, seed, [](const std::string& problem) {
-            const std::lock_guard problem_lock(host().mutex);
-            host().problems.push_back(problem);
-        });
-    });
+    const cudaError_t refused = refusal_of(grid, block, shared_bytes, parameter_bytes);
+    if (refused != cudaSuccess) return answer(refused);
+    if (h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
+    enqueue_kernel_locked(stream, grid, block, shared_bytes, std::move(thread));
     return cudaSuccess;
+}
+
+cudaError_t add_kernel_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                            std::size_t n_dependencies, dim3 grid, dim3 block, std::size_t shared_bytes,
+                            std::size_t parameter_bytes, std::function<void()> thread) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaGraphAddKernelNode");
+    if (status != cudaSuccess) return status;
+    const cudaError_t refused = refusal_of(grid, block, shared_bytes, parameter_bytes);
+    if (refused != cudaSuccess) return answer(refused);
+    return add_node({grid, block, shared_bytes, std::move(thread), nullptr, {}}, graph, dependencies, n_dependencies,
+                    node);
 }
 
 }  // namespace cuda_host
@@ -669,6 +744,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
     const cudaError_t status = begin("cudaEventCreate");
     if (status != cudaSuccess) return status;
     *event = new HostEvent;
+    host().events.insert(*event);
     return cudaSuccess;
 }
 
@@ -680,6 +756,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     const std::lock_guard lock(host().mutex);
     (void)begin("cudaEventDestroy");
+    if (host().events.erase(event) == 0) return answer(cudaErrorInvalidResourceHandle);
     delete event;
     return cudaSuccess;
 }
@@ -691,9 +768,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     event->state = std::make_shared<EventState>();
     enqueue_locked(stream, [state = event->state] {
         const std::lock_guard task_lock(host().mutex);
-        state->happened = true;
-        state->when = Clock::now();
-        host().changed.notify_all();
+        happen(state);
     });
     return cudaSuccess;
 }
@@ -724,5 +799,86 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin_event, cudaEvent_t
     if (from == nullptr || to == nullptr) return answer(cudaErrorInvalidResourceHandle);
     if (!from->happened || !to->happened) return cudaErrorNotReady;
     *ms = std::chrono::duration<float, std::milli>(to->when - from->when).count();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaGraphCreate", cudaErrorMemoryAllocation);
+    if (status != cudaSuccess) return status;
+    if (flags != 0) return answer(cudaErrorInvalidValue);
+    *graph = new HostGraph;
+    host().graphs.insert(*graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    const std::lock_guard lock(host().mutex);
+    (void)begin("cudaGraphDestroy");
+    if (host().graphs.erase(graph) == 0) return answer(cudaErrorInvalidValue);
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                        std::size_t n_dependencies, cudaEvent_t event) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaGraphAddEventRecordNode");
+    if (status != cudaSuccess) return status;
+    if (host().events.count(event) == 0) return answer(cudaErrorInvalidValue);
+    HostGraphNode made;
+    made.event = event;
+    return add_node(std::move(made), graph, dependencies, n_dependencies, node);
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaGraphInstantiateWithFlags", cudaErrorMemoryAllocation);
+    if (status != cudaSuccess) return status;
+    if (host().graphs.count(graph) == 0 || flags != 0) return answer(cudaErrorInvalidValue);
+    *exec = new HostGraphExec;
+    for (const std::unique_ptr<HostGraphNode>& node : graph->nodes) (*exec)->nodes.push_back(*node);
+    host().graph_execs.insert(*exec);
+    return cudaSuccess;
+}
+
+// What was launched of it ends.
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    const std::lock_guard lock(host().mutex);
+    (void)begin("cudaGraphExecDestroy");
+    if (host().graph_execs.erase(exec) == 0) return answer(cudaErrorInvalidValue);
+    delete exec;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    const cudaError_t status = begin("cudaGraphLaunch");
+    if (status != cudaSuccess) return status;
+    if (h.graph_execs.count(exec) == 0 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
+    std::minstd_rand random(h.settings.seed * 2654435761u + ++h.launches);
+    std::vector<bool> started(exec->nodes.size());
+    for (std::size_t n = 0; n < exec->nodes.size(); ++n) {
+        std::vector<std::size_t> ready;
+        for (std::size_t i = 0; i < exec->nodes.size(); ++i) {
+            const std::vector<std::size_t>& after = exec->nodes[i].after;
+            const bool free = std::all_of(after.begin(), after.end(), [&](std::size_t each) { return started[each]; });
+            if (!started[i] && free) ready.push_back(i);
+        }
+        const std::size_t next = ready[random() % ready.size()];
+        started[next] = true;
+        const HostGraphNode& node = exec->nodes[next];
+        if (node.event == nullptr) {
+            enqueue_kernel_locked(stream, node.grid, node.block, node.shared_bytes, node.thread);
+            continue;
+        }
+        enqueue_locked(stream, [event = node.event] {
+            const std::lock_guard task_lock(host().mutex);
+            if (host().events.count(event) == 0) return;  // destroyed since
+            event->state = std::make_shared<EventState>();
+            happen(event->state);
+        });
+    }
     return cudaSuccess;
 }

@@ -2,6 +2,7 @@
 // asynchronous, so what is copied, awaited and computed in the wrong order shows here, without a GPU. No GPU is tested.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <numeric>
@@ -162,7 +163,9 @@ class TestCudaModelOnHost : public QObject {
     // own: in one step and in several, and sequences that part.
     void layersOfOtherKinds_answerAsTheCpu_data() {
         QTest::addColumn<QString>("name");
-        for (const char* const name : {"qwen3_5_moe_odd_f32", "gemma4_odd_f32"}) QTest::newRow(name) << QString(name);
+        for (const char* const name : {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32"}) {
+            QTest::newRow(name) << QString(name);
+        }
     }
     void layersOfOtherKinds_answerAsTheCpu() {
         QFETCH(QString, name);
@@ -184,11 +187,15 @@ class TestCudaModelOnHost : public QObject {
                                                floatsOf(last[QLatin1String("logits")].toArray()[row].toArray()));
             QVERIFY2(error < 1e-3, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
         };
-        step(whole, 0, 20);
+        const std::size_t n = std::min<std::size_t>(20, tokens.size() - 10);
+        step(whole, 0, n);
         KvSequence other = whole.fork();
-        step(whole, 20, 1);
-        step(whole, 21, 9);
-        step(other, 20, 3);
+        step(whole, n, 1);
+        step(whole, n + 1, 5);
+        for (std::size_t i = n + 6; i < n + 10; ++i) step(whole, i, 1);
+        step(other, n, 3);
+        // The third of these tokens, and the fourth, were replayed.
+        QVERIFY(model->device().replays().n_replayed >= 2);
         for (KvSequence* const sequence : {&whole, &other}) *sequence = KvSequence();
         model.reset();
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
@@ -309,6 +316,47 @@ class TestCudaModelOnHost : public QObject {
         for (const int waits : awaited.waits) QVERIFY(waits >= 9);
     }
 
+    // What a token's layers start is replayed as CUDA graphs: over a number of keys that takes more splits, in another
+    // conversation, when experts change their format or leave the device, and where building or starting a graph fails.
+    // No bit differs from starting each kernel by itself.
+    void graphs_changeNothing_data() {
+        QTest::addColumn<bool>("resident");
+        QTest::newRow("all resident") << true;
+        QTest::newRow("the CPU has a share of each layer") << false;
+    }
+    void graphs_changeNothing() {
+        QFETCH(bool, resident);
+        const Answer each = answerInGraphs(resident, false);
+        if (QTest::currentTestFailed()) return;
+        const Answer graphs = answerInGraphs(resident, true);
+        if (QTest::currentTestFailed()) return;
+        QVERIFY(graphs.logits == each.logits);
+        QVERIFY(graphs.routing == each.routing);
+        QVERIFY(graphs.events == each.events);
+        QVERIFY(graphs.uses == each.uses);
+        QVERIFY(graphs.habits == each.habits);
+        QCOMPARE(graphs.replays.size(), kReplays.size());
+        for (std::size_t i = 0; i < kReplays.size(); ++i) {
+            const QByteArray step = QStringLiteral("step %1: %2 graphs, %3 calls of %4")
+                                        .arg(i)
+                                        .arg(graphs.replays[i])
+                                        .arg(graphs.calls[i])
+                                        .arg(each.calls[i])
+                                        .toUtf8();
+            QCOMPARE(each.replays[i], 0);
+            const bool replays = kReplays[i] == 1 && i < kWholeSteps;
+            const bool builds = replays && kReplays[i - 1] == 0;
+            if (resident) {
+                QVERIFY2(graphs.replays[i] == kReplays[i], step);
+                // The inputs, the logits and the choices take some calls, whatever the number of layers.
+                if (replays && !builds) QVERIFY2(graphs.calls[i] <= kMostCalls, step);
+            } else if (replays) {
+                QVERIFY2(graphs.replays[i] == 2, step);  // from one layer's experts to the next one's choice
+                if (!builds) QVERIFY2(graphs.calls[i] < each.calls[i], step);
+            }
+        }
+    }
+
     void pinningRefused_isSaidAndHarmless() {
         if (kSanitized) QSKIP("takes a minute under sanitizers, and only says again what the others do");
         LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
@@ -337,6 +385,7 @@ class TestCudaModelOnHost : public QObject {
         std::vector<std::vector<std::uint64_t>> events;
         std::vector<std::vector<std::uint64_t>> uses;
         std::vector<double> habits;
+        std::vector<int> replays, calls;  // of each step: graphs that were started, calls of the runtime
     };
 
     // A probe needs every choice at once.
@@ -427,6 +476,101 @@ class TestCudaModelOnHost : public QObject {
         }();
         forward.set_probe(nullptr);
         sequence = KvSequence();
+        loaded.reset();
+        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        return answer;
+    }
+
+    // Graphs that each step of answerInGraphs() starts where all experts are resident; in the first kWholeSteps they
+    // are all of the step but the logits.
+    static constexpr std::array<int, 23> kReplays = {0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0,
+                                                     0, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1};
+    static constexpr std::size_t kWholeSteps = 14;
+    static constexpr int kMostCalls = 30;
+
+    // Steps of one token in two conversations, the first of which has read 60 tokens before.
+    Answer answerInGraphs(bool resident, bool graphs) {
+        LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+        request.model = tinyModel("grouped_bf16");
+        request.learn_placement = false;
+        request.prefetch = PrefetchMode::kOff;
+        request.cuda_graphs = graphs;
+        auto loaded =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        LoadedModel& model = *loaded;
+        const auto n_experts = static_cast<std::size_t>(model.spec().experts.n_experts);
+        for (std::size_t layer = 0; !resident && layer < 2; ++layer) model.experts().drop_device(layer * n_experts);
+        model.source().set_helper(nullptr);
+        Forward& forward = model.forward();
+        Backend& device = model.device();
+        KvSequence first = model.new_sequence();
+        KvSequence second = model.new_sequence();
+        std::vector<TokenId> prompt;
+        const auto vocab_size = static_cast<std::size_t>(model.spec().vocab_size);
+        while (prompt.size() < 60) prompt.push_back(static_cast<TokenId>(5 * prompt.size() % vocab_size));
+        Answer answer;
+        const Recorder& recorder = model.dispatcher().recorder();
+        const auto here = std::this_thread::get_id();
+        const auto step = [&](KvSequence& sequence, std::span<const TokenId> tokens) {
+            const Segment segment{&sequence, tokens};
+            const std::uint64_t begin = recorder.n_events();
+            const std::uint64_t replayed = device.replays().n_replayed;
+            // Times are read when the step has ended, three of each layer, and are not counted.
+            const auto calls = [&] {
+                return cuda_host::calls_of_all(here) - 2 * cuda_host::calls_of("cudaEventElapsedTime", here);
+            };
+            const int called = calls();
+            QVERIFY(forward.step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone);
+            const auto logits = forward.logits();
+            answer.logits.emplace_back(logits.begin(), logits.end());
+            answer.routing.emplace_back(forward.routing().begin(), forward.routing().end());
+            addEvents(recorder, begin, answer);
+            if (tokens.size() > 1) return;
+            answer.replays.push_back(static_cast<int>(device.replays().n_replayed - replayed));
+            answer.calls.push_back(calls() - called);
+        };
+        const auto tokens = [&](KvSequence& sequence, int n) {
+            for (int i = 0; i < n && !QTest::currentTestFailed(); ++i) {
+                const auto next = static_cast<TokenId>(7 * (answer.replays.size() + 1) % vocab_size);
+                step(sequence, {&next, 1});
+            }
+        };
+        // A function fails in a step, which is made all the same.
+        const auto failing = [&](const char* function) {
+            if (graphs) cuda_host::fail_call(function, 1);
+            tokens(second, 1);
+            cuda_host::fail_call(function, 0);
+            QCOMPARE(device.take_note().empty(), !graphs);
+            device.set_graphs(graphs);
+        };
+        [&] {
+            step(first, prompt);
+            tokens(first, 3);
+            tokens(second, 1);
+            tokens(first, 1);  // the 64th key
+            tokens(first, 3);  // a second split
+            tokens(second, 2);
+            tokens(second, 1);
+            std::vector<std::size_t> changed(n_experts);
+            std::iota(changed.begin(), changed.end(), n_experts);
+            Replanner replanner(model);
+            replanner.change(1, ExpertChange::Kind::kFormat, changed, kernels::WeightType::kInt8, 0);
+            replanner.finish({});
+            QCOMPARE(replanner.reports().back().problem.english(), std::string());
+            tokens(second, 3);
+            model.experts().drop_device(n_experts + 2);
+            tokens(second, 3);
+            failing("cudaGraphLaunch");
+            tokens(second, 1);
+            failing("cudaGraphInstantiateWithFlags");
+            tokens(second, 3);
+        }();
+        std::vector<ExpertUse> uses;
+        recorder.uses(uses);
+        for (const ExpertUse& use : uses) answer.uses.push_back({use.tokens, use.resident_tokens, use.last_step});
+        answer.habits = forward.moe().habits().take().calls;
+        first = KvSequence();
+        second = KvSequence();
         loaded.reset();
         if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
         return answer;

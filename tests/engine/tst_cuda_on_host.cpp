@@ -113,6 +113,40 @@ bool run_a_step(Backend& backend) {
     }
 }
 
+// x = factor x + y, so many times, each time as the same sequence with a point in its midst.
+class Repeated {
+  public:
+    explicit Repeated(Backend& backend) : backend_(backend) {}
+
+    void run(std::int64_t place, float factor, int times = 1) {
+        for (int i = 0; i < times; ++i) {
+            backend_.begin_repeated(place);
+            backend_.scale(factor, kValues, x_.data());
+            midst = backend_.record(DeviceEvent::Queue::kCompute);
+            backend_.add(y_.data(), kValues, x_.data(), 1.0f);
+            end = backend_.record(DeviceEvent::Queue::kCompute);
+            backend_.end_repeated();
+            if (!backend_.ok()) return;
+            for (float& value : wanted_) value = factor * value + 1.0f;
+        }
+    }
+    bool right() { return x_.download() == wanted_; }
+    void set(float value) {
+        wanted_.assign(kValues, value);
+        sent_ = wanted_;
+        backend_.upload(x_.data(), sent_.data(), kValues * sizeof(float));
+    }
+    double us() { return backend_.elapsed_us(midst, end); }
+
+    DeviceEvent midst, end;
+
+  private:
+    static constexpr std::int64_t kValues = 40;
+    Backend& backend_;
+    std::vector<float> wanted_ = parity::filled(kValues, 2.0f), sent_;
+    parity::OnDevice<float> x_{backend_, wanted_}, y_{backend_, parity::filled(kValues, 1.0f)};
+};
+
 // The largest difference of two results, as a share of 1 or of the value.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
     double largest = a.size() == b.size() && !a.empty() ? 0 : INFINITY;
@@ -153,6 +187,10 @@ class TestCudaOnHost : public QObject {
     void opening_says_why_it_fails();
     void nth_failure_leaves_a_device_that_works_data();
     void nth_failure_leaves_a_device_that_works();
+    void sequences_that_come_again_are_replayed();
+    void a_graph_that_fails_changes_nothing_data();
+    void a_graph_that_fails_changes_nothing();
+    void one_tokens_place_may_be_the_devices_to_read();
     void memory_comes_and_goes_beside_the_work();
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
@@ -367,6 +405,171 @@ void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
         if (!injected) break;
     }
     QVERIFY(n_injected > 0);
+}
+
+void TestCudaOnHost::sequences_that_come_again_are_replayed() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Repeated repeated(*backend);
+    const auto counts = [&] {
+        const Backend::Replays replays = backend->replays();
+        return std::pair(replays.n_graphs, replays.n_replayed);
+    };
+    using Counts = std::pair<std::uint64_t, std::uint64_t>;
+    repeated.run(0, 2.0f);
+    QVERIFY(counts() == Counts(0, 0));
+    repeated.run(0, 2.0f);
+    QVERIFY(counts() == Counts(1, 1));
+    const int launches = cuda_host::calls_of("cudaLaunchKernel");
+    repeated.run(0, 2.0f, 2);
+    QVERIFY(counts() == Counts(1, 3));
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
+    QCOMPARE(cuda_host::calls_of("cudaGraphLaunch"), 3);
+    QVERIFY(repeated.right());
+    // Points have their times until the graph is started again.
+    QVERIFY(backend->has_happened(repeated.midst));
+    QVERIFY(repeated.us() > 0);
+    const DeviceEvent before[] = {repeated.midst, repeated.end};
+    repeated.run(0, 2.0f);
+    backend->host_wait(repeated.end);
+    QVERIFY(repeated.us() > 0);
+    QCOMPARE(backend->elapsed_us(before[0], before[1]), 0.0);
+    QVERIFY(backend->has_happened(before[0]));
+    // Another argument, and another place.
+    repeated.run(0, 3.0f);
+    repeated.run(1, 3.0f);
+    QVERIFY(counts() == Counts(1, 4));
+    repeated.run(1, 3.0f);
+    repeated.run(0, 3.0f);
+    QVERIFY(counts() == Counts(3, 6));
+    QVERIFY(repeated.right());
+    // What comes between goes after what was kept: nothing is replayed then, and nothing lost.
+    for (int what = 0; what < 4; ++what) {
+        backend->begin_repeated(0);
+        repeated.run(0, 3.0f);  // goes on, and ends it
+        QVERIFY(counts() == Counts(3, 7u + static_cast<unsigned>(what)));
+        backend->begin_repeated(2);
+        backend->scale(1.0f, 0, nullptr);
+        repeated.midst = backend->record(DeviceEvent::Queue::kCompute);
+        QVERIFY(!backend->has_happened(repeated.midst));
+        if (what == 0) repeated.set(5.0f);
+        if (what == 1) QVERIFY(repeated.right());
+        if (what == 2) backend->host_wait(repeated.midst);
+        if (what == 3) {
+            const DeviceBlock block = backend->memory().allocate(256, MemoryUse::kWorkspace, "a test");
+        }
+        backend->host_wait(backend->record(DeviceEvent::Queue::kCompute));
+        QVERIFY(backend->has_happened(repeated.midst));
+        backend->end_repeated();
+        QVERIFY(repeated.right());
+    }
+    // Copies that wait for a point, too.
+    std::vector<float> copied(8);
+    backend->begin_repeated(3);
+    const parity::OnDevice<float> value(*backend, parity::filled(8, 4.0f));
+    backend->begin_repeated(3);
+    backend->scale(2.0f, 8, value.data());
+    const DeviceEvent scaled = backend->record(DeviceEvent::Queue::kCompute);
+    backend->host_wait(*backend->copy_to_host(copied.data(), value.data(), 8 * sizeof(float), scaled));
+    QVERIFY(copied == parity::filled(8, 8.0f));
+    backend->end_repeated();
+    // Switched off.
+    backend->set_graphs(false);
+    const Counts until_now = counts();
+    repeated.run(0, 3.0f, 3);
+    QVERIFY(counts() == until_now);
+    backend->set_graphs(true);
+    repeated.run(0, 3.0f, 3);
+    QVERIFY(counts() == Counts(until_now.first + 1, until_now.second + 2));
+    QVERIFY(repeated.right());
+    QVERIFY(backend->ok() && backend->take_note().empty());
+}
+
+void TestCudaOnHost::a_graph_that_fails_changes_nothing_data() {
+    QTest::addColumn<QString>("function");
+    QTest::addColumn<bool>("of_graphs");
+    for (const char* function : {"cudaGraphCreate", "cudaGraphAddKernelNode", "cudaGraphAddEventRecordNode",
+                                 "cudaGraphInstantiateWithFlags", "cudaGraphLaunch", "cudaEventCreate"}) {
+        QTest::addRow("%s", function) << QString(function) << true;
+    }
+    for (const char* function : {"cudaLaunchKernel", "cudaEventRecord", "cudaSetDevice"}) {
+        QTest::addRow("%s", function) << QString(function) << false;
+    }
+}
+
+void TestCudaOnHost::a_graph_that_fails_changes_nothing() {
+    QFETCH(QString, function);
+    QFETCH(bool, of_graphs);
+    const std::string name = function.toStdString();
+    int n_injected = 0;
+    for (int n = 1;; ++n) {
+        cuda_host::reset();
+        std::unique_ptr<Backend> backend = open_on_host();
+        auto repeated = std::make_unique<Repeated>(*backend);
+        const int called = cuda_host::calls_of(name);
+        cuda_host::fail_call(name, n);
+        repeated->run(0, 2.0f, 4);
+        repeated->run(1, 3.0f, 4);
+        repeated->run(0, 3.0f, 2);
+        const bool injected = cuda_host::calls_of(name) - called >= n;
+        cuda_host::fail_call(name, 0);
+        // Graphs are given up, which is said once; the rest fails, as it would without them.
+        QCOMPARE(backend->ok(), of_graphs || !injected);
+        QCOMPARE(backend->take_note().empty(), !(of_graphs && injected));
+        QVERIFY(backend->take_note().empty());
+        const std::uint64_t replayed = backend->replays().n_replayed;
+        if (!of_graphs && injected) {
+            backend->clear_failure();
+            QVERIFY(backend->ok());
+            repeated->set(1.0f);
+        }
+        repeated->run(0, 3.0f, 3);
+        QVERIFY(repeated->right());
+        QCOMPARE(backend->replays().n_replayed > replayed, !(of_graphs && injected));
+        repeated.reset();
+        backend.reset();
+        QCOMPARE(problems(), QString());
+        if (!injected) break;
+        ++n_injected;
+    }
+    QVERIFY(n_injected > 0);
+}
+
+// Where a token's keys are counted on the device, as many splits are launched for many numbers of keys, and no bit
+// differs.
+void TestCudaOnHost::one_tokens_place_may_be_the_devices_to_read() {
+    struct Case {
+        kernels::AttentionShape shape;
+        std::int64_t past;
+    };
+    std::vector<Case> cases;
+    for (const std::int64_t past : {0, 63, 64, 127, 191, 200, 4300}) {
+        cases.push_back({parity::grouped_attention(2, 1, 16), past});
+    }
+    for (const std::int64_t past : {60, 300}) cases.push_back({parity::grouped_attention(2, 1, 16, 70), past});
+    for (const std::int64_t past : {63, 64, 1200}) cases.push_back({parity::latent_attention(2, 24, 8), past});
+    const std::unique_ptr<Backend> backend = open_on_host();
+    for (const Case& each : cases) {
+        Backend::StepShape step = parity::largest_step();
+        step.attention = each.shape;
+        step.context = each.past + 1;  // no more scratch memory than so many keys need
+        backend->reserve(step);
+        const std::vector<parity::TestSequences::Length> lengths = {{each.past, 1}};
+        const std::int64_t stride = parity::query_stride(each.shape);
+        const parity::OnDevice<float> queries(*backend, parity::random_floats(stride, 2));
+        const parity::OnDevice<std::int32_t> past(*backend, {static_cast<std::int32_t>(each.past)});
+        std::vector<float> results[2];
+        for (const bool on_device : {false, true}) {
+            const parity::TestSequences sequences(*backend, each.shape, lengths, 1);
+            std::vector<AttentionSegment> segments(sequences.segments().begin(), sequences.segments().end());
+            if (on_device) segments[0].device_past = past.data();
+            const parity::OnDevice<float> out(*backend, parity::filled(each.shape.output_width(), NAN));
+            backend->attend(0, each.shape, segments, queries.data(), stride, sequences.shape(), out.data());
+            results[on_device ? 1 : 0] = out.download();
+        }
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
+        QVERIFY(std::isfinite(results[0][0]));
+        QVERIFY2(parity::same_bits<float>(results[0], results[1]), qPrintable(QString::number(each.past)));
+    }
 }
 
 // Memory is taken and given back while the device works: nothing waits for it, and nobody gets what another still uses.

@@ -1,0 +1,130 @@
+#pragma once
+// Kernels that are started later, with copies of their parameters, and events that are recorded between them: a
+// sequence that can be started one by one, become a CUDA graph, and be compared with another one.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cuda/launch.cuh"
+
+namespace offstage::kernels::cuda {
+
+// Kernels with these parameters, whose copies lie one after the other at multiples of kParameterAlignment.
+template <typename... Parameters>
+struct KernelCall {
+    static constexpr std::size_t kParameterAlignment = 16;
+    static_assert((std::is_trivially_copyable_v<Parameters> && ...), "they are copied and compared by their bytes");
+    static_assert(((alignof(Parameters) <= kParameterAlignment) && ...), "see place()");
+
+    template <typename T>
+    static constexpr std::size_t room() {
+        return (sizeof(T) + kParameterAlignment - 1) / kParameterAlignment * kParameterAlignment;
+    }
+    static constexpr std::size_t bytes() { return (room<Parameters>() + ... + 0); }
+
+    // What the compiler leaves between the members of a struct is cleared, so that equal parameters have equal bytes.
+    // (A compiler that cannot has sequences that are never equal, and are started one by one.)
+    static void pack(std::byte* to, Parameters... parameters) {
+        const auto append = [&](auto& parameter) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+            __builtin_clear_padding(&parameter);
+#endif
+#endif
+            std::memcpy(to, &parameter, sizeof parameter);
+            to += room<std::decay_t<decltype(parameter)>>();
+        };
+        (append(parameters), ...);
+    }
+
+    template <typename Body>
+    static cudaError_t with(std::byte* parameters, const Body& body) {
+        const auto place = [&](auto* null) {
+            using T = std::remove_pointer_t<decltype(null)>;
+            T* const here = reinterpret_cast<T*>(parameters);
+            parameters += room<T>();
+            return here;
+        };
+        const std::tuple<Parameters*...> places{place(static_cast<Parameters*>(nullptr))...};  // from left to right
+        return std::apply([&](Parameters*... each) { return body(*each...); }, places);
+    }
+
+    static cudaError_t start(const void* kernel, dim3 grid, int block, std::size_t shared_bytes, std::byte* parameters,
+                             cudaStream_t stream) {
+        return with(parameters, [&](Parameters&... each) {
+            return launch_kernel(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel)), grid, block,
+                                 shared_bytes, stream, each...);
+        });
+    }
+    static cudaError_t add_node(const void* kernel, dim3 grid, int block, std::size_t shared_bytes,
+                                std::byte* parameters, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                cudaGraphNode_t* node) {
+        return with(parameters, [&](Parameters&... each) {
+            return add_kernel_node(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel)), grid, block,
+                                   shared_bytes, graph, after, node, each...);
+        });
+    }
+};
+
+class LaunchList {
+  public:
+    template <typename... Parameters>
+    void add(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes, Parameters... parameters) {
+        using Call = KernelCall<Parameters...>;
+        const std::size_t first = bytes_.size();
+        bytes_.resize(first + Call::bytes());  // zeros
+        Call::pack(bytes_.data() + first, parameters...);
+        entries_.push_back({reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, first, Call::bytes(),
+                            Call::start, Call::add_node});
+    }
+    // Here `event` is recorded where the list is started one by one. Which one it is does not count in comparisons.
+    void add_point(cudaEvent_t event, std::uint64_t ticket) {
+        entries_.push_back({});
+        points_.push_back({event, ticket});
+    }
+    void clear() {
+        entries_.clear();
+        points_.clear();
+        bytes_.clear();
+    }
+
+    bool empty() const { return entries_.empty(); }
+    // Points since this ticket are of the list: tickets count upwards.
+    std::uint64_t first_ticket() const { return points_.empty() ? ~std::uint64_t{0} : points_.front().ticket; }
+    std::size_t n_points() const { return points_.size(); }
+    std::uint64_t ticket(std::size_t point) const { return points_[point].ticket; }
+
+    // The same kernels with the same parameters, and points at the same places.
+    bool operator==(const LaunchList& other) const;
+
+    // After a failure no kernel is started any more, but the events are recorded: somebody may wait for them.
+    void start(cudaStream_t stream, Failure& failure);
+    // Nodes one after the other; the i-th point records events[i]. The first failure ends it.
+    cudaError_t add_nodes(cudaGraph_t graph, const cudaEvent_t* events);
+
+  private:
+    struct Entry {
+        const void* kernel = nullptr;  // nullptr: a point
+        dim3 grid;
+        int block = 0;
+        std::size_t shared_bytes = 0;
+        std::size_t first_byte = 0, n_bytes = 0;  // of bytes_
+        decltype(&KernelCall<int>::start) start = nullptr;
+        decltype(&KernelCall<int>::add_node) add_node = nullptr;
+    };
+    struct Point {
+        cudaEvent_t event;
+        std::uint64_t ticket;
+    };
+    std::vector<Entry> entries_;
+    std::vector<Point> points_;
+    std::vector<std::byte> bytes_;  // the parameters; its memory is aligned as KernelCall wants it
+    static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= KernelCall<>::kParameterAlignment, "of bytes_");
+};
+
+}  // namespace offstage::kernels::cuda
