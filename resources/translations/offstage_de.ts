@@ -3739,6 +3739,16 @@
         <comment>node_ran_ahead</comment>
         <translation>er sandte mehr von kommenden Schichten, als dafür aufbewahrt wird</translation>
     </message>
+    <message>
+        <source>%1 and %2 are connected to each other, and send each other their shares of each layer: %3 ms there and back, %4 MB/s.</source>
+        <comment>node_pair_is_direct</comment>
+        <translation>%1 und %2 sind miteinander verbunden und schicken einander ihre Anteile jeder Schicht: %3 ms hin und zurück, %4 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are not connected to each other (%3): what they send each other goes by this computer.</source>
+        <comment>node_pair_by_desktop</comment>
+        <translation>%1 und %2 sind nicht miteinander verbunden (%3): Was sie einander schicken, läuft über diesen Computer.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8463,6 +8473,14 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Makes each step as well; computes %1 of the experts.</source>
         <translation>Macht jeden Schritt mit; berechnet %1 der Experten.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Selbst mit %1 verbunden: %2 ms hin und zurück, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Nicht mit %1 verbunden (%2): Was die beiden einander schicken, läuft über diesen Computer.</translation>
     </message>
 </context>
 <context>

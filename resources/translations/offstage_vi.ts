@@ -3739,6 +3739,16 @@
         <comment>node_ran_ahead</comment>
         <translation>máy đó gửi nhiều dữ liệu của các lớp sắp tới hơn mức được giữ lại</translation>
     </message>
+    <message>
+        <source>%1 and %2 are connected to each other, and send each other their shares of each layer: %3 ms there and back, %4 MB/s.</source>
+        <comment>node_pair_is_direct</comment>
+        <translation>%1 và %2 được kết nối với nhau và gửi cho nhau phần của mình trong mỗi lớp: %3 ms khứ hồi, %4 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are not connected to each other (%3): what they send each other goes by this computer.</source>
+        <comment>node_pair_by_desktop</comment>
+        <translation>%1 và %2 không được kết nối với nhau (%3): những gì chúng gửi cho nhau đi qua máy tính này.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8452,6 +8462,14 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Makes each step as well; computes %1 of the experts.</source>
         <translation>Cũng thực hiện từng bước; tính %1 chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Tự kết nối với %1: %2 ms khứ hồi, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Không được kết nối với %1 (%2): những gì hai máy gửi cho nhau đi qua máy tính này.</translation>
     </message>
 </context>
 <context>
