@@ -167,6 +167,9 @@ void NodeMesh::withdraw() {
     meets_ = false;
     for (Pair& pair : pairs_) {
         if (pair.state == State::kNone || pair.state == State::kByWay) continue;
+        if (pair.state == State::kDirect) {
+            notes_.push_back(messages::node_pair_parted(nodes_[pair.a]->name(), nodes_[pair.b]->name()));
+        }
         set_locked(pair, State::kNone);
         tell_locked(pair, pair.a, false);
         tell_locked(pair, pair.b, false);

@@ -148,11 +148,13 @@ bool NodePeers::expects(const std::string& fingerprint) const {
 
 void NodePeers::end() {
     std::map<std::uint32_t, Link> links;  // their threads end without the lock
+    std::vector<std::string> gone;
     {
         const std::scoped_lock lock(mutex_);
         ended_ = true;
         links = std::exchange(links_, {});
         for (auto& [machine, link] : links) {
+            if (link.port || link.channel) gone.push_back(link.peer.name);
             if (link.port) link.port->close();
             link.port.reset();
         }
@@ -160,6 +162,7 @@ void NodePeers::end() {
     for (auto& [machine, link] : links) {
         if (link.thread.joinable()) link.thread.request_stop();
     }
+    for (const std::string& name : gone) note(messages::node_peer_is_gone(name));
 }
 
 // ---------------------------------------------------------------- a link that is made here

@@ -3740,14 +3740,19 @@
         <translation>er sandte mehr von kommenden Schichten, als dafür aufbewahrt wird</translation>
     </message>
     <message>
-        <source>%1 and %2 are connected to each other, and send each other their shares of each layer: %3 ms there and back, %4 MB/s.</source>
+        <source>%1 and %2 are connected to each other: %3 ms there and back, %4 MB/s.</source>
         <comment>node_pair_is_direct</comment>
-        <translation>%1 und %2 sind miteinander verbunden und schicken einander ihre Anteile jeder Schicht: %3 ms hin und zurück, %4 MB/s.</translation>
+        <translation>%1 und %2 sind miteinander verbunden: %3 ms hin und zurück, %4 MB/s.</translation>
     </message>
     <message>
         <source>%1 and %2 are not connected to each other (%3): what they send each other goes by this computer.</source>
         <comment>node_pair_by_desktop</comment>
         <translation>%1 und %2 sind nicht miteinander verbunden (%3): Was sie einander schicken, läuft über diesen Computer.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are no longer connected to each other: as helpers they send each other nothing.</source>
+        <comment>node_pair_parted</comment>
+        <translation>%1 und %2 sind nicht mehr miteinander verbunden: Als Helfer schicken sie einander nichts.</translation>
     </message>
 </context>
 <context>
@@ -4204,8 +4209,8 @@
         <translation>Die Balken zeigen, was ein Token braucht: Rechnen dort, das Netz und Warten hier. Mit 32-Bit-Produkten auf beiden Seiten sind die Antworten dieselben wie ohne Hilfe. Für einen Computer, der ausfällt, springt dieser mitten in der Antwort ein; ein Satz sagt es, und wie viel langsamer es ist.</translation>
     </message>
     <message>
-        <source>Nothing connects unless you have added a machine and switched it on, and every connection is in the Log panel.</source>
-        <translation>Nichts verbindet sich, solange Sie keinen Computer hinzugefügt und eingeschaltet haben, und jede Verbindung steht im Bereich Protokoll.</translation>
+        <source>Nothing connects unless you have added a machine and switched it on; for steps that every machine makes, those connect to each other, too. Every connection is in the Log panel.</source>
+        <translation>Nichts verbindet sich, solange Sie keinen Computer hinzugefügt und eingeschaltet haben; für Schritte, die jeder Computer macht, verbinden sich diese auch miteinander. Jede Verbindung steht im Bereich Protokoll.</translation>
     </message>
     <message>
         <source>Outbound connections are counted here, too. There are none but to machines that you have added in the Machines panel.</source>

@@ -152,7 +152,7 @@ class TestNodeLinks : public QObject {
             return node.said().contains(text.c_str());
         };
         QCOMPARE(says(*first, "Connected to node at 127.0.0.1:" + std::to_string(second->port())), takes);
-        QCOMPARE(says(*second, "node has connected, as the desktop of both asked"), takes);
+        QCOMPARE(says(*second, "node has connected, which a desktop has named"), takes);
     }
 
     // A key that a desktop has named passes the handshake once, for shares of layers and pings, while that desktop is

@@ -511,7 +511,7 @@ class TestPeerSteps : public QObject {
                 n_direct += link.direct ? 1 : 0;
                 QVERIFY(!link.direct || link.latency_us > 0);
                 const QString pair = QStringLiteral("node %1 and node %2 are ").arg(a).arg(b);
-                QVERIFY2(notes.contains(pair + (link.direct ? QStringLiteral("connected to each other, and send")
+                QVERIFY2(notes.contains(pair + (link.direct ? QStringLiteral("connected to each other: ")
                                                             : QStringLiteral("not connected to each other ("))),
                          qPrintable(notes));
             }
