@@ -52,7 +52,7 @@ int run_nodes_pair(const NodesOptions& options) {
 int run_nodes_remove(const NodesOptions& options) {
     const std::filesystem::path folder = engine::machines_folder();
     engine::PairedPeers peers(folder);
-    peers.remove(options.machine, engine::read_or_make_identity(folder));
+    peers.remove(options.machine);
     return 0;
 }
 

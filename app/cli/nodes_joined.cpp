@@ -1,12 +1,14 @@
 #include "app/cli/nodes_joined.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <utility>
 
 #include "app/cli/command_messages.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
+#include "engine/cluster/node_mesh.h"
 #include "engine/cluster/shape_forecast.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
@@ -18,6 +20,8 @@
 
 namespace offstage::cli {
 namespace {
+
+constexpr std::chrono::seconds kLinksTake{6};
 
 std::vector<engine::NodeAddress> addresses_of(const ModelOptions& options) {
     engine::silence_grpc();
@@ -56,13 +60,20 @@ class Joined final : public NodesJoined {
     nlohmann::ordered_json to_json() const override {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         const bool decentralised = nodes_.shape() == engine::NodeShape::kDecentralised;
+        std::size_t n = 0;
         for (const engine::JoinedNodes::Figures& node : nodes_.figures()) {
+            nlohmann::ordered_json direct = nlohmann::ordered_json::array();  // the others that it is connected to
+            for (std::size_t other = 0; other < nodes_.size(); ++other) {
+                if (other != n && nodes_.link(n, other).direct) direct.push_back(nodes_.name(other));
+            }
+            ++n;
             list.push_back({{"name", node.name},
                             {"shape", decentralised ? "decentralised" : "helpers"},
                             {"up", node.up},
                             {"experts", node.n_held},
                             {"round_trip_us", node.latency_us},
                             {"mb_per_s", node.mbps},
+                            {"direct", direct},
                             {"requests", node.totals.requests},
                             {"rows", node.totals.rows},
                             {"failed_rows", node.totals.failed_rows},
@@ -84,8 +95,9 @@ class Joined final : public NodesJoined {
 
 // A machine that a plan could use: measured, and with what it would hold as a helper and where it makes the steps.
 struct PlannedNode {
-    std::unique_ptr<engine::NodeClient> client;
+    std::shared_ptr<engine::NodeClient> client;
     std::vector<std::uint8_t> as_helper, as_peer;
+    std::size_t index = 0;
 };
 
 std::int64_t n_held(const std::vector<std::uint8_t>& has) {
@@ -102,21 +114,29 @@ std::vector<engine::ForecastNode> forecast_nodes(const std::vector<PlannedNode>&
 
 // Connects to each with one expert, which is enough to measure with. Those that cannot be used say why on stderr.
 std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine::PlanReport& report,
-                                       const std::vector<kernels::WeightType>& formats) {
+                                       const std::vector<kernels::WeightType>& formats,
+                                       std::vector<engine::ForecastLink>& links) {
     engine::ExpertHost host(load_request(options));
     const engine::ExpertGrid& grid = host.spec().experts;
     const engine::JoinSettings settings = settings_of(options);
     const engine::NodeHello hello = engine::hello_of(host, settings.desktop);
     std::vector<engine::NodeAddress> addresses = addresses_of(options);
+    engine::NodeMesh mesh(addresses);
+    std::vector<std::shared_ptr<engine::NodeClient>> clients;
     const auto lists = engine::share_out_experts(addresses.size(), grid, report.plan, formats, report.popularity);
     std::vector<PlannedNode> nodes;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        nodes.push_back({std::make_unique<engine::NodeClient>(std::move(addresses[i]), hello, grid,
+        nodes.push_back({std::make_shared<engine::NodeClient>(std::move(addresses[i]), hello, grid,
                                                               settings.activations, settings.patience),
                          {},
                          {}});
-        nodes.back().client->start({lists[i].front()});
+        nodes.back().index = i;
+        clients.push_back(nodes.back().client);
+        nodes.back().client->set_meeting(mesh.meeting(i));
     }
+    // All of them may come up at once.
+    mesh.use(clients);
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].client->start({lists[i].front()});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         engine::NodeClient& client = *nodes[i].client;
         client.wait_until_settled({}, {});
@@ -129,7 +149,17 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
         nodes[i].as_helper = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, room));
         nodes[i].as_peer = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, beside));
     }
+    mesh.wait_until_settled(std::chrono::steady_clock::now() + kLinksTake, {});
+    for (const engine::Message& note : mesh.take_notes()) std::cerr << "note: " << note.english() << std::endl;
     std::erase_if(nodes, [](const PlannedNode& node) { return !node.client->is_up(); });
+    for (std::size_t b = 0; b < nodes.size(); ++b) {
+        for (std::size_t a = 0; a < b; ++a) {
+            const engine::NodeMesh::Link link = mesh.link(nodes[a].index, nodes[b].index);
+            if (link.direct) links.push_back({a, b, link.latency_us, link.us_per_byte});
+        }
+    }
+    // What they report from now on is nobody's.
+    for (const auto& client : clients) client->stop();
     return nodes;
 }
 
@@ -199,7 +229,7 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     here.activations = settings.activations;
     here.insists = settings.use == engine::NodeUse::kAlways;
     here.n_past = report.forecast.prompt_tokens;
-    const std::vector<PlannedNode> nodes = planned_nodes(options, report, here.formats);
+    const std::vector<PlannedNode> nodes = planned_nodes(options, report, here.formats, here.node_links);
     const engine::ShapeForecast helpers = engine::forecast_as_helpers(here, forecast_nodes(nodes, false));
     const engine::ShapeForecast peers = engine::forecast_as_peers(here, forecast_nodes(nodes, true));
     const bool known = helpers.times.us() > 0 && peers.times.us() > 0;

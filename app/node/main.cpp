@@ -23,6 +23,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/nodes/node_channel.h"
 #include "engine/nodes/node_server.h"
 #include "engine/nodes/pairing.h"
 #include "engine/print.h"
@@ -43,6 +44,7 @@ struct Options {
     double linger_s = 30;
     double keep_warm_s = 0;
     int state_every_s = 60;
+    bool takes_peers = true;
     std::string pair_listen = "0.0.0.0:7421";
     int pair_minutes = 10;
     std::string removed;
@@ -111,10 +113,12 @@ int run_node(const Options& options, EndSignals& signals) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     engine::ExpertHost host(request);
     for (const engine::Message& note : host.notes()) std::cerr << "note: " << note.english() << std::endl;
+    const std::filesystem::path folder = options.state_folder();
     engine::NodeExperts experts(
         host, {options.machine(), static_cast<std::size_t>(options.desktops), options.linger_s, options.keep_warm_s,
-               [](const engine::Message& note) { print_line(note.english()); }});
-    const std::filesystem::path folder = options.state_folder();
+               [](const engine::Message& note) { print_line(note.english()); },
+               options.takes_peers ? engine::connecting_peers(engine::read_or_make_identity(folder))
+                                   : engine::ConnectPeer()});
     engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort), print_line);
     const std::string failure = engine::write_file(port_file(folder), std::to_string(server.port()) + "\n");
     if (!failure.empty()) std::cerr << "note: " << port_file(folder).string() << ": " << failure << std::endl;
@@ -160,10 +164,9 @@ int run_pair(const Options& options, EndSignals& signals) {
 
 int run_desktops(const Options& options) {
     const std::filesystem::path folder = options.state_folder();
-    const engine::NodeIdentity identity = engine::read_or_make_identity(folder);
     engine::PairedPeers peers(folder);
     if (!options.removed.empty()) {
-        peers.remove(options.removed, identity);
+        peers.remove(options.removed);
         return 0;
     }
     for (const engine::PairedPeer& peer : peers.all()) print_line(peer.name + "  " + peer.fingerprint);
@@ -216,6 +219,9 @@ int run_program(int argc, char** argv) {
     app.add_option("--state-every", options.state_every_s, "Seconds between two lines about what was done")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
+    app.add_flag("!--no-peers", options.takes_peers,
+                 "Neither connect to other nodes that a paired desktop names, nor let them connect: what they and this "
+                 "machine send each other goes by way of the desktop");
     CLI::App* const pair = app.add_subcommand("pair", "Show a code by which a desktop is paired with this machine");
     pair->add_option("--listen", options.pair_listen, "ADDRESS:PORT for as long as the code is shown")
         ->capture_default_str();

@@ -63,13 +63,14 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
     const Lists all = lists();
     Lists one = all;
     for (std::vector<NodeExpert>& list : one) list.resize(std::min<std::size_t>(1, list.size()));
-    start_connecting(NodeShape::kHelpers, one);
+    start_connecting(NodeShape::kHelpers, one, true);
     measure_here(true, stop);
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
                                                               std::chrono::duration<double>(settings_.choice_s));
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         node->wait_until_settled({}, stop, settings_.waits ? std::nullopt : std::optional(until));
     }
+    wait_for_links(settings_.waits ? links_until() : until, stop);
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
     counted_ = up();
     const ForecastDesktop here = forecast_here(kShapePast);
@@ -94,6 +95,7 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
         disconnect();
         connect(NodeShape::kHelpers, all, progress, stop);
     } else {
+        mesh_->withdraw();
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             n_wanted_[i] = all[i].size();
             nodes_[i]->want(all[i]);
@@ -111,23 +113,27 @@ JoinedNodes::Lists JoinedNodes::lists() const {
 
 void JoinedNodes::connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress,
                           const std::stop_token& stop) {
-    start_connecting(shape, lists);
+    start_connecting(shape, lists, shape == NodeShape::kDecentralised);
     measure_here(settings_.forecasts, stop);
     wait_for_experts(progress, stop);
+    if (settings_.waits) wait_for_links(links_until(), stop);
     put_to_use();
 }
 
-void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists) {
+void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool with_links) {
     const ExpertGrid& grid = model_.spec().experts;
     const NodeHello hello = hello_of(model_, settings_.desktop);
+    if (with_links) mesh_ = std::make_unique<NodeMesh>(addresses_, settings_.patience.links_again_s);
     if (shape == NodeShape::kDecentralised) {
-        peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience);
+        peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience, *mesh_);
     }
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
         nodes_.push_back(
             std::make_shared<NodeClient>(addresses_[i], hello, grid, settings_.activations, settings_.patience));
         if (peers_) nodes_.back()->set_following(peers_->following(i));
+        if (mesh_) nodes_.back()->set_meeting(mesh_->meeting(i));
     }
+    if (mesh_) mesh_->use(nodes_);
     if (peers_) {
         peers_->set_before_step([this] { follow_plan(); });
         peers_->use(nodes_);
@@ -159,6 +165,15 @@ void JoinedNodes::wait_for_experts(const LoadProgressFn& progress, const std::st
     }
 }
 
+std::chrono::steady_clock::time_point JoinedNodes::links_until() const {
+    return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>(settings_.links_s));
+}
+
+void JoinedNodes::wait_for_links(std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
+    if (mesh_) mesh_->wait_until_settled(until, stop);
+}
+
 void JoinedNodes::put_to_use() {
     const ExpertGrid& grid = model_.spec().experts;
     for (std::size_t i = 0; i < nodes_.size() && !peers_; ++i) {
@@ -174,17 +189,22 @@ void JoinedNodes::put_to_use() {
 
 void JoinedNodes::disconnect() {
     for (RemoteExecutor* executor : executors_) executor->set_after_step({});
+    if (mesh_) {
+        for (Message& note : mesh_->take_notes()) notes_.push_back(std::move(note));
+    }
     for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
     const bool any = !executors_.empty() || peers_ != nullptr;
     executors_.clear();
     peers_.reset();
     if (any) model_.forward().moe().remove_executors();
+    mesh_.reset();
     nodes_.clear();
 }
 
 // Another plan has other experts on disk, or in other formats; and what a machine held that stays away is for the
 // others to hold.
 void JoinedNodes::follow_plan() {
+    if (mesh_) mesh_->retry();
     const auto now = std::chrono::steady_clock::now();
     std::vector<std::uint8_t> counted(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -380,7 +400,7 @@ void JoinedNodes::follow_losses(std::uint32_t now) {
 std::uint64_t JoinedNodes::revision() const {
     std::uint64_t revision = 0;
     for (const std::shared_ptr<NodeClient>& node : nodes_) revision += node->n_changes();
-    return revision + (peers_ ? peers_->n_deals() : 0);
+    return revision + (peers_ ? peers_->n_deals() : 0) + (mesh_ ? mesh_->n_changes() : 0);
 }
 
 void JoinedNodes::fill(Snapshot& snapshot) const {
@@ -419,6 +439,13 @@ void JoinedNodes::fill(Snapshot& snapshot) const {
                 figures.held_bytes += grid.expert_bytes(*format);
             }
         }
+        for (std::size_t other = 0; other < nodes_.size() && peers_; ++other) {
+            if (other == i || !node.is_up() || !nodes_[other]->is_up()) continue;
+            const NodeMesh::Link link = mesh_->link(i, other);
+            if (!link.direct && !link.by_way) continue;
+            figures.links.push_back({nodes_[other]->name(), link.direct, link.latency_us,
+                                     link.us_per_byte > 0 ? 1 / link.us_per_byte : 0, link.why});
+        }
         snapshot.machines.push_back(std::move(figures));
     }
     const std::scoped_lock lock(mutex_);
@@ -447,6 +474,9 @@ std::vector<Message> JoinedNodes::take_notes() {
     for (const std::shared_ptr<NodeClient>& node : nodes_) {
         for (Message& note : node->take_notes()) notes.push_back(std::move(note));
     }
+    if (mesh_) {
+        for (Message& note : mesh_->take_notes()) notes.push_back(std::move(note));
+    }
     return notes;
 }
 
@@ -474,16 +504,35 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     here.activations = settings_.activations;
     here.insists = settings_.use == NodeUse::kAlways;
     here.n_past = n_past;
+    // By the places that forecast_nodes() gives them.
+    std::size_t n_b = 0;
+    for (std::size_t b = 0; b < nodes_.size(); ++b) {
+        if (!is_forecast(b)) continue;
+        std::size_t n_a = 0;
+        for (std::size_t a = 0; a < b && mesh_; ++a) {
+            if (!is_forecast(a)) continue;
+            const NodeMesh::Link link = mesh_->link(a, b);
+            if (link.latency_us > 0 && !link.by_way) {
+                here.node_links.push_back({n_a, n_b, link.latency_us, link.us_per_byte});
+            }
+            ++n_a;
+        }
+        ++n_b;
+    }
     return here;
+}
+
+bool JoinedNodes::is_forecast(std::size_t i) const {
+    return nodes_[i]->is_up() && !(peers_ && nodes_[i]->refuses_to_follow());
 }
 
 std::vector<ForecastNode> JoinedNodes::forecast_nodes() const {
     const std::vector<kernels::WeightType> formats = model_.experts().formats();
     std::vector<ForecastNode> forecast;
-    for (const std::shared_ptr<NodeClient>& node : nodes_) {
-        if (!node->is_up() || (peers_ && node->refuses_to_follow())) continue;
-        ForecastNode& one = forecast.emplace_back(ForecastNode{&node->costs(), {}});
-        for (std::size_t i = 0; i < formats.size(); ++i) one.has.push_back(node->holds(i, formats[i]) ? 1 : 0);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+        if (!is_forecast(n)) continue;
+        ForecastNode& one = forecast.emplace_back(ForecastNode{&nodes_[n]->costs(), {}});
+        for (std::size_t i = 0; i < formats.size(); ++i) one.has.push_back(nodes_[n]->holds(i, formats[i]) ? 1 : 0);
     }
     return forecast;
 }
@@ -494,7 +543,7 @@ std::vector<ForecastNode> JoinedNodes::forecast_nodes(const Lists& lists, bool m
     const ModelDemand& demand = model_.demand();
     std::vector<ForecastNode> forecast;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!nodes_[i]->is_up()) continue;
+        if (!is_forecast(i)) continue;
         std::uint64_t room = nodes_[i]->welcome().ram_bytes;
         if (make_steps) {
             room = room_beside_steps(room, demand.dense_bytes, demand.kv_bytes(model_.summary().context));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/cluster/node_client.h"
+#include "engine/cluster/node_mesh.h"
 #include "engine/cluster/node_shape.h"
 #include "engine/cluster/peer_group.h"
 #include "engine/cluster/remote_executor.h"
@@ -33,6 +34,7 @@ struct JoinSettings {
     // those that can be measured within choice_s.
     bool waits = true;
     double choice_s = 3;
+    double links_s = 6;  // as long it waits, if it waits, for links between the machines
 };
 
 // A loaded model's helpers: experts of it on other machines. Must not outlive the model,
@@ -65,7 +67,10 @@ class JoinedNodes final : public JoinedMachines {
     void fill(Snapshot& snapshot) const override;
     std::uint64_t revision() const override;
     NodeClient& node(std::size_t i) { return *nodes_[i]; }
+    // Between two of them; where the desktop alone makes the steps there is none.
+    NodeMesh::Link link(std::size_t a, std::size_t b) const { return mesh_ ? mesh_->link(a, b) : NodeMesh::Link(); }
     std::size_t size() const { return nodes_.size(); }
+    const std::string& name(std::size_t i) const { return nodes_[i]->name(); }
 
     // The one in force.
     NodeShape shape() const { return peers_ ? NodeShape::kDecentralised : NodeShape::kHelpers; }
@@ -84,13 +89,16 @@ class JoinedNodes final : public JoinedMachines {
     using Lists = std::vector<std::vector<NodeExpert>>;  // by machine, what it should hold
     Lists lists() const;
     void connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress, const std::stop_token& stop);
-    void start_connecting(NodeShape shape, const Lists& lists);
+    void start_connecting(NodeShape shape, const Lists& lists, bool with_links);
     void wait_for_experts(const LoadProgressFn& progress, const std::stop_token& stop);
+    std::chrono::steady_clock::time_point links_until() const;
+    void wait_for_links(std::chrono::steady_clock::time_point until, const std::stop_token& stop);
     void put_to_use();
     void disconnect();
     void choose_shape(const LoadProgressFn& progress, const std::stop_token& stop);
     RemoteTotals totals_of(std::size_t i) const;
     ForecastDesktop forecast_here(std::int64_t n_past) const;
+    bool is_forecast(std::size_t i) const;
     std::vector<ForecastNode> forecast_nodes() const;  // with what they hold
     std::vector<ForecastNode> forecast_nodes(const Lists& lists, bool make_steps) const;
     void forecast_anew();
@@ -105,6 +113,7 @@ class JoinedNodes final : public JoinedMachines {
     LoadedModel& model_;
     const JoinSettings settings_;
     const std::vector<NodeAddress> addresses_;
+    std::unique_ptr<NodeMesh> mesh_;    // nullptr: nobody asked for links between the machines
     std::unique_ptr<PeerGroup> peers_;  // nullptr: helpers
     std::uint32_t counted_ = 0;         // bit i: the choice of a shape counted node i
     StepsAlone said_alone_ = StepsAlone::kNo;

@@ -49,6 +49,21 @@ void NodeClient::set_following(Following following) {
     following_ = std::move(following);
 }
 
+void NodeClient::set_meeting(Meeting meeting) {
+    meeting_ = std::move(meeting);
+}
+
+bool NodeClient::send_up(ToNode message) {
+    std::shared_ptr<NodeChannel> channel;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!open_ || !is_up() || channel_ == nullptr) return false;
+        channel = channel_;
+    }
+    channel->send(std::move(message));
+    return true;
+}
+
 bool NodeClient::send_peer(ToNode message) {
     std::shared_ptr<NodeChannel> channel;
     {
@@ -219,6 +234,11 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             up_.store(true, std::memory_order_release);
             if (complete_) settled_ = true;
             changed_.notify_all();
+            if (meeting_) {
+                lock.unlock();
+                meeting_->up();
+                lock.lock();
+            }
         } else {
             if (open_ && !complete_) end_locked(messages::node_is_silent(Decimal{patience_.connecting_s, 0}));
             settled_ = true;
@@ -344,6 +364,10 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
         following_->received(std::move(message));
         return;
     }
+    if (is_of_links(connection, message)) {
+        meeting_->reported(std::get<NodePeerReport>(message));
+        return;
+    }
     const std::scoped_lock lock(mutex_);
     if (connection != connection_ || !open_) return;
     received_locked(std::move(message), now);
@@ -356,6 +380,13 @@ bool NodeClient::is_for_peers(std::uint64_t connection, const FromNode& message)
     if (connection != connection_ || !open_ || !following_ || !follows_) return false;
     const auto* const outputs = std::get_if<NodeOutputs>(&message);
     return outputs == nullptr || check(*outputs, grid_).empty();
+}
+
+bool NodeClient::is_of_links(std::uint64_t connection, const FromNode& message) {
+    const auto* const report = std::get_if<NodePeerReport>(&message);
+    if (report == nullptr || !meeting_ || !check(*report).empty()) return false;
+    const std::scoped_lock lock(mutex_);
+    return connection == connection_ && open_;
 }
 
 void NodeClient::received_locked(FromNode message, Clock::time_point now) {
@@ -407,9 +438,13 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     unreachable_ = cannot_follow_ = std::move(note);
                     ++n_changes_;
                 }
-            } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs>) {
-                // Of steps that it was not asked for, or of another shape.
+            } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs> ||
+                                 std::is_same_v<T, NodePeerReport> || std::is_same_v<T, NodePeerWelcome>) {
+                // Of steps or links that it was not asked for, or of another shape.
                 Message wrong = messages::node_message_empty;
+                if constexpr (std::is_same_v<T, NodePeerReport>) {
+                    if (Message shape = check(what); !shape.empty()) wrong = std::move(shape);
+                }
                 if constexpr (std::is_same_v<T, NodeOutputs>) {
                     if (Message shape = check(what, grid_); !shape.empty()) wrong = std::move(shape);
                 }

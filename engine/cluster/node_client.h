@@ -41,6 +41,8 @@ struct NodeAddress {
     // Begins to connect; what fails is reported through the events. When the channel is
     // destroyed no event is running and none will come.
     std::function<std::unique_ptr<NodeChannel>(NodeChannelEvents)> connect;
+    // What other nodes are told, to connect to it: its key and "host:port". Empty: they are told nothing.
+    std::string fingerprint = {}, for_nodes = {};
 };
 
 struct NodePatience {
@@ -50,6 +52,7 @@ struct NodePatience {
     double connecting_s = 5;     // until the node has greeted
     double first_retry_s = 0.5;  // after a loss; twice as long after each that fails
     double longest_retry_s = 30;
+    double links_again_s = 30;  // two nodes that could not reach each other are asked again after so long
 };
 
 // A node as the desktop sees it: the connection, made again in the background whenever it
@@ -74,10 +77,19 @@ class NodeClient {
         std::function<void()> lost;
     };
     void set_following(Following following);
+    // Before start(): `up` is called when it is up over a new connection, from this object's thread; `reported` with
+    // what it says of links to other nodes, from threads of the channel. Neither with a lock of this object.
+    struct Meeting {
+        std::function<void()> up;
+        std::function<void(const NodePeerReport& report)> reported;  // of the right shape
+    };
+    void set_meeting(Meeting meeting);
     // It is up, and makes steps.
     bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
     // For a node that follows. False: it is not up.
     bool send_peer(ToNode message);
+    // False: it is not up.
+    bool send_up(ToNode message);
     // Grows with every connection over which it follows: what it knew before is gone then.
     std::uint64_t following_number() const { return n_followings_.load(std::memory_order_acquire); }
 
@@ -158,6 +170,7 @@ class NodeClient {
     void received(std::uint64_t connection, FromNode message);
     void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
     bool is_for_peers(std::uint64_t connection, const FromNode& message);
+    bool is_of_links(std::uint64_t connection, const FromNode& message);
     void ended(std::uint64_t connection, const Message& why);
     void set_wanted_locked(std::vector<NodeExpert> wanted);
     void send_want_locked();
@@ -181,6 +194,7 @@ class NodeClient {
     std::atomic<bool> up_ = false, follows_ = false;
     std::atomic<std::uint64_t> n_followings_ = 0;
     std::optional<Following> following_;  // constant once it has started
+    std::optional<Meeting> meeting_;      // the same
     std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0;
 
     mutable std::mutex mutex_;

@@ -53,6 +53,7 @@ NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
 }
 
 NodeExperts::~NodeExperts() {
+    for (const auto& [desktop, peers] : peers_) peers->end();
     end_following();
     thread_.request_stop();
     thread_.join();
@@ -101,6 +102,15 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
     welcome.ram_bytes = host_.ram().usage().budget_bytes;
     send(welcome);
     Client& client = desktops_[++last_desktop_];
+    {
+        const std::scoped_lock peers(peers_mutex_);
+        peers_[last_desktop_] = std::make_shared<NodePeers>(
+            settings_.connect_peer, send,
+            [this, desktop = last_desktop_](NodeOutputs outputs) {
+                return take_from_peer(desktop, std::move(outputs));
+            },
+            settings_.note);
+    }
     client.send = std::move(send);
     client.told.resize(last_read_.size());
     return last_desktop_;
@@ -129,9 +139,48 @@ Message NodeExperts::want(Desktop desktop, NodeWant want) {
     return {};
 }
 
+// ---------------------------------------------------------------- other nodes
+Message NodeExperts::meet(Desktop desktop, const NodePeer& peer) {
+    std::shared_ptr<NodePeers> peers;
+    {
+        const std::scoped_lock lock(peers_mutex_);
+        const auto found = peers_.find(desktop);
+        if (found == peers_.end()) return messages::node_wants_hello;
+        peers = found->second;
+    }
+    return peers->take(peer);
+}
+
+bool NodeExperts::expects_peer(const std::string& fingerprint) const {
+    const std::scoped_lock lock(peers_mutex_);
+    return std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) { return one.second->expects(fingerprint); });
+}
+
+std::shared_ptr<NodePeers> NodeExperts::open_peer(const std::string& fingerprint, const NodePeerHello& hello,
+                                                  const NodePeers::Port& port, Message& refusal) {
+    std::vector<std::shared_ptr<NodePeers>> all;
+    {
+        const std::scoped_lock lock(peers_mutex_);
+        for (const auto& [desktop, peers] : peers_) all.push_back(peers);
+    }
+    refusal = messages::node_peer_is_not_expected;
+    for (const std::shared_ptr<NodePeers>& peers : all) {
+        refusal = peers->open(fingerprint, hello, port);
+        if (refusal.empty()) return peers;
+    }
+    return nullptr;
+}
+
+// What comes before the desktop has asked for steps is nobody's.
+Message NodeExperts::take_from_peer(Desktop desktop, NodeOutputs outputs) {
+    const std::scoped_lock lock(follower_mutex_);
+    return follower_ == nullptr || desktop != following_ ? Message() : follower_->take(std::move(outputs));
+}
+
 // ---------------------------------------------------------------- making a desktop's steps
 Message NodeExperts::follow(Desktop desktop, ToNode message) {
     if (const auto* follow = std::get_if<NodeFollow>(&message)) return begin_following(desktop, *follow);
+    if (const auto* peer = std::get_if<NodePeer>(&message)) return meet(desktop, *peer);
     const std::shared_ptr<NodeFollower> follower = follower_of(desktop);
     if (follower == nullptr) return messages::node_does_not_follow;
     if (auto* shares = std::get_if<NodeShares>(&message)) return follower->take(std::move(*shares));
@@ -168,7 +217,14 @@ Message NodeExperts::begin_following(Desktop desktop, const NodeFollow& follow) 
     }
     free_unwanted();
     try {
-        auto follower = std::make_shared<NodeFollower>(host_, turn_, packing_, follow, client.send);
+        std::shared_ptr<NodePeers> peers;
+        {
+            const std::scoped_lock peers_lock(peers_mutex_);
+            peers = peers_.at(desktop);
+        }
+        auto follower = std::make_shared<NodeFollower>(
+            host_, turn_, packing_, follow, client.send,
+            [peers](const NodeOutputs& outputs, std::uint32_t machines) { return peers->send(outputs, machines); });
         const std::scoped_lock following(follower_mutex_);
         follower_ = std::move(follower);
         following_ = desktop;
@@ -193,6 +249,15 @@ void NodeExperts::end_following() {
 }
 
 void NodeExperts::close(Desktop desktop) {
+    std::shared_ptr<NodePeers> peers;
+    {
+        const std::scoped_lock lock(peers_mutex_);
+        if (const auto found = peers_.find(desktop); found != peers_.end()) {
+            peers = std::move(found->second);
+            peers_.erase(found);
+        }
+    }
+    if (peers) peers->end();
     if (follower_of(desktop) != nullptr) end_following();
     {
         const std::scoped_lock lock(turn_);

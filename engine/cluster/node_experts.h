@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/cluster/node_follower.h"
+#include "engine/cluster/node_peers.h"
 #include "engine/cluster/node_protocol.h"
 #include "engine/cluster/turn_lock.h"
 #include "engine/run/expert_host.h"
@@ -28,6 +29,7 @@ struct NodeExpertsSettings {
     // does not take them for forgotten. 0: never.
     double keep_warm_s = 0;
     std::function<void(const Message&)> note = {};  // for the person at the node; any thread. Empty: nobody reads
+    ConnectPeer connect_peer = {};                  // empty: it has no links to other nodes
 };
 
 // What a node does: holds experts in RAM for the desktops that want them, packed as this
@@ -59,6 +61,14 @@ class NodeExperts {
     // acted on. Opening what is needed takes as long as reading it.
     Message follow(Desktop desktop, ToNode message);
     void close(Desktop desktop);
+    // What a desktop says of other nodes. Returns what is wrong with it.
+    Message meet(Desktop desktop, const NodePeer& peer);
+    // A desktop has named the node that has this key, which may connect. Waits for no turn.
+    bool expects_peer(const std::string& fingerprint) const;
+    // A node that shows this key has connected: those links that it is one of from now on. None: it is refused, and
+    // `refusal` says why.
+    std::shared_ptr<NodePeers> open_peer(const std::string& fingerprint, const NodePeerHello& hello,
+                                         const NodePeers::Port& port, Message& refusal);
     // All desktops are told that this machine is about to end.
     void drain();
 
@@ -83,6 +93,7 @@ class NodeExperts {
     Message begin_following(Desktop desktop, const NodeFollow& follow);
     std::shared_ptr<NodeFollower> follower_of(Desktop desktop) const;
     void end_following();
+    Message take_from_peer(Desktop desktop, NodeOutputs outputs);
     Message problem(Desktop desktop, const NodeCompute& request) const;
     void run(const std::stop_token& stop);
     bool make_ready_next(const std::stop_token& stop);
@@ -114,6 +125,9 @@ class NodeExperts {
     std::shared_ptr<NodeFollower> follower_;
     Desktop following_ = 0;            // 0: none
     NodeFollower::Totals followed_{};  // of followers that are gone
+
+    mutable std::mutex peers_mutex_;  // of these
+    std::map<Desktop, std::shared_ptr<NodePeers>> peers_;
 
     std::mutex wake_mutex_;  // of these two
     std::condition_variable_any wake_;

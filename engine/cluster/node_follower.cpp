@@ -54,12 +54,13 @@ std::unique_ptr<ModelRuntime> open_runtime(ExpertHost& host, const NodeFollow& f
 }  // namespace
 
 NodeFollower::NodeFollower(ExpertHost& host, TurnLock& turn, const std::size_t& packing, const NodeFollow& follow,
-                           Send send)
+                           Send send, SendDirectly send_directly)
     : host_(host),
       turn_(turn),
       packing_(packing),
       follow_(follow),
       send_(std::move(send)),
+      send_directly_(std::move(send_directly)),
       inbox_(std::clamp(kInboxLayers * static_cast<std::size_t>(follow.max_step) *
                             static_cast<std::size_t>(host.spec().experts.n_active) *
                             static_cast<std::size_t>(host.spec().experts.hidden_dim) * sizeof(float),
@@ -126,12 +127,14 @@ Message NodeFollower::take(const NodeAbandon& abandon) {
 }
 
 // ---------------------------------------------------------------- steps
-void NodeFollower::send(NodeOutputs outputs) {
+// The desktop gets it in any case, and sends it on to who has not got it from here.
+void NodeFollower::send(NodeOutputs outputs, std::uint32_t machines) {
     {
         const std::scoped_lock lock(mutex_);
         totals_.n_rows += outputs.row_token.size();
         totals_.compute_us += outputs.compute_us;
     }
+    outputs.direct = send_directly_(outputs, machines & ~1u);
     send_(std::move(outputs));
 }
 

@@ -27,6 +27,8 @@ namespace offstage::engine {
 class NodeFollower final : private PeerLinks {
   public:
     using Send = std::function<void(FromNode)>;  // any thread; must not call back
+    // To those of these machines that there is a link to; returns which (NodePeers::send).
+    using SendDirectly = std::function<std::uint32_t(const NodeOutputs& outputs, std::uint32_t machines)>;
     struct Totals {
         std::uint64_t n_steps = 0, n_rows = 0;
         double compute_us = 0;
@@ -35,7 +37,8 @@ class NodeFollower final : private PeerLinks {
     // `host` is filled and has all that makes up a model; whoever uses it has the turn, as the caller has now. packing:
     // the index of an expert that is being prepared, or none; read in a turn. What is referred to must outlive this
     // object. Throws Error: kOutOfMemory, kUnsupported (another instruction set) and what reading the weights throws.
-    NodeFollower(ExpertHost& host, TurnLock& turn, const std::size_t& packing, const NodeFollow& follow, Send send);
+    NodeFollower(ExpertHost& host, TurnLock& turn, const std::size_t& packing, const NodeFollow& follow, Send send,
+                 SendDirectly send_directly);
     ~NodeFollower();  // without the turn
     NodeFollower(const NodeFollower&) = delete;
     NodeFollower& operator=(const NodeFollower&) = delete;
@@ -51,7 +54,7 @@ class NodeFollower final : private PeerLinks {
   private:
     static constexpr std::uint64_t kAllSteps = ~std::uint64_t{0};
 
-    void send(NodeOutputs outputs) override;
+    void send(NodeOutputs outputs, std::uint32_t machines) override;
     std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
     void lost(std::int32_t, std::uint32_t, const Message&) override {}
 
@@ -66,6 +69,7 @@ class NodeFollower final : private PeerLinks {
     const std::size_t& packing_;
     const NodeFollow follow_;
     const Send send_;
+    const SendDirectly send_directly_;
     PeerInbox inbox_;
     std::unique_ptr<ModelRuntime> runtime_;
     KvSequence sequence_;

@@ -10,6 +10,8 @@
 namespace offstage::engine {
 namespace {
 
+constexpr double kMostLinkUs = 1e9;
+
 Message wrong(const char* field, MessageArgument value, std::string expected) {
     return messages::node_field_invalid(field, std::move(value), std::move(expected));
 }
@@ -179,6 +181,67 @@ Message check(const NodeStep& step, std::int64_t vocab_size) {
     }
     for (const TokenId token : step.tokens) {
         if (Message message = check_index("the token", token, vocab_size); !message.empty()) return message;
+    }
+    return {};
+}
+
+namespace {
+
+bool is_fingerprint(const std::string& text) {
+    return text.size() == kFingerprintDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// "host:port" or "[v6]:port", and nothing that a resolver could take for a scheme, a path or an escape.
+bool is_address(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    if (text.size() > kMostAddressBytes || colon == text.npos || colon == 0) return false;
+    const std::string port = text.substr(colon + 1);
+    if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != port.npos) return false;
+    if (std::stoi(port) < 1 || std::stoi(port) > 65535) return false;
+    std::string host = text.substr(0, colon);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+        return host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;
+    }
+    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == host.npos;
+}
+
+Message check_node_number(std::uint32_t machine) {
+    return machine >= 1 && machine < kMostPeers
+               ? Message()
+               : wrong("the machine", machine, "1 to " + std::to_string(kMostPeers - 1));
+}
+
+}  // namespace
+
+Message check(const NodePeer& peer) {
+    for (const std::uint32_t machine : {peer.self, peer.machine}) {
+        if (Message message = check_node_number(machine); !message.empty()) return message;
+    }
+    if (peer.self == peer.machine) return wrong("the machine", peer.machine, "another one than itself");
+    if (Message message = check_text("the machine's name", peer.name, kMostNameBytes); !message.empty()) return message;
+    if (!peer.fingerprint.empty() && !is_fingerprint(peer.fingerprint)) {
+        return wrong("the fingerprint", printable(peer.fingerprint, 8), "64 hexadecimal digits");
+    }
+    const bool connects = peer.self < peer.machine && !peer.fingerprint.empty();
+    if (connects != !peer.address.empty() || (connects && !is_address(peer.address))) {
+        return wrong("the address", printable(peer.address, kMostNameBytes),
+                     connects ? "host:port" : "none: the other machine connects");
+    }
+    return {};
+}
+
+Message check(const NodePeerHello& hello) {
+    if (hello.version != kNodeProtocol) return messages::node_protocol_differs(kNodeProtocol, hello.version);
+    return check_node_number(hello.machine);
+}
+
+Message check(const NodePeerReport& report) {
+    if (Message message = check_node_number(report.machine); !message.empty()) return message;
+    if (report.state > NodePeerReport::State::kEnded) {
+        return wrong("the state of a link", static_cast<int>(report.state), below(3));
+    }
+    for (const double us : {report.latency_us, report.us_per_byte}) {
+        if (!(us >= 0 && us <= kMostLinkUs)) return wrong("what a link takes", us, "0 to 1e9 microseconds");
     }
     return {};
 }

@@ -2,7 +2,8 @@
 // What a desktop and a node say to each other, as plain values: a node holds experts of the
 // desktop's model and computes them. Either the desktop computes attention and chooses experts
 // (NodeCompute), or the node makes every step as well, and the two exchange what their shares
-// of the experts give (NodeFollow and what comes behind it). The transport (engine/nodes/) turns them into bytes and
+// of the experts give (NodeFollow and what comes behind it); nodes that make them may send each other theirs directly
+// (NodePeer). The transport (engine/nodes/) turns them into bytes and
 // back. Everything that comes from outside is checked here against the model: no pointer, stride or operation is ever
 // sent, only indices and numbers.
 
@@ -23,7 +24,7 @@
 
 namespace offstage::engine {
 
-inline constexpr std::uint32_t kNodeProtocol = 2;
+inline constexpr std::uint32_t kNodeProtocol = 3;
 // Bytes of activations in a message; a message has little besides.
 inline constexpr std::size_t kMostActivationBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMostMessageBytes = kMostActivationBytes + (std::size_t{8} << 20);
@@ -31,6 +32,8 @@ inline constexpr std::size_t kMostRowsOfMessage = std::size_t{1} << 20;
 inline constexpr std::size_t kMostPingBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMostNameBytes = 64;
 inline constexpr std::size_t kMostSentenceBytes = 512;
+inline constexpr std::size_t kMostAddressBytes = 260;  // "host:port"
+inline constexpr std::size_t kFingerprintDigits = 64;
 // Machines that make a step together, the desktop among them: a bit of a word each.
 inline constexpr std::uint32_t kMostPeers = 32;
 inline constexpr std::int64_t kMostStepTokens = 1 << 16;
@@ -90,6 +93,8 @@ struct NodeOutputs {
     std::uint32_t machine = 0;
     bool last = true;
     bool lost = false;
+    std::uint32_t part = 0;    // of this machine's messages of the layer, from 0; what has come already is dropped
+    std::uint32_t direct = 0;  // to the desktop: bit i: machine i has it from the sender itself
     ActivationType activations = ActivationType::kF32;
     std::vector<ComputeExpert> experts;    // ascending; their rows follow each other
     std::vector<std::uint32_t> row_token;  // (rows): the token of the step that each is of
@@ -129,8 +134,25 @@ struct NodeStep {
 struct NodeAbandon {
     std::uint64_t step = 0;
 };
+// ---- links between the nodes of a desktop
+// To a node: another one, with which it may exchange shares of layers itself while the connection lasts that this came
+// by. The lower number connects to the higher one, which is asked first.
+struct NodePeer {
+    std::uint64_t link = 0;     // its number; a link to that machine under an earlier number ends
+    std::uint32_t self = 0;     // the machine that this is sent to; above 0
+    std::uint32_t machine = 0;  // the other one; above 0
+    std::string name;           // the other's, for the log
+    std::string fingerprint;    // of its key; empty: there is to be no link to it from now on
+    std::string address;        // "host:port" where it listens; empty: it connects to here
+};
+// To a node, from another one: the first message of a link. NodePing and NodeOutputs may follow, nothing else.
+struct NodePeerHello {
+    std::uint32_t version = kNodeProtocol;
+    std::uint64_t link = 0;     // NodePeer::link, as both have heard it from the desktop
+    std::uint32_t machine = 0;  // the sender
+};
 using ToNode = std::variant<NodeHello, NodeWant, NodeCompute, NodePing, NodeFollow, NodeShares, NodeStep, NodeAbandon,
-                            NodeOutputs>;
+                            NodeOutputs, NodePeer, NodePeerHello>;
 
 // ---- from the node
 struct NodeWelcome {
@@ -180,8 +202,22 @@ struct NodeStepped {
     std::uint64_t number = 0;
     bool done = false;
 };
+// To another node: the link is open. NodePong and NodeOutputs may follow.
+struct NodePeerWelcome {
+    std::uint64_t link = 0;
+};
+// To the desktop: what has become of a link to another node.
+struct NodePeerReport {
+    enum class State : std::uint8_t { kExpected, kUp, kEnded };
+    std::uint64_t link = 0;
+    std::uint32_t machine = 0;  // the other one
+    State state = State::kEnded;
+    double latency_us = 0;   // of kUp: of a small message there and its answer back, as measured
+    double us_per_byte = 0;  // of kUp: beyond that, one direction
+    std::string why;         // of kEnded: a sentence
+};
 using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal, NodeFollowing,
-                              NodeStepped, NodeOutputs>;
+                              NodeStepped, NodeOutputs, NodePeerWelcome, NodePeerReport>;
 
 // ---- checks: a sentence that names field, value and what was expected; empty: all is well
 // Of a hello, apart from the model: version and shape of its texts.
@@ -195,6 +231,9 @@ Message check(const NodeOutputs& outputs, const ExpertGrid& grid);
 Message check(const NodeFollow& follow);
 Message check(const NodeShares& shares, const ExpertGrid& grid);
 Message check(const NodeStep& step, std::int64_t vocab_size);
+Message check(const NodePeer& peer);
+Message check(const NodePeerHello& hello);
+Message check(const NodePeerReport& report);
 // Of the reply to a request for n_rows rows.
 Message check(const NodeReply& reply, std::size_t n_rows, ActivationType activations, const ExpertGrid& grid);
 

@@ -97,6 +97,7 @@ void PeerExecutor::send_own(LayerWork& work) {
     const std::size_t most_rows = std::min(kMostActivationBytes / row_bytes, kMostRowsOfMessage);
     const std::int32_t* const row_token = work.rows.host_row_token();
     NodeOutputs message;
+    std::uint32_t part = 0;
     const auto begin_message = [&] {
         message = {};
         message.step = step_.number;
@@ -104,12 +105,13 @@ void PeerExecutor::send_own(LayerWork& work) {
         message.machine = step_.self;
         message.activations = step_.activations;
         message.last = false;
+        message.part = part++;
     };
     const auto send = [&] {
         for (std::uint32_t machine = 0; machine < kMostPeers; ++machine) {
             if (machine != step_.self && is_present(machine)) totals_[machine].bytes += message.outputs.size();
         }
-        links_.send(std::move(message));
+        links_.send(std::move(message), step_.machines & ~(1u << step_.self));
         begin_message();
     };
     begin_message();
@@ -150,9 +152,9 @@ void PeerExecutor::take_from(std::uint32_t machine, LayerWork& work, std::span<c
     Message why;
     for (bool last = false; !last;) {
         const auto arrived = links_.wait(static_cast<std::int32_t>(work.layer), machine, layer_us_);
-        if (!arrived || arrived->outputs.lost) {
+        if (!arrived) {
             step_.machines &= ~(1u << machine);
-            if (!arrived) links_.lost(static_cast<std::int32_t>(work.layer), machine, {});
+            links_.lost(static_cast<std::int32_t>(work.layer), machine, {});
             break;
         }
         const NodeOutputs& outputs = arrived->outputs;
@@ -166,9 +168,10 @@ void PeerExecutor::take_from(std::uint32_t machine, LayerWork& work, std::span<c
         take_rows(outputs, work, groups);
         totals.requests += 1;
         totals.bytes += outputs.outputs.size();
-        // The others have it from this machine where they are connected to it alone.
+        // The others have it from this machine, unless they have it from that one.
         for (std::uint32_t other = 1; other < kMostPeers && step_.self == 0; ++other) {
-            if (other != machine && is_present(other)) totals_[other].bytes += outputs.outputs.size();
+            const bool direct = (outputs.direct >> other & 1u) != 0;
+            if (other != machine && is_present(other) && !direct) totals_[other].bytes += outputs.outputs.size();
         }
         last = outputs.last;
         if (!last) continue;

@@ -17,8 +17,8 @@ namespace offstage::engine {
 class PeerLinks {
   public:
     virtual ~PeerLinks() = default;
-    // To all others. Returns without waiting for it to be sent.
-    virtual void send(NodeOutputs outputs) = 0;
+    // To these machines (bit i: machine i). Returns without waiting for it to be sent.
+    virtual void send(NodeOutputs outputs, std::uint32_t machines) = 0;
     // A machine's next message of the layer, waited for. layer_us: what this machine took for the layer so far. None:
     // the machine counts as lost for the rest of the step.
     virtual std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) = 0;

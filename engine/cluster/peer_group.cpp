@@ -15,6 +15,9 @@ constexpr int kRestAfterFailure = 16;           // steps
 constexpr std::int64_t kTokensOfPatience = 64;  // a longer step may take as many times longer
 // Shares of layers that may lie here: a node is never ahead by more than one.
 constexpr std::size_t kLayersHeld = 4;
+// A machine that has not got another one's share of a layer is at most one layer behind it.
+constexpr std::size_t kLayersOnTheirWay = 2;
+constexpr std::size_t kMostPartsOfLayer = 64;
 constexpr std::size_t kLeastHeldBytes = 2 * kMostMessageBytes;
 // An expert on this machine's disk, where nobody has measured what reading it takes.
 constexpr double kUnknownDiskFactor = 10;
@@ -54,10 +57,11 @@ std::size_t end_of_step(std::span<const WrittenToken> past, std::size_t at, std:
 
 }  // namespace
 
-PeerGroup::PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience)
+PeerGroup::PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience, NodeMesh& mesh)
     : model_(model),
       follow_(follow_of(model, activations)),
       patience_(patience),
+      mesh_(mesh),
       inbox_(std::max(kLeastHeldBytes, kLayersHeld * static_cast<std::size_t>(follow_.max_step) *
                                            static_cast<std::size_t>(model.spec().experts.n_active) *
                                            static_cast<std::size_t>(model.spec().experts.hidden_dim) * sizeof(float))) {
@@ -65,9 +69,11 @@ PeerGroup::PeerGroup(LoadedModel& model, ActivationType activations, NodePatienc
     auto executor = std::make_unique<PeerExecutor>(links, model.spec().experts, model.experts(), model.device());
     executor_ = executor.get();
     model.forward().moe().add_executor(std::move(executor));
+    mesh_.set_on_ended([this] { send_again(); });
 }
 
 PeerGroup::~PeerGroup() {
+    mesh_.set_on_ended({});
     model_.forward().set_listener(nullptr);
 }
 
@@ -79,6 +85,7 @@ NodeClient::Following PeerGroup::following(std::size_t i) {
 void PeerGroup::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
     nodes_ = std::move(nodes);
     peers_.resize(nodes_.size());
+    direct_.resize(nodes_.size());
     {
         const std::scoped_lock lock(mutex_);
         said_.resize(nodes_.size());
@@ -104,15 +111,51 @@ void PeerGroup::received(std::size_t i, FromNode message) {
     if (outputs.step != number || (machines >> machine & 1u) == 0) return;
     outputs.machine = machine;
     outputs.lost = false;
+    const std::uint32_t others = machines & ~(1u | 1u << machine);
+    outputs.direct &= others & mesh_.direct_machines(i);
     NodeOutputs for_others;
-    if ((machines & ~(1u | 1u << machine)) != 0) for_others = outputs;
-    if (!inbox_.put(std::move(outputs))) {
+    if (others != 0) for_others = outputs;
+    if (!inbox_.put(std::move(outputs)) || !send_on(i, std::move(for_others), others)) {
         nodes_[i]->give_up(messages::node_ran_ahead);
-        return;
     }
+}
+
+// To those that do not have it from the machine itself. False: it is more than a layer can have.
+bool PeerGroup::send_on(std::size_t i, NodeOutputs outputs, std::uint32_t machines) {
+    if (machines == 0) return true;
+    const std::scoped_lock lock(direct_mutex_);
+    // Of a link that has ended meanwhile nobody knows what has come by it.
+    const std::uint32_t direct = outputs.direct & machines & mesh_.direct_machines(i);
+    outputs.direct = 0;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
-        if (other == i || (machines >> (other + 1) & 1u) == 0) continue;
-        nodes_[other]->send_peer(for_others);
+        if (((machines & ~direct) >> (other + 1) & 1u) != 0) nodes_[other]->send_peer(outputs);
+    }
+    if (direct == 0) return true;
+    auto& kept = direct_[i];
+    std::vector<NodeOutputs>& parts = kept[{outputs.step, outputs.layer}];
+    if (parts.size() >= kMostPartsOfLayer) return false;
+    outputs.direct = direct;
+    parts.push_back(std::move(outputs));
+    while (kept.size() > kLayersOnTheirWay) kept.erase(kept.begin());
+    return true;
+}
+
+// What has gone by links that have ended goes from here; who has it already drops it.
+void PeerGroup::send_again() {
+    const std::scoped_lock lock(direct_mutex_);
+    for (std::size_t i = 0; i < direct_.size(); ++i) {
+        const std::uint32_t links = mesh_.direct_machines(i);
+        for (auto& [layer, parts] : direct_[i]) {
+            for (NodeOutputs& outputs : parts) {
+                const std::uint32_t missing = std::exchange(outputs.direct, outputs.direct & links) & ~links;
+                if (missing == 0) continue;
+                NodeOutputs one = outputs;
+                one.direct = 0;
+                for (std::size_t other = 0; other < nodes_.size(); ++other) {
+                    if ((missing >> (other + 1) & 1u) != 0) nodes_[other]->send_peer(one);
+                }
+            }
+        }
     }
 }
 
@@ -122,7 +165,7 @@ void PeerGroup::lost_connection(std::size_t i) {
 }
 
 // ---------------------------------------------------------------- what goes to them
-void PeerGroup::send(NodeOutputs outputs) {
+void PeerGroup::send(NodeOutputs outputs, std::uint32_t) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines_ >> (i + 1) & 1u) != 0) nodes_[i]->send_peer(outputs);
     }
@@ -132,9 +175,17 @@ std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint3
     const double longer = std::max(1.0, static_cast<double>(n_tokens_) / static_cast<double>(kTokensOfPatience));
     const double wait_s = std::clamp(patience_.answer_factor * layer_us / 1e6, patience_.least_answer_s,
                                      std::max(patience_.least_answer_s, patience_.most_answer_s * longer));
-    const auto until =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
-    auto arrived = inbox_.take(layer, machine, until);
+    const auto after = [begin = Clock::now()](double seconds) {
+        return begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    };
+    // A machine may wait for another one's share, which a link between the two has swallowed: long before the machine
+    // itself is given up its links are, and what has gone by them is sent from here.
+    const auto half = after(wait_s / 2), until = after(wait_s);
+    auto arrived = inbox_.take(layer, machine, half);
+    if (!arrived && Clock::now() >= half) {
+        mesh_.drop(machine - 1, messages::node_is_silent(Decimal{wait_s / 2, 1}));
+        arrived = inbox_.take(layer, machine, until);
+    }
     // One that has said why, or whose connection has ended, is not silent.
     if (!arrived && Clock::now() >= until) nodes_[machine - 1]->give_up(messages::node_is_silent(Decimal{wait_s, 1}));
     return arrived;
@@ -151,7 +202,9 @@ void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& w
     message.machine = machine;
     message.lost = true;
     message.activations = follow_.activations;
-    send(std::move(message));
+    // What it has sent directly to some of the others counts for all, and comes before that.
+    mesh_.drop(machine - 1, why.empty() ? Message(messages::node_link_ended) : why);
+    send(std::move(message), machines_);
 }
 
 // ---------------------------------------------------------------- steps

@@ -3,13 +3,16 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cluster/node_client.h"
+#include "engine/cluster/node_mesh.h"
 #include "engine/cluster/peer_executor.h"
 #include "engine/cluster/peer_inbox.h"
 #include "engine/run/kv_cache.h"
@@ -18,16 +21,17 @@
 
 namespace offstage::engine {
 
-// The desktop's side of steps that several machines make together (PeerStep). The machines are connected to it alone,
-// so that what one of them computed goes on to the others from here. A machine takes part in a step when what it holds
-// of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and makes those steps for itself
-// while this machine goes on without it.
+// The desktop's side of steps that several machines make together (PeerStep). Two machines that are connected to each
+// other (NodeMesh) send each other what they computed; between all others it goes by way of here. What has gone
+// directly is kept for two layers, for the case that the link ends before it has arrived. A machine takes part in a
+// step when what it holds of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and
+// makes those steps for itself while this machine goes on without it.
 //
 // Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
 class PeerGroup final : public StepListener, private PeerLinks {
   public:
     // Between two steps. Until then the group must not be asked for anything else.
-    PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience);
+    PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience, NodeMesh& mesh);
     ~PeerGroup() override;  // when the nodes are stopped; leaves the model's executors to the caller
     PeerGroup(const PeerGroup&) = delete;
     PeerGroup& operator=(const PeerGroup&) = delete;
@@ -70,10 +74,12 @@ class PeerGroup final : public StepListener, private PeerLinks {
 
     void received(std::size_t i, FromNode message);
     void lost_connection(std::size_t i);
-    void send(NodeOutputs outputs) override;
+    void send(NodeOutputs outputs, std::uint32_t machines) override;
     std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
     void lost(std::int32_t layer, std::uint32_t machine, const Message& why) override;
 
+    bool send_on(std::size_t i, NodeOutputs outputs, std::uint32_t machines);
+    void send_again();
     bool takes_part(std::size_t i, std::span<const WrittenToken> past);
     void look_what_it_said(std::size_t i);
     void feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
@@ -84,6 +90,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     LoadedModel& model_;
     const NodeFollow follow_;
     const NodePatience patience_;
+    NodeMesh& mesh_;
     PeerInbox inbox_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<Peer> peers_;
@@ -103,6 +110,11 @@ class PeerGroup final : public StepListener, private PeerLinks {
     KvSequence* sequence_ = nullptr;
     std::size_t n_past_ = 0;
     std::int64_t n_tokens_ = 0;
+
+    // What machines have sent directly of their last two layers, by machine, step and layer. NodeOutputs::direct: who
+    // has not had it from here.
+    std::mutex direct_mutex_;
+    std::vector<std::map<std::pair<std::uint64_t, std::int32_t>, std::vector<NodeOutputs>>> direct_;
 
     std::atomic<std::uint64_t> n_deals_ = 0;
     mutable std::mutex mutex_;  // of these two

@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "engine/cluster/node_protocol.h"
 
@@ -28,7 +30,8 @@ class PeerInbox {
 
     // Nothing of earlier steps counts from now on, and no machine is lost.
     void begin_step(std::uint64_t step);
-    // False: it holds too much already. What is of an earlier step is dropped.
+    // False: it holds too much already. What is of an earlier step, or has come before on another way, is dropped.
+    // NodeOutputs::lost: what has come of the machine still counts, and nothing else of that step.
     bool put(NodeOutputs outputs);
     // The machine's next message of a layer; none: it has not come in time (`until`), the machine is lost, or the step
     // is not to be finished.
@@ -41,11 +44,16 @@ class PeerInbox {
 
   private:
     using Key = std::tuple<std::uint64_t, std::int32_t, std::uint32_t>;  // step, layer, machine
+    struct Held {
+        std::deque<Arrived> arrived;  // and not taken
+        std::uint32_t next_part = 0;  // behind the last that has come
+    };
 
     const std::size_t most_bytes_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<Key, std::deque<Arrived>> held_;
+    std::map<Key, Held> held_;
+    std::set<std::pair<std::uint64_t, std::uint32_t>> lost_in_;  // step, machine: it has been said
     std::size_t bytes_ = 0;
     std::uint64_t step_ = 0, abandoned_ = 0;
     std::uint32_t lost_ = 0;

@@ -10,9 +10,10 @@ namespace offstage::engine {
 
 // When machines that make the same step (PeerStep) are through with its layers. A machine begins a layer when its own
 // share of the one before and all others' are there; machine 0, the desktop, is connected to each of the others, and
-// what they send each other goes by way of it. The slowest machine of each layer is not what counts where messages
-// take longer than machines differ: one that is late delays the others by what it is late, and is itself ahead of them
-// in the next layer. So layers are played through one after the other. Microseconds.
+// what two of them send each other goes by way of it, unless there is a link between the two. The slowest machine of
+// each layer is not what counts where messages take longer than machines differ: one that is late delays the others by
+// what it is late, and is itself ahead of them in the next layer. So layers are played through one after the other.
+// Microseconds.
 class PeerTimeline {
   public:
     // Of a machine's connection to the desktop. The desktop's own is not read.
@@ -20,8 +21,13 @@ class PeerTimeline {
         double message_us = 0;  // one direction
         double us_per_byte = 0;
     };
-    explicit PeerTimeline(std::vector<Link> links)
-        : links_(std::move(links)), ready_us_(links_.size()), done_us_(links_.size()) {
+    // Between two of the others.
+    struct Direct {
+        std::size_t a = 0, b = 0;
+        Link link;
+    };
+    explicit PeerTimeline(std::vector<Link> links, std::vector<Direct> direct = {})
+        : links_(std::move(links)), direct_(std::move(direct)), ready_us_(links_.size()), done_us_(links_.size()) {
         if (!links_.empty()) links_.front() = {};
     }
 
@@ -46,11 +52,16 @@ class PeerTimeline {
   private:
     double on_its_way_us(std::size_t from, std::size_t to, double bytes) const {
         if (from == to) return 0;
+        for (const Direct& one : direct_) {
+            const bool joins = (one.a == from && one.b == to) || (one.a == to && one.b == from);
+            if (joins) return one.link.message_us + bytes * one.link.us_per_byte;
+        }
         const Link &first = links_[from], &second = links_[to];
         return first.message_us + second.message_us + bytes * (first.us_per_byte + second.us_per_byte);
     }
 
     std::vector<Link> links_;
+    std::vector<Direct> direct_;
     std::vector<double> ready_us_, done_us_;
 };
 

@@ -160,7 +160,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     dense_us[0] = (step_us - head_us) / n_layers;
     std::vector<std::uint8_t> takes_part(1 + nodes.size());
     takes_part[0] = 1;
-    std::vector<PeerTimeline::Link> links(1);  // of those that take part
+    std::vector<PeerTimeline::Link> links(1);      // of those that take part
+    std::vector<std::size_t> place(nodes.size());  // of each among them; 0: it does not
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
@@ -168,6 +169,7 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
                               ? dense_us[0] * us_per_byte / here_us_per_byte
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
+        place[i] = links.size();
         links.push_back({link.latency_us / 2, link.us_per_byte});
     }
     const auto expert_us = [&](std::uint32_t machine, std::size_t at) {
@@ -186,7 +188,12 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     ExpertDraw draw(desktop.popularity);
     std::mt19937_64 random(1);
     const double row_bytes = static_cast<double>(grid.hidden_dim) * static_cast<double>(bytes_of(desktop.activations));
-    PeerTimeline timeline(links), without_network(std::vector<PeerTimeline::Link>(links.size()));
+    std::vector<PeerTimeline::Direct> direct;
+    for (const ForecastLink& link : desktop.node_links) {
+        if (link.a >= place.size() || link.b >= place.size() || place[link.a] == 0 || place[link.b] == 0) continue;
+        direct.push_back({place[link.a], place[link.b], {link.latency_us / 2, link.us_per_byte}});
+    }
+    PeerTimeline timeline(links, direct), without_network(std::vector<PeerTimeline::Link>(links.size()));
     std::vector<double> layer_us, work_us, sent_bytes;
     for (int i = 0; i < kTokensForecast; ++i) {
         timeline.begin_step();

@@ -27,6 +27,13 @@ struct ForecastNode {
     std::vector<std::uint8_t> has;
 };
 
+// A link between two of the other machines, by their places in the list of nodes.
+struct ForecastLink {
+    std::size_t a = 0, b = 0;
+    double latency_us = 0;  // of a small message there and its answer back
+    double us_per_byte = 0;
+};
+
 // This machine in it. What it refers to must outlive it.
 struct ForecastDesktop {
     const ExpertGrid& grid;
@@ -42,6 +49,7 @@ struct ForecastDesktop {
     ActivationType activations = ActivationType::kF32;
     bool insists = false;  // NodeUse::kAlways
     std::int64_t n_past = kShapePast;
+    std::vector<ForecastLink> node_links = {};  // between all others what they send each other goes by way of this one
 
     // Experts and the rest of a step were measured on this machine.
     bool knows_costs() const { return !cost.table().cpu_expert.empty() && cost.table().dense.known(); }

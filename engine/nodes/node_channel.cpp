@@ -4,13 +4,17 @@
 #include <deque>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "engine/cluster/node_messages.h"
 #include "engine/nodes/grpc_limits.h"
 #include "engine/nodes/node.grpc.pb.h"
 #include "engine/nodes/node_wire.h"
+#include "engine/nodes/pinned_keys.h"
 
 namespace offstage::engine {
 namespace {
@@ -96,6 +100,21 @@ class GrpcNodeChannel final : public NodeChannel {
     std::unique_ptr<Call> call_;
 };
 
+// To that machine and to no other: no proxy of the environment, no look-ups beside its name.
+std::unique_ptr<NodeChannel> open_channel(const std::string& target,
+                                          const std::shared_ptr<grpc::ChannelCredentials>& keys,
+                                          NodeChannelEvents events) {
+    grpc::ChannelArguments arguments;
+    set_common_limits([&](const char* name, int value) { arguments.SetInt(name, value); });
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+    arguments.SetSslTargetNameOverride(kNodeCertificateName);
+    return std::make_unique<GrpcNodeChannel>(grpc::CreateCustomChannel(target, keys, arguments), std::move(events));
+}
+
 }  // namespace
 
 NodeAddress address_of(const PairedPeer& peer, const NodeIdentity& own, const std::string& through) {
@@ -104,20 +123,26 @@ NodeAddress address_of(const PairedPeer& peer, const NodeIdentity& own, const st
     keys.pem_private_key = own.key_pem;
     keys.pem_cert_chain = own.certificate_pem;
     const std::string target = through.empty() ? peer.address : through;
-    return {peer.name, [keys, target](NodeChannelEvents events) -> std::unique_ptr<NodeChannel> {
-                grpc::ChannelArguments arguments;
-                set_common_limits([&](const char* name, int value) { arguments.SetInt(name, value); });
-                arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
-                arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-                arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-                // To that machine and to no other: no proxy of the environment, no look-ups
-                // beside its name.
-                arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-                arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-                arguments.SetSslTargetNameOverride(kNodeCertificateName);
-                return std::make_unique<GrpcNodeChannel>(
-                    grpc::CreateCustomChannel(target, grpc::SslCredentials(keys), arguments), std::move(events));
-            }};
+    return {peer.name,
+            [keys, target](NodeChannelEvents events) {
+                return open_channel(target, grpc::SslCredentials(keys), std::move(events));
+            },
+            peer.fingerprint, peer.address};
+}
+
+ConnectPeer connecting_peers(const NodeIdentity& own) {
+    return [own](const NodePeer& peer, NodeChannelEvents events) {
+        grpc::experimental::TlsChannelCredentialsOptions options;
+        options.set_certificate_provider(std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key_pem, own.certificate_pem}}));
+        options.watch_identity_key_cert_pairs();
+        options.set_verify_server_certs(false);
+        options.set_check_call_host(false);
+        options.set_certificate_verifier(PinnedKeys::verifier(std::make_shared<PinnedKeys::Admission>(
+            [expected = peer.fingerprint](const std::string& fingerprint) { return fingerprint == expected; })));
+        // The text is another machine's: it is a name to be looked up, whatever it looks like.
+        return open_channel("dns:///" + peer.address, grpc::experimental::TlsCredentials(options), std::move(events));
+    };
 }
 
 }  // namespace offstage::engine

@@ -25,6 +25,7 @@
 #include "engine/nodes/node_wire.h"
 #include "engine/nodes/nodes_messages.h"
 #include "engine/nodes/paired_peers.h"
+#include "engine/nodes/pinned_keys.h"
 
 namespace offstage::engine {
 namespace {
@@ -33,7 +34,6 @@ constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
 constexpr int kMostServingThreads = 64;
 constexpr std::chrono::milliseconds kRemovalPoll{100};
 constexpr std::chrono::milliseconds kRefusalTime{300};  // for the sentence to be sent, before the link is cut
-constexpr unsigned kReloadSeconds = 1;                  // of trusted certificates; the smallest that there is
 
 using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
 
@@ -124,14 +124,23 @@ class NodeServer::Service final : public node::Node::Service {
         if (watch_.joinable()) watch_.join();
     }
 
+    // Whether a connection with this key passes its handshake; any thread.
+    bool admits(const std::string& fingerprint) const {
+        return name_of(fingerprint).has_value() || experts_.expects_peer(fingerprint);
+    }
+
     grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
         // The handshake has let nobody else in; but a machine may have been removed since
         // its connection began.
         const std::string fingerprint = fingerprint_of(*context);
         const auto outgoing = std::make_shared<Outgoing>(*stream);
         // First of all: what is removed from now on is cut by watch().
-        const OpenLink link(*this, {fingerprint, context, outgoing.get()});
+        OpenLink link(*this, {fingerprint, context, outgoing.get()});
         const std::optional<std::string> peer = name_of(fingerprint);
+        if (!peer && experts_.expects_peer(fingerprint)) {
+            link.be_of_node();
+            return serve_peer(context, *stream, outgoing, fingerprint);
+        }
         if (!peer) return {grpc::StatusCode::PERMISSION_DENIED, ""};
         const NodeExperts::Desktop desktop = greet(*stream, outgoing);
         if (desktop != 0) {
@@ -149,6 +158,7 @@ class NodeServer::Service final : public node::Node::Service {
         std::string fingerprint;
         grpc::ServerContext* context = nullptr;
         Outgoing* outgoing = nullptr;
+        bool is_node = false;  // else a desktop
     };
     // A connection that watch() may cut, for as long as this object lives.
     class OpenLink {
@@ -160,6 +170,11 @@ class NodeServer::Service final : public node::Node::Service {
         ~OpenLink() {
             const std::scoped_lock lock(service_.links_mutex_);
             service_.links_.erase(at_);
+        }
+        // It is another node's, and ends with that of the desktop which has named it.
+        void be_of_node() {
+            const std::scoped_lock lock(service_.links_mutex_);
+            at_->is_node = true;
         }
         OpenLink(const OpenLink&) = delete;
         OpenLink& operator=(const OpenLink&) = delete;
@@ -208,7 +223,7 @@ class NodeServer::Service final : public node::Node::Service {
         try {
             const PairedPeers peers(folder_);
             for (const OpenLinkEntry& link : links_) {
-                if (peers.trusts(link.fingerprint)) continue;
+                if (link.is_node || peers.trusts(link.fingerprint)) continue;
                 log_(link.fingerprint.substr(0, 16) + " is no longer paired: its connection ends");
                 link.outgoing->push(NodeRefusal{Message(messages::node_forgot_desktop).english()});
                 link.outgoing->wait_until_written(kRefusalTime);
@@ -239,6 +254,30 @@ class NodeServer::Service final : public node::Node::Service {
                                    *hello, [outgoing](FromNode what) { outgoing->push(std::move(what)); }, refusal);
         if (desktop == 0) outgoing->push(NodeRefusal{refusal.english()});
         return desktop;
+    }
+
+    // Another node, which a desktop has named: it greets as such, or gets nothing.
+    grpc::Status serve_peer(grpc::ServerContext* context, Stream& stream, const std::shared_ptr<Outgoing>& outgoing,
+                            const std::string& fingerprint) {
+        node::ToNode wire;
+        if (!stream.Read(&wire)) return grpc::Status::OK;
+        const std::optional<ToNode> first = from_wire(std::move(wire));
+        const NodePeerHello* const hello = first ? std::get_if<NodePeerHello>(&*first) : nullptr;
+        if (hello == nullptr) return {grpc::StatusCode::PERMISSION_DENIED, ""};
+        Message refusal;
+        const std::shared_ptr<NodePeers> peers = experts_.open_peer(
+            fingerprint, *hello,
+            {[outgoing](FromNode what) { outgoing->push(std::move(what)); }, [context] { context->TryCancel(); }},
+            refusal);
+        while (peers != nullptr && refusal.empty() && stream.Read(&wire)) {
+            std::optional<ToNode> message = from_wire(std::move(wire));
+            refusal = message ? peers->receive(hello->link, std::move(*message)) : messages::node_message_empty;
+            outgoing->wait_for_room();
+        }
+        if (!refusal.empty()) outgoing->push(NodeRefusal{refusal.english()});
+        if (peers != nullptr) peers->close(hello->link);
+        outgoing->finish();
+        return grpc::Status::OK;
     }
 
     void serve(Stream& stream, Outgoing& outgoing, NodeExperts::Desktop desktop) {
@@ -282,22 +321,23 @@ struct NodeServer::State {
     NodeExperts& experts;
     std::unique_ptr<Service> service;
     std::unique_ptr<grpc::Server> server;
+    std::shared_ptr<PinnedKeys::Admission> admission;
     int port = 0;
 };
 
 NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder, const std::string& address,
                        std::function<void(const std::string&)> log)
-    : state_(new State{experts, std::make_unique<Service>(experts, folder, std::move(log)), {}, 0}) {
+    : state_(new State{experts, std::make_unique<Service>(experts, folder, std::move(log)), {}, {}, 0}) {
     const NodeIdentity identity = read_or_make_identity(folder);
-    const PairedPeers peers(folder);
-    peers.write_trusted(identity);
-    const auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-        (folder / "key.pem").string(), (folder / "certificate.pem").string(), peers.trusted_file().string(),
-        kReloadSeconds);
-    grpc::experimental::TlsServerCredentialsOptions options(provider);
-    options.watch_root_certs();
+    grpc::experimental::TlsServerCredentialsOptions options(
+        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+            std::vector<grpc::experimental::IdentityKeyCertPair>{{identity.key_pem, identity.certificate_pem}}));
     options.watch_identity_key_cert_pairs();
-    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    // Its key is what counts of a certificate: PinnedKeys.
+    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
+    state_->admission = std::make_shared<PinnedKeys::Admission>(
+        [service = state_->service.get()](const std::string& fingerprint) { return service->admits(fingerprint); });
+    options.set_certificate_verifier(PinnedKeys::verifier(state_->admission));
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::experimental::TlsServerCredentials(options), &state_->port);
     builder.RegisterService(state_->service.get());
@@ -316,6 +356,7 @@ NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder
 NodeServer::~NodeServer() {
     if (state_->server == nullptr) return;
     state_->service->stop_watching();
+    state_->admission->close();
     state_->experts.drain();
     state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
     state_->server->Wait();

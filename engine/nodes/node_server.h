@@ -11,8 +11,9 @@ namespace offstage::engine {
 
 // Serves a machine's experts to the desktops that are paired with it, each over one
 // stream in TLS in which both ends show their key. A connection with another key ends in
-// the handshake: it learns nothing, not even the version. Pairs made while it runs count
-// within a second or two.
+// the handshake: it learns nothing, not even the version; but that of a node which one of
+// the desktops has named is let in, once, and for the exchange of shares alone (NodePeers).
+// Pairs made while it runs count at once.
 class NodeServer {
   public:
     // Listens from now on at `address` ("host:port"; port 0: any). `log`: a line for each

@@ -62,6 +62,8 @@ void put(const NodeOutputs& from, node::Outputs* to) {
     to->mutable_row_token()->Add(from.row_token.begin(), from.row_token.end());
     to->set_outputs(from.outputs);
     to->set_compute_us(from.compute_us);
+    to->set_part(from.part);
+    to->set_direct(from.direct);
 }
 
 NodeOutputs outputs_of(node::Outputs& from) {
@@ -76,6 +78,8 @@ NodeOutputs outputs_of(node::Outputs& from) {
     to.row_token.assign(from.row_token().begin(), from.row_token().end());
     to.outputs = std::move(*from.mutable_outputs());
     to.compute_us = from.compute_us();
+    to.part = from.part();
+    to.direct = from.direct();
     return to;
 }
 
@@ -141,6 +145,18 @@ node::ToNode to_wire(const ToNode& message) {
                 to->mutable_tokens()->Add(what.tokens.begin(), what.tokens.end());
             } else if constexpr (std::is_same_v<T, NodeAbandon>) {
                 wire.mutable_abandon()->set_step(what.step);
+            } else if constexpr (std::is_same_v<T, NodePeer>) {
+                node::Peer* const to = wire.mutable_peer();
+                to->set_link(what.link);
+                to->set_self(what.self);
+                to->set_machine(what.machine);
+                to->set_name(what.name);
+                to->set_fingerprint(what.fingerprint);
+                to->set_address(what.address);
+            } else if constexpr (std::is_same_v<T, NodePeerHello>) {
+                wire.mutable_peer_hello()->set_version(what.version);
+                wire.mutable_peer_hello()->set_link(what.link);
+                wire.mutable_peer_hello()->set_machine(what.machine);
             } else {
                 put(what, wire.mutable_outputs());
             }
@@ -197,6 +213,13 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
             return NodeAbandon{message.abandon().step()};
         case node::ToNode::kOutputs:
             return outputs_of(*message.mutable_outputs());
+        case node::ToNode::kPeer: {
+            const node::Peer& from = message.peer();
+            return NodePeer{from.link(), from.self(), from.machine(), from.name(), from.fingerprint(), from.address()};
+        }
+        case node::ToNode::kPeerHello:
+            return NodePeerHello{message.peer_hello().version(), message.peer_hello().link(),
+                                 message.peer_hello().machine()};
         case node::ToNode::WHAT_NOT_SET:
             break;
     }
@@ -248,6 +271,16 @@ node::FromNode to_wire(const FromNode& message) {
             } else if constexpr (std::is_same_v<T, NodeStepped>) {
                 wire.mutable_stepped()->set_number(what.number);
                 wire.mutable_stepped()->set_done(what.done);
+            } else if constexpr (std::is_same_v<T, NodePeerWelcome>) {
+                wire.mutable_peer_welcome()->set_link(what.link);
+            } else if constexpr (std::is_same_v<T, NodePeerReport>) {
+                node::PeerReport* const to = wire.mutable_peer_report();
+                to->set_link(what.link);
+                to->set_machine(what.machine);
+                to->set_state(static_cast<std::uint32_t>(what.state));
+                to->set_latency_us(what.latency_us);
+                to->set_us_per_byte(what.us_per_byte);
+                to->set_why(what.why);
             } else {
                 put(what, wire.mutable_outputs());
             }
@@ -296,6 +329,13 @@ std::optional<FromNode> from_wire(node::FromNode&& message) {
             return NodeStepped{message.stepped().number(), message.stepped().done()};
         case node::FromNode::kOutputs:
             return outputs_of(*message.mutable_outputs());
+        case node::FromNode::kPeerWelcome:
+            return NodePeerWelcome{message.peer_welcome().link()};
+        case node::FromNode::kPeerReport: {
+            node::PeerReport& from = *message.mutable_peer_report();
+            return NodePeerReport{from.link(),       from.machine(),     narrowed<NodePeerReport::State>(from.state()),
+                                  from.latency_us(), from.us_per_byte(), std::move(*from.mutable_why())};
+        }
         case node::FromNode::WHAT_NOT_SET:
             break;
     }

@@ -29,7 +29,7 @@ class PairedNetwork final : public MachineNetwork {
     }
     void remove(const std::string& name) override {
         PairedPeers peers(folder_);
-        peers.remove(name, read_or_make_identity(folder_));
+        peers.remove(name);
     }
     MachineTest test(const std::string& name, const std::stop_token& stop) override {
         const PairedPeers peers(folder_);

@@ -73,13 +73,13 @@ bool PairedPeers::trusts(const std::string& fingerprint) const {
                                                [&](const PairedPeer& peer) { return peer.fingerprint == fingerprint; });
 }
 
-const PairedPeer& PairedPeers::add(PairedPeer peer, const NodeIdentity& own) {
+const PairedPeer& PairedPeers::add(PairedPeer peer) {
     std::erase_if(peers_, [&](const PairedPeer& known) { return known.fingerprint == peer.fingerprint; });
     const std::string base = peer.name.empty() ? "machine" : peer.name;
     peer.name = base;
     for (int n = 2; find(peer.name) != nullptr; ++n) peer.name = base + "-" + std::to_string(n);
     peers_.push_back(std::move(peer));
-    store(own);
+    store();
     return peers_.back();
 }
 
@@ -91,26 +91,19 @@ Error PairedPeers::unknown(const std::string& text) const {
                                    names.empty() ? Message(messages::no_peers_yet) : messages::peers_are(names))};
 }
 
-void PairedPeers::remove(const std::string& text, const NodeIdentity& own) {
+void PairedPeers::remove(const std::string& text) {
     const PairedPeer* const peer = find(text);
     if (peer == nullptr) throw unknown(text);
     peers_.erase(peers_.begin() + (peer - peers_.data()));
-    store(own);
+    store();
 }
 
-void PairedPeers::write_trusted(const NodeIdentity& own) const {
-    std::string trusted = own.certificate_pem;
-    for (const PairedPeer& peer : peers_) trusted += peer.certificate_pem;
-    write(trusted_file(), trusted);
-}
-
-void PairedPeers::store(const NodeIdentity& own) const {
+void PairedPeers::store() const {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const PairedPeer& peer : peers_) {
         list.push_back({{"name", peer.name}, {"address", peer.address}, {"certificate", peer.certificate_pem}});
     }
     write(list_file(folder_), nlohmann::ordered_json{{"peers", list}}.dump(2) + "\n");
-    write_trusted(own);
 }
 
 std::string node_address_of(const std::string& text, int default_port) {

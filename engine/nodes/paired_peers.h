@@ -18,9 +18,8 @@ struct PairedPeer {
     std::string fingerprint;
 };
 
-// Which machines are paired with this one: peers.json of a folder, and beside it
-// trusted.pem, the certificates that connections may come with (its own among them, so
-// that the list is never empty). Several programs may read while one writes.
+// Which machines are paired with this one: peers.json of a folder. Several programs may read
+// while one writes.
 class PairedPeers {
   public:
     // Throws Error (kInvalidInput) for a file that breaks its form.
@@ -34,15 +33,13 @@ class PairedPeers {
     bool trusts(const std::string& fingerprint) const;
     // Replaces one of the same key; a name that another has gets a number. Throws Error
     // (kNotFound) where it cannot be written.
-    const PairedPeer& add(PairedPeer peer, const NodeIdentity& own);
+    const PairedPeer& add(PairedPeer peer);
     // Throws Error (kNotFound): there is none, or the file cannot be written.
-    void remove(const std::string& text, const NodeIdentity& own);
-    void write_trusted(const NodeIdentity& own) const;
+    void remove(const std::string& text);
     static std::filesystem::path list_file(const std::filesystem::path& folder) { return folder / "peers.json"; }
-    std::filesystem::path trusted_file() const { return folder_ / "trusted.pem"; }
 
   private:
-    void store(const NodeIdentity& own) const;
+    void store() const;
 
     std::filesystem::path folder_;
     std::vector<PairedPeer> peers_;

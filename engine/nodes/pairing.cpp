@@ -105,7 +105,7 @@ class PairingOffer::Service final : public node::Pairing::Service {
         }
         try {
             PairedPeers peers(folder_);
-            paired_ = peers.add({printable(request->name(), kMostNameBytes), "", certificate, fingerprint}, identity_);
+            paired_ = peers.add({printable(request->name(), kMostNameBytes), "", certificate, fingerprint});
         } catch (const Error& error) {
             failure_ = error;
             changed_.notify_all();
@@ -256,8 +256,7 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     }
     const std::string host = address.substr(0, address.rfind(':'));
     return peers.add({name.empty() ? printable(reply.name(), kMostNameBytes) : printable(name, kMostNameBytes),
-                      host + ":" + std::to_string(reply.port()), node_certificate, node_fingerprint},
-                     own);
+                      host + ":" + std::to_string(reply.port()), node_certificate, node_fingerprint});
 }
 
 }  // namespace offstage::engine

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/message.h"
 
@@ -13,6 +14,15 @@ enum class MachineState : std::uint8_t {
     kUnreachable,  // cannot be connected to, or the connection was lost; tried again in the background
     kRefused,      // it answers, and will not or cannot work for this model
     kEnding,       // it has said that it is about to end
+};
+
+// Between two of the other machines, where all make the steps.
+struct MachineLink {
+    std::string to;         // the other one
+    bool direct = false;    // else what they send each other goes by way of this machine
+    double latency_us = 0;  // of a direct one: of a small message there and its answer back
+    double mbps = 0;        // 1e6 bytes per second, one direction
+    Message why;            // of one that is not: the reason
 };
 
 // Another machine that computes experts of the loaded model, as of one moment.
@@ -35,6 +45,8 @@ struct MachineFigures {
     double rows = 0;             // (token, expert) pairs
     std::uint64_t n_losses = 0;  // connections that ended while they were used
     std::int64_t n_owned = 0;    // experts that it computes in every step; 0 of helpers
+    // To other machines, as far as anything is known of them.
+    std::vector<MachineLink> links = {};
 };
 
 // Of a decoded token, microseconds of this machine: computing, and beyond that, on the network, and until another

@@ -3744,6 +3744,21 @@
         <comment>graphs_given_up</comment>
         <translation>%1 berechnet Token von jetzt an ohne CUDA-Graphen: %2</translation>
     </message>
+    <message>
+        <source>%1 and %2 are connected to each other: %3 ms there and back, %4 MB/s.</source>
+        <comment>node_pair_is_direct</comment>
+        <translation>%1 und %2 sind miteinander verbunden: %3 ms hin und zurück, %4 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are not connected to each other (%3): what they send each other goes by this computer.</source>
+        <comment>node_pair_by_desktop</comment>
+        <translation>%1 und %2 sind nicht miteinander verbunden (%3): Was sie einander schicken, läuft über diesen Computer.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are no longer connected to each other: as helpers they send each other nothing.</source>
+        <comment>node_pair_parted</comment>
+        <translation>%1 und %2 sind nicht mehr miteinander verbunden: Als Helfer schicken sie einander nichts.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4199,8 +4214,8 @@
         <translation>Die Balken zeigen, was ein Token braucht: Rechnen dort, das Netz und Warten hier. Mit 32-Bit-Produkten auf beiden Seiten sind die Antworten dieselben wie ohne Hilfe. Für einen Computer, der ausfällt, springt dieser mitten in der Antwort ein; ein Satz sagt es, und wie viel langsamer es ist.</translation>
     </message>
     <message>
-        <source>Nothing connects unless you have added a machine and switched it on, and every connection is in the Log panel.</source>
-        <translation>Nichts verbindet sich, solange Sie keinen Computer hinzugefügt und eingeschaltet haben, und jede Verbindung steht im Bereich Protokoll.</translation>
+        <source>Nothing connects unless you have added a machine and switched it on; for steps that every machine makes, those connect to each other, too. Every connection is in the Log panel.</source>
+        <translation>Nichts verbindet sich, solange Sie keinen Computer hinzugefügt und eingeschaltet haben; für Schritte, die jeder Computer macht, verbinden sich diese auch miteinander. Jede Verbindung steht im Bereich Protokoll.</translation>
     </message>
     <message>
         <source>Outbound connections are counted here, too. There are none but to machines that you have added in the Machines panel.</source>
@@ -8468,6 +8483,14 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Makes each step as well; computes %1 of the experts.</source>
         <translation>Macht jeden Schritt mit; berechnet %1 der Experten.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Selbst mit %1 verbunden: %2 ms hin und zurück, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Nicht mit %1 verbunden (%2): Was die beiden einander schicken, läuft über diesen Computer.</translation>
     </message>
 </context>
 <context>

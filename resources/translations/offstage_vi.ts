@@ -3744,6 +3744,21 @@
         <comment>graphs_given_up</comment>
         <translation>Từ giờ %1 tính token mà không dùng đồ thị CUDA: %2</translation>
     </message>
+    <message>
+        <source>%1 and %2 are connected to each other: %3 ms there and back, %4 MB/s.</source>
+        <comment>node_pair_is_direct</comment>
+        <translation>%1 và %2 được kết nối với nhau: %3 ms khứ hồi, %4 MB/s.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are not connected to each other (%3): what they send each other goes by this computer.</source>
+        <comment>node_pair_by_desktop</comment>
+        <translation>%1 và %2 không được kết nối với nhau (%3): những gì chúng gửi cho nhau đi qua máy tính này.</translation>
+    </message>
+    <message>
+        <source>%1 and %2 are no longer connected to each other: as helpers they send each other nothing.</source>
+        <comment>node_pair_parted</comment>
+        <translation>%1 và %2 không còn được kết nối với nhau: là máy trợ giúp, chúng không gửi gì cho nhau.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4199,8 +4214,8 @@
         <translation>Các thanh cho thấy một token tốn gì: tính ở đó, mạng, và chờ ở đây. Với phép nhân 32 bit ở cả hai bên, câu trả lời giống như khi không có trợ giúp. Máy bị mất được máy này thay thế ngay giữa câu trả lời; một câu cho biết điều đó và chậm hơn bao nhiêu.</translation>
     </message>
     <message>
-        <source>Nothing connects unless you have added a machine and switched it on, and every connection is in the Log panel.</source>
-        <translation>Không có kết nối nào nếu bạn chưa thêm và bật một máy, và mọi kết nối đều có trong bảng Nhật ký.</translation>
+        <source>Nothing connects unless you have added a machine and switched it on; for steps that every machine makes, those connect to each other, too. Every connection is in the Log panel.</source>
+        <translation>Không có kết nối nào nếu bạn chưa thêm và bật một máy; với những bước mà mọi máy đều thực hiện, các máy đó cũng kết nối với nhau. Mọi kết nối đều có trong bảng Nhật ký.</translation>
     </message>
     <message>
         <source>Outbound connections are counted here, too. There are none but to machines that you have added in the Machines panel.</source>
@@ -8457,6 +8472,14 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Makes each step as well; computes %1 of the experts.</source>
         <translation>Cũng thực hiện từng bước; tính %1 chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Tự kết nối với %1: %2 ms khứ hồi, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Không được kết nối với %1 (%2): những gì hai máy gửi cho nhau đi qua máy tính này.</translation>
     </message>
 </context>
 <context>

@@ -5,7 +5,9 @@
 //     with experts in several places: are all bits the same? --namespaces: each node in a network namespace of its own,
 //     behind a bridge (needs root).
 //   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
-//     Tokens per second, forecast and measured, with a relay of given latency and rate before each node.
+//     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
+//     each two of them.
+// --star, of either: no links between the nodes.
 //
 // Exit status: 0, or 1 where a bit differs.
 #include <CLI/CLI.hpp>
@@ -204,7 +206,7 @@ Whole compute_alone(const LoadRequest& request, int n_tokens) {
 }
 
 bool is_equal(Workplace& place, const std::string& model, const std::string& quant, const Whole& whole, int n_tokens,
-              const Placing& placing, NodeShape shape, std::size_t n_nodes, const Namespaces* namespaces) {
+              const Placing& placing, NodeShape shape, std::size_t n_nodes, const Namespaces* namespaces, bool star) {
     const auto experts = [&](std::int64_t n) { return static_cast<std::uint64_t>(n) * whole.expert_bytes; };
     // Room to read what is held nowhere.
     const std::uint64_t reading_bytes = experts(whole.grid.n_active);
@@ -216,6 +218,7 @@ bool is_equal(Workplace& place, const std::string& model, const std::string& qua
             model, experts(placing.there) + kArenaSlack + (decentralised ? whole.beside_bytes + reading_bytes : 0),
             namespaces, i));
         addresses.push_back(nodes.back()->address(place.desktop()));
+        if (star) addresses.back().for_nodes.clear();
     }
     LoadRequest request = place.request(model, quant);
     request.ram_bytes = whole.beside_bytes + reading_bytes + experts(placing.here) + kArenaSlack;
@@ -235,7 +238,12 @@ bool is_equal(Workplace& place, const std::string& model, const std::string& qua
         all_rows += node.totals.rows;
         all_up = all_up && node.up;
     }
-    const bool good = same && all_up && all_rows > 0 && failed == 0;
+    // All links that there should be.
+    bool linked = true;
+    for (std::size_t b = 1; b < n_nodes && decentralised; ++b) {
+        for (std::size_t a = 0; a < b; ++a) linked = linked && joined.link(a, b).direct != star;
+    }
+    const bool good = same && all_up && all_rows > 0 && failed == 0 && linked;
     std::printf("| %s | %zu | %s | %s | %td | %s | %s | %s | %.0f |\n", model.c_str(), n_nodes, name_of(shape),
                 placing.name, n_here, held.c_str(), rows.c_str(),
                 good   ? "same"
@@ -253,6 +261,7 @@ struct EqualOptions {
     std::string quant;
     int n_tokens = 3;
     bool in_namespaces = false;
+    bool star = false;
     std::vector<std::size_t> placings;  // which; none: all
 };
 
@@ -286,7 +295,7 @@ int run_equal(const EqualOptions& options) {
                         continue;
                     }
                     good &= is_equal(place, model, options.quant, whole, options.n_tokens, all[p], shape, n_nodes,
-                                     namespaces.get());
+                                     namespaces.get(), options.star);
                 }
             }
         }
@@ -303,6 +312,7 @@ struct NetworkOptions {
     int n_tokens = 24;
     int node_percent = 0;      // of a core, for all nodes together; 0: what they get
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
+    bool star = false;         // nodes reach each other by way of this machine
 };
 
 struct Speed {
@@ -327,6 +337,13 @@ Speed speed_with(LoadedModel& model, const std::vector<NodeAddress>& addresses, 
     Speed speed;
     speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens / 2);
     speed.measured = tokens_per_s(model, n_tokens, expected);
+    for (std::size_t b = 1; b < joined.size(); ++b) {
+        for (std::size_t a = 0; a < b; ++a) {
+            const NodeMesh::Link link = joined.link(a, b);
+            if (link.direct)
+                std::fprintf(stderr, "  node %zu to node %zu: round trip %.0f us\n", a, b, link.latency_us);
+        }
+    }
     for (const JoinedNodes::Figures& node : joined.figures()) {
         const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
         std::fprintf(stderr,
@@ -380,10 +397,17 @@ int run_networks(const NetworkOptions& options) {
             for (const int delay_us : options.delays_us) {
                 std::vector<std::unique_ptr<LoopbackRelay>> relays;
                 std::vector<NodeAddress> addresses;
-                for (const auto& node : nodes) {
-                    relays.push_back(std::make_unique<LoopbackRelay>(node->port(), std::chrono::microseconds(delay_us),
+                const auto relay_to = [&](const NodeProcess& node) {
+                    relays.push_back(std::make_unique<LoopbackRelay>(node.port(), std::chrono::microseconds(delay_us),
                                                                      gbit * 1e9 / 8));
-                    addresses.push_back(node->address(place.desktop(), relays.back()->port()));
+                    return relays.back()->port();
+                };
+                for (const auto& node : nodes) {
+                    const std::uint16_t from_here = relay_to(*node);
+                    // Each connection is a line of its own.
+                    const std::uint16_t from_nodes = options.star ? std::uint16_t{0} : relay_to(*node);
+                    addresses.push_back(node->address(place.desktop(), from_here, from_nodes));
+                    if (options.star) addresses.back().for_nodes.clear();
                 }
                 Speed of[2];
                 for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
@@ -423,6 +447,7 @@ int main(int argc, char** argv) {
     is_equal_app->add_option("--placing", equal.placings, "Which of the four, from 0; all unless given")
         ->delimiter(',');
     is_equal_app->add_flag("--namespaces", equal.in_namespaces, "Each node in a network namespace of its own");
+    is_equal_app->add_flag("--star", equal.star, "No links between the nodes");
     NetworkOptions networks;
     CLI::App* const networks_app = app.add_subcommand("networks", "Tokens per second by latency and rate");
     networks_app->add_option("--model", networks.model)->capture_default_str();
@@ -431,6 +456,7 @@ int main(int argc, char** argv) {
     networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
+    networks_app->add_flag("--star", networks.star, "No links between the nodes");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
     try {
         app.parse(argc, argv);

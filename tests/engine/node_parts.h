@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -31,7 +32,8 @@ class NodeInProcess {
     struct Faults {
         std::function<bool(engine::FromNode& message)> passes_back;  // false: it is lost
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
-        std::function<bool()> connects;  // false: nobody answers
+        std::function<bool()> connects;                           // false: nobody answers
+        std::function<void(const engine::ToNode& message)> sees;  // what a desktop has sent
     };
 
     NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
@@ -97,6 +99,7 @@ class NodeInProcess {
                 engine::ToNode message = std::move(queue_.front());
                 queue_.pop_front();
                 lock.unlock();
+                if (node_.faults.sees) node_.faults.sees(message);
                 if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
                     engine::Message refusal;
                     desktop = experts.open(
@@ -131,6 +134,128 @@ class NodeInProcess {
     engine::NodeExperts experts_;
     std::mutex mutex_;
     std::vector<Channel*> channels_;
+};
+
+// The network between nodes of one process: who has been given a place here can be reached by the others.
+class NodeNetwork {
+  public:
+    // false: it is lost on its way, in either direction. Any thread.
+    std::function<bool(const engine::NodeOutputs& outputs)> passes;
+    std::function<bool()> connects;  // false: nobody answers
+
+    // For the settings of the i-th node.
+    engine::ConnectPeer connecting(std::size_t i) {
+        return [this, i](const engine::NodePeer& peer, engine::NodeChannelEvents events) {
+            return std::make_unique<Channel>(*this, key_of(i), peer, std::move(events));
+        };
+    }
+    void place(std::size_t i, NodeInProcess& node) {
+        const std::scoped_lock lock(mutex_);
+        nodes_[address_of(i)] = &node;
+    }
+    // As the desktop is told of it.
+    engine::NodeAddress address(std::size_t i, NodeInProcess& node, std::string name) const {
+        engine::NodeAddress address = node.address(std::move(name));
+        address.fingerprint = key_of(i);
+        address.for_nodes = address_of(i);
+        return address;
+    }
+    static std::string key_of(std::size_t i) {
+        return std::string(engine::kFingerprintDigits, static_cast<char>('1' + i));
+    }
+    static std::string address_of(std::size_t i) { return "node" + std::to_string(i) + ":7420"; }
+    // All links that there are end.
+    void cut() {
+        const std::scoped_lock lock(mutex_);
+        for (Channel* channel : channels_) channel->cut();
+    }
+    int n_connections() const { return n_connections_; }
+
+  private:
+    class Channel final : public engine::NodeChannel {
+      public:
+        Channel(NodeNetwork& network, std::string key, const engine::NodePeer& peer, engine::NodeChannelEvents events)
+            : network_(network), key_(std::move(key)), events_(std::move(events)) {
+            const std::scoped_lock lock(network_.mutex_);
+            const auto found = network_.nodes_.find(peer.address);
+            if (found != network_.nodes_.end()) node_ = found->second;
+            network_.channels_.push_back(this);
+            ++network_.n_connections_;
+            thread_ = std::thread([this] { run(); });
+        }
+        ~Channel() override {
+            {
+                const std::scoped_lock lock(network_.mutex_);
+                std::erase(network_.channels_, this);
+            }
+            cut();
+            thread_.join();
+        }
+        void send(engine::ToNode message) override {
+            const std::scoped_lock lock(mutex_);
+            queue_.push_back(std::move(message));
+            changed_.notify_all();
+        }
+        void close() override { cut(); }
+        void cut() {
+            const std::scoped_lock lock(mutex_);
+            cut_ = true;
+            changed_.notify_all();
+        }
+
+      private:
+        bool passes(const engine::NodeOutputs* outputs) const {
+            return outputs == nullptr || !network_.passes || network_.passes(*outputs);
+        }
+        void give_back(engine::FromNode message) {
+            if (passes(std::get_if<engine::NodeOutputs>(&message))) events_.received(std::move(message));
+        }
+        void run() {
+            std::shared_ptr<engine::NodePeers> peers;
+            std::uint64_t link = 0;
+            const bool connects = node_ != nullptr && (!network_.connects || network_.connects());
+            std::unique_lock lock(mutex_);
+            while (connects) {
+                changed_.wait(lock, [&] { return cut_ || !queue_.empty(); });
+                if (cut_) break;
+                engine::ToNode message = std::move(queue_.front());
+                queue_.pop_front();
+                lock.unlock();
+                engine::Message wrong;
+                if (peers != nullptr) {
+                    if (passes(std::get_if<engine::NodeOutputs>(&message))) {
+                        wrong = peers->receive(link, std::move(message));
+                    }
+                } else if (const auto* hello = std::get_if<engine::NodePeerHello>(&message)) {
+                    link = hello->link;
+                    peers = node_->experts().open_peer(
+                        key_, *hello,
+                        {[this](engine::FromNode what) { give_back(std::move(what)); }, [this] { cut(); }}, wrong);
+                }
+                if (!wrong.empty()) events_.received(engine::NodeRefusal{wrong.english()});
+                lock.lock();
+                if (!wrong.empty()) break;
+            }
+            lock.unlock();
+            if (peers != nullptr) peers->close(link);
+            events_.ended(engine::messages::node_link_ended);
+        }
+
+        NodeNetwork& network_;
+        const std::string key_;
+        const engine::NodeChannelEvents events_;
+        NodeInProcess* node_ = nullptr;
+        std::mutex mutex_;
+        std::condition_variable changed_;
+        std::deque<engine::ToNode> queue_;
+        bool cut_ = false;
+        std::thread thread_;  // last: it uses all the others
+    };
+
+    std::mutex mutex_;
+    std::map<std::string, NodeInProcess*> nodes_;
+    std::vector<Channel*> channels_;
+    std::atomic<int> n_connections_ = 0;
 };
 
 // A machine whose one node it is.

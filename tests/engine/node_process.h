@@ -26,7 +26,7 @@ class NodeProcess {
         const std::filesystem::path folder(state.toStdString());
         const engine::NodeIdentity own = engine::read_or_make_identity(folder);
         const engine::NodeIdentity other = engine::read_or_make_identity(desktop);
-        engine::PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint}, own);
+        engine::PairedPeers(folder).add({"desk", "", other.certificate_pem, other.fingerprint});
         m_peer = {"node", "", own.certificate_pem, own.fingerprint};
         m_arguments = QStringList{QStringLiteral("--state"),   state,
                                   QStringLiteral("--compute"), QStringLiteral("f32"),
@@ -65,12 +65,15 @@ class NodeProcess {
         return m_out;
     }
     const engine::PairedPeer& peer() const { return m_peer; }
-    // By way of `port` of this machine, if that is not 0.
-    engine::NodeAddress address(const std::filesystem::path& desktop, std::uint16_t port = 0) const {
+    // By way of `port` of this machine, if that is not 0; other nodes by way of node_port, or as it is.
+    engine::NodeAddress address(const std::filesystem::path& desktop, std::uint16_t port = 0,
+                                std::uint16_t node_port = 0) const {
         engine::PairedPeer peer = m_peer;
-        peer.address =
-            port == 0 ? m_host.toStdString() + ":" + std::to_string(m_port) : "127.0.0.1:" + std::to_string(port);
-        return engine::address_of(peer, engine::read_or_make_identity(desktop));
+        const std::string here = "127.0.0.1:", own = m_host.toStdString() + ":" + std::to_string(m_port);
+        peer.address = port == 0 ? own : here + std::to_string(port);
+        engine::NodeAddress address = engine::address_of(peer, engine::read_or_make_identity(desktop));
+        address.for_nodes = node_port == 0 ? own : here + std::to_string(node_port);
+        return address;
     }
 
   private:

@@ -59,7 +59,7 @@ class TestNodeFaults : public QObject {
         QTest::addColumn<bool>("decentralised");
         QTest::addColumn<int>("moments");  // unless set
         QTest::newRow("helpers") << false << 10;
-        QTest::newRow("nodes that make the steps") << true << 6;
+        QTest::newRow("nodes that make the steps") << true << 8;
     }
     void faultsAtRandomMoments_changeNoBit() {
         QFETCH(bool, decentralised);
@@ -79,6 +79,10 @@ class TestNodeFaults : public QObject {
             relays.push_back(std::make_unique<LoopbackRelay>(nodes.back()->port()));
             addresses.push_back(nodes.back()->address(desktop(), relays.back()->port()));
         }
+        // Between the two, where there is a link.
+        relays.push_back(std::make_unique<LoopbackRelay>(nodes[1]->port()));
+        addresses[1].for_nodes = "127.0.0.1:" + std::to_string(relays[2]->port());
+        const std::size_t n_links = decentralised ? 3 : 2;
         const auto model = openModel(request());
         JoinSettings settings;
         settings.use = NodeUse::kAlways;
@@ -86,21 +90,28 @@ class TestNodeFaults : public QObject {
         settings.patience.least_answer_s = settings.patience.most_answer_s = kAnswerSeconds;
         settings.patience.connecting_s = 3;
         settings.patience.first_retry_s = settings.patience.longest_retry_s = 0.05;
+        settings.patience.links_again_s = 0.05;
         auto joined =
             std::make_unique<JoinedNodes>(*model, std::move(addresses), settings, LoadProgressFn{}, std::stop_token{});
         const auto ready = [&] {
             return becomesTrue([&] {
+                // Two whose link has ended are asked again before a step.
+                if (decentralised && joined->link(0, 1).by_way) nodeLogits(*model, 1);
                 return joined->node(0).is_up() && joined->node(1).is_up() && joined->node(0).n_held() == 64 &&
                        joined->node(1).n_held() == 64 &&
-                       (!decentralised || (joined->node(0).follows() && joined->node(1).follows()));
+                       (!decentralised ||
+                        (joined->node(0).follows() && joined->node(1).follows() && joined->link(0, 1).direct));
             });
         };
-        const auto connections = [&] { return relays[0]->n_connections() + relays[1]->n_connections(); };
+        const auto connections = [&] {
+            return relays[0]->n_connections() + relays[1]->n_connections() + relays[2]->n_connections();
+        };
         QVERIFY(ready());
         QVERIFY(nodeLogits(*model, kTokens) == expected);
-        std::uint64_t read[2] = {}, sent[2] = {1, 1};  // bytes by each relay: in all, and for the last answer
+        // Bytes by each relay: in all, and for the last answer.
+        std::uint64_t read[3] = {}, sent[3] = {};
         const auto count = [&] {
-            for (const std::size_t i : {0, 1})
+            for (std::size_t i = 0; i < n_links; ++i)
                 sent[i] = relays[i]->bytes() - std::exchange(read[i], relays[i]->bytes());
         };
         const auto answer = [&] {
@@ -116,14 +127,16 @@ class TestNodeFaults : public QObject {
         int n_come = 0;
         std::uint64_t losses = 0, failed_rows = 0;
         for (int moment = 0; moment < n_moments; ++moment) {
-            // Of what both were sent for an answer without faults, any byte.
-            const std::uint64_t byte = random() % (sent[0] + sent[1]);
-            const std::size_t victim = byte < sent[0] ? 0 : 1;
-            const std::uint64_t at = 1 + (victim == 0 ? byte : byte - sent[0]);
+            // Of what went by the links for an answer without faults, any byte.
+            std::uint64_t byte = random() % (sent[0] + sent[1] + sent[2]);
+            std::size_t link = 0;
+            while (byte >= sent[link]) byte -= sent[link++];
+            const std::size_t victim = std::min<std::size_t>(link, 1);  // node
+            const std::uint64_t at = 1 + byte;
             const char* const kinds[] = {"kill", "stop", "cut", "half a message", "slow", "too slow"};
             const std::string kind = kinds[random() % std::size(kinds)];
             NodeProcess& node = *nodes[victim];
-            LoopbackRelay& relay = *relays[victim];
+            LoopbackRelay& relay = *relays[link];
             relay.at(at, kind == "half a message", [&] {
                 if (kind == "kill") node.signal(SIGKILL);
                 if (kind == "stop") node.signal(SIGSTOP);
@@ -135,10 +148,10 @@ class TestNodeFaults : public QObject {
             timer.start();
             const std::vector<float> logits = nodeLogits(*model, kTokens);
             const double took_s = static_cast<double>(timer.elapsed()) / 1e3;
-            const QString what = QStringLiteral("moment %1: %2 of node %3 at byte %4, %5 s")
+            const QString what = QStringLiteral("moment %1: %2 of link %3 at byte %4, %5 s")
                                      .arg(moment)
                                      .arg(QString::fromStdString(kind))
-                                     .arg(victim)
+                                     .arg(link)
                                      .arg(at)
                                      .arg(took_s);
             QVERIFY2(logits == expected, qPrintable(what));

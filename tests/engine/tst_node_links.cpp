@@ -123,6 +123,118 @@ class TestNodeLinks : public QObject {
         QVERIFY2(error > 0 && error < 0.02, qPrintable(QString::number(error)));
     }
 
+    // Both say of it what they do, and one that takes no links is served by the desktop as before.
+    void nodes_areConnectedToEachOther_whereBothTakeIt_data() {
+        QTest::addColumn<bool>("takes");
+        QTest::newRow("both") << true;
+        QTest::newRow("--no-peers") << false;
+    }
+    void nodes_areConnectedToEachOther_whereBothTakeIt() {
+        QFETCH(bool, takes);
+        QStringList arguments = {QStringLiteral("--model"), QString::fromStdString(demoModel())};
+        const auto first = startNode(arguments);
+        if (!takes) arguments += QStringLiteral("--no-peers");
+        const auto second = startNode(arguments);
+        QVERIFY(first != nullptr && second != nullptr);
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        JoinSettings settings = insisting();
+        settings.shape = NodeShape::kDecentralised;
+        JoinedNodes joined(*model, {first->address(desktop()), second->address(desktop())}, settings, {}, {});
+        QVERIFY(nodeLogits(*model) == expected(demoModel()));
+        const QString notes = textOf(joined.take_notes());
+        QCOMPARE(joined.link(0, 1).direct, takes);
+        QCOMPARE(joined.link(0, 1).by_way, !takes);
+        QVERIFY2(notes.contains(takes ? QStringLiteral("node and node are connected to each other")
+                                      : QStringLiteral("(It exchanges nothing with other nodes (--no-peers))")),
+                 qPrintable(notes));
+        const auto says = [](NodeProcess& node, const std::string& text) {
+            node.process().waitForReadyRead(300);
+            return node.said().contains(text.c_str());
+        };
+        QCOMPARE(says(*first, "Connected to node at 127.0.0.1:" + std::to_string(second->port())), takes);
+        QCOMPARE(says(*second, "node has connected, which a desktop has named"), takes);
+    }
+
+    // A key that a desktop has named passes the handshake once, for shares of layers and pings, while that desktop is
+    // there.
+    void namedKey_isGoodForItsLinkAlone() {
+        const auto node = startNode();
+        QVERIFY(node != nullptr);
+        const NodeIdentity other = read_or_make_identity(m_folder.filePath(QStringLiteral("other")).toStdString());
+        // What comes of a connection.
+        struct Conversation {
+            std::mutex mutex;
+            std::vector<FromNode> got;
+            std::atomic<bool> ended = false;
+            std::unique_ptr<NodeChannel> channel;
+            NodeChannelEvents events() {
+                return {[this](FromNode what) {
+                            const std::scoped_lock lock(mutex);
+                            got.push_back(std::move(what));
+                        },
+                        [this](const Message&) { ended = true; }};
+            }
+            bool has(const std::function<bool(const FromNode&)>& is) {
+                return becomesTrue([&] {
+                    const std::scoped_lock lock(mutex);
+                    return std::any_of(got.begin(), got.end(), is);
+                });
+            }
+        };
+        const NodePeer there{1, 1, 2, "node", node->peer().fingerprint, "127.0.0.1:" + std::to_string(node->port())};
+        const auto connects = [&](Conversation& talk, const ToNode& first) {
+            talk.channel = connecting_peers(other)(there, talk.events());
+            talk.channel->send(first);
+        };
+        // Refused, and if a sentence came of it that was all.
+        const auto isRefused = [&](const ToNode& first, bool with_sentence) {
+            Conversation talk;
+            connects(talk, first);
+            const bool ended = becomesTrue([&] { return talk.ended.load(); });
+            const std::scoped_lock lock(talk.mutex);
+            return ended && talk.got.size() == (with_sentence ? 1 : 0) &&
+                   (!with_sentence || std::holds_alternative<NodeRefusal>(talk.got[0]));
+        };
+        QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 7, 1}, false));
+        const auto model = openModel(nodeRequest(demoModel(), cache()));
+        Conversation desk;
+        desk.channel = node->address(desktop()).connect(desk.events());
+        desk.channel->send(hello_of(*model, "desk"));
+        const auto names = [&](std::uint64_t link) {
+            desk.channel->send(NodePeer{link, 2, 1, "other", other.fingerprint, ""});
+            return desk.has([&](const FromNode& what) {
+                const auto* report = std::get_if<NodePeerReport>(&what);
+                return report && report->link == link && report->state == NodePeerReport::State::kExpected;
+            });
+        };
+        QVERIFY(names(7));
+        // Nothing for who says anything else first; another link is none.
+        QVERIFY(isRefused(NodePing{1, "?"}, false));
+        QVERIFY(isRefused(hello_of(*model, "other"), false));
+        QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 6, 1}, true));
+        QVERIFY(isRefused(NodePeerHello{kNodeProtocol - 1, 7, 1}, true));
+        const auto isWelcome = [](const FromNode& what) { return std::holds_alternative<NodePeerWelcome>(what); };
+        {
+            Conversation talk;
+            connects(talk, NodePeerHello{kNodeProtocol, 7, 1});
+            QVERIFY(talk.has(isWelcome));
+            // Once.
+            QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 7, 1}, false));
+            talk.channel->send(NodeStep{1, 3, 0, 0, 0, {5}});
+            QVERIFY(becomesTrue([&] { return talk.ended.load(); }));
+            QVERIFY(talk.has([](const FromNode& what) { return std::holds_alternative<NodeRefusal>(what); }));
+        }
+        QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 7, 1}, false));
+        Conversation talk;
+        QVERIFY(names(8));
+        connects(talk, NodePeerHello{kNodeProtocol, 8, 1});
+        QVERIFY(talk.has(isWelcome));
+        // With the desktop all of it goes.
+        desk.channel.reset();
+        QVERIFY(becomesTrue([&] { return talk.ended.load(); }));
+        QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 8, 1}, false));
+    }
+
     // ---------------------------------------------------------------- faults
     void brokenNode_isReplaced_andUsedAgain_data() {
         QTest::addColumn<QString>("fault");
@@ -224,7 +336,7 @@ class TestNodeLinks : public QObject {
         QVERIFY(nodeLogits(*model, 12, [&](int step) {
                     if (step != 4) return;
                     const fs::path folder = node->state().toStdString();
-                    PairedPeers(folder).remove("desk", read_or_make_identity(folder));
+                    PairedPeers(folder).remove("desk");
                     becomesTrue([&] { return !joined.node(0).is_up(); }, 5);
                 }) == expected(demoModel()));
         QVERIFY(!joined.node(0).is_up());

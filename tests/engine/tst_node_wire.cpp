@@ -2,6 +2,7 @@
 // node that is sent damaged ones goes on as before.
 
 #include <atomic>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -46,6 +47,8 @@ NodeOutputs outputs() {
     message.row_token = {1, 0, 2};
     message.outputs.assign(3 * 4 * 4, 'y');
     message.compute_us = 12.5;
+    message.part = 3;
+    message.direct = 6;
     return message;
 }
 
@@ -85,7 +88,11 @@ std::vector<ToNode> toNode() {
             NodeStep{7, 7, 12, 65, 0.25f, {1, 15, 0}},
             NodeAbandon{7},
             outputs(),
-            lostMachine()};
+            lostMachine(),
+            NodePeer{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420"},
+            NodePeer{9, 2, 1, "cupboard", NodeNetwork::key_of(0), ""},
+            NodePeer{9, 2, 1, "cupboard", "", ""},
+            NodePeerHello{kNodeProtocol, 9, 1}};
 }
 
 std::vector<FromNode> fromNode() {
@@ -101,7 +108,10 @@ std::vector<FromNode> fromNode() {
             NodeFollowing{},
             NodeFollowing{"no memory"},
             NodeStepped{7, true},
-            outputs()};
+            outputs(),
+            NodePeerWelcome{9},
+            NodePeerReport{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, ""},
+            NodePeerReport{9, 2, NodePeerReport::State::kEnded, 0, 0, "the connection ended"}};
 }
 
 // The message that bytes are, as a machine reads them; nothing: none.
@@ -119,7 +129,8 @@ bool isAccepted(const ToNode& message) {
             if constexpr (std::is_same_v<T, NodeAbandon>) {
                 return true;
             } else if constexpr (std::is_same_v<T, NodeHello> || std::is_same_v<T, NodePing> ||
-                                 std::is_same_v<T, NodeFollow>) {
+                                 std::is_same_v<T, NodeFollow> || std::is_same_v<T, NodePeer> ||
+                                 std::is_same_v<T, NodePeerHello>) {
                 return check(what).empty();
             } else if constexpr (std::is_same_v<T, NodeStep>) {
                 return check(what, offstage::tests::kVocabulary).empty();
@@ -134,6 +145,7 @@ bool isAccepted(const FromNode& message) {
     const ExpertGrid grid = offstage::tests::node_grid();
     if (const auto* holdings = std::get_if<NodeHoldings>(&message)) return check(*holdings, grid).empty();
     if (const auto* outputs = std::get_if<NodeOutputs>(&message)) return check(*outputs, grid).empty();
+    if (const auto* report = std::get_if<NodePeerReport>(&message)) return check(*report).empty();
     return true;
 }
 
@@ -199,10 +211,50 @@ class TestNodeWire : public QObject {
             QVERIFY2(to_node[kind][1] > 0 && (is_any || to_node[kind][0] > 0), qPrintable(QString::number(kind)));
         }
         for (std::size_t kind = 0; kind < from_node.size(); ++kind) {
-            const bool is_checked = kind == FromNode(NodeHoldings()).index() || kind == FromNode(NodeOutputs()).index();
+            const bool is_checked = kind == FromNode(NodeHoldings()).index() ||
+                                    kind == FromNode(NodeOutputs()).index() ||
+                                    kind == FromNode(NodePeerReport()).index();
             QVERIFY2(from_node[kind][1] > 0 && (!is_checked || from_node[kind][0] > 0),
                      qPrintable(QString::number(kind)));
         }
+    }
+
+    // What a node is told of another one: where it listens, and nothing that could be taken for something else.
+    void peer_isCheckedFieldByField() {
+        const NodePeer good{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420"};
+        QVERIFY(check(good).empty());
+        const auto with = [&](auto&& change) {
+            NodePeer peer = good;
+            change(peer);
+            return check(peer).empty();
+        };
+        for (const char* address : {"192.168.0.7:1", "[fe80::1]:7420", "localhost:65535", "a_b-c.d:80"}) {
+            QVERIFY2(with([&](NodePeer& peer) { peer.address = address; }), address);
+        }
+        for (const char* address : {"", "attic", ":7420", "attic:", "attic:0", "attic:65536", "attic:7420x",
+                                    "unix:/tmp/x:1", "dns:///attic:1", "http://attic:80", "attic/x:80", "attic%41:80",
+                                    "a b:80", "fe80::1:7420", "[attic]:80", "[]:80", "a\n:80"}) {
+            QVERIFY2(!with([&](NodePeer& peer) { peer.address = address; }), address);
+        }
+        QVERIFY(!with([](NodePeer& peer) { peer.address = std::string(kMostAddressBytes, 'a') + ":7420"; }));
+        QVERIFY(!with([](NodePeer& peer) { peer.self = 0; }));
+        QVERIFY(!with([](NodePeer& peer) { peer.machine = kMostPeers; }));
+        QVERIFY(!with([](NodePeer& peer) { peer.machine = 1; }));
+        QVERIFY(!with([](NodePeer& peer) { peer.self = 3; }));  // then the other one connects
+        QVERIFY(!with([](NodePeer& peer) { peer.name.assign(kMostNameBytes + 1, 'x'); }));
+        QVERIFY(!with([](NodePeer& peer) { peer.fingerprint.pop_back(); }));
+        QVERIFY(!with([](NodePeer& peer) { peer.fingerprint[0] = 'G'; }));
+        QVERIFY(!with([](NodePeer& peer) { peer.fingerprint.clear(); }));  // and an address
+        NodePeerReport report{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, ""};
+        QVERIFY(check(report).empty());
+        report.latency_us = std::numeric_limits<double>::quiet_NaN();
+        QVERIFY(!check(report).empty());
+        report.latency_us = -1;
+        QVERIFY(!check(report).empty());
+        report = {9, 0, NodePeerReport::State::kUp, 1, 0, ""};
+        QVERIFY(!check(report).empty());
+        report = {9, 2, static_cast<NodePeerReport::State>(3), 1, 0, ""};
+        QVERIFY(!check(report).empty());
     }
 
     // A node that sends anything at any time: the desktop keeps to what can be, and connects again when it must.

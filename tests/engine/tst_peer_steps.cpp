@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/cluster/expert_owners.h"
+#include "engine/cluster/node_peers.h"
 #include "engine/cluster/peer_inbox.h"
 #include "engine/cluster/peer_timeline.h"
 #include "engine/run/local_session.h"
@@ -37,6 +38,35 @@ NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t mach
     outputs.outputs.assign(bytes, 'x');
     return outputs;
 }
+
+// Nodes with links between them. The desktop is each one's own.
+struct LinkedNodes {
+    LinkedNodes(const LoadRequest& request, int n, const std::vector<int>& without_links = {}) {
+        for (int i = 0; i < n; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            NodeExpertsSettings settings{"cupboard", 2, 0};
+            const bool none = std::count(without_links.begin(), without_links.end(), i) > 0;
+            if (!none) settings.connect_peer = network.connecting(at);
+            machines.push_back(std::make_unique<OneNode>(request, std::move(settings)));
+            network.place(at, machines.back()->node);
+            // What others computed, and this one has from the desktop.
+            machines.back()->node.faults.sees = [this](const ToNode& message) {
+                const auto* outputs = std::get_if<NodeOutputs>(&message);
+                if (outputs != nullptr && outputs->machine > 0 && !outputs->lost) ++n_by_desktop;
+            };
+        }
+    }
+    std::vector<NodeAddress> addresses() {
+        std::vector<NodeAddress> all;
+        for (std::size_t i = 0; i < machines.size(); ++i) {
+            all.push_back(network.address(i, machines[i]->node, "node " + std::to_string(i)));
+        }
+        return all;
+    }
+    NodeNetwork network;
+    std::atomic<int> n_by_desktop = 0;
+    std::vector<std::unique_ptr<OneNode>> machines;  // last: they use the network
+};
 
 }  // namespace
 
@@ -88,13 +118,21 @@ class TestPeerSteps : public QObject {
         QVERIFY(inbox.put(outputsOf(4, 0, 1, 100)));
         QCOMPARE(inbox.n_bytes(), std::size_t{0});
         QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)));
-        QVERIFY(inbox.put(outputsOf(5, 1, 1, 200)));
+        NodeOutputs second = outputsOf(5, 1, 1, 200);
+        second.part = 1;
+        QVERIFY(inbox.put(second));
+        // The same once more, by another way.
+        const std::size_t held = inbox.n_bytes();
+        QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)) && inbox.put(second));
+        QCOMPARE(inbox.n_bytes(), held);
         QVERIFY(inbox.put(outputsOf(6, 0, 1, 300)));
         QVERIFY(!inbox.put(outputsOf(6, 1, 1, 4096)));
         QVERIFY(!inbox.take(0, 1, soon()));
         QVERIFY(!inbox.take(1, 2, soon()));
         QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{100});
         QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{200});
+        QVERIFY(inbox.put(second));
+        QVERIFY(!inbox.take(1, 1, soon()));
         // Lost machines and steps are waited for by nobody; what had come before counts.
         QVERIFY(inbox.put(outputsOf(5, 2, 1, 100)));
         inbox.lose(1);
@@ -103,8 +141,16 @@ class TestPeerSteps : public QObject {
         inbox.begin_step(6);
         QCOMPARE(inbox.take(0, 1, {})->outputs.outputs.size(), std::size_t{300});
         QCOMPARE(inbox.n_bytes(), std::size_t{0});
-        inbox.abandon(6);
-        QVERIFY(inbox.is_abandoned() && !inbox.take(1, 1, {}));
+        // Of a step that has not begun yet, and what had come counts here as well.
+        QVERIFY(inbox.put(outputsOf(7, 0, 2, 100)));
+        NodeOutputs lost = outputsOf(7, 1, 2, 0);
+        lost.lost = true;
+        QVERIFY(inbox.put(lost));
+        inbox.begin_step(7);
+        QVERIFY(inbox.take(0, 2, {}) && !inbox.take(1, 2, {}) && !inbox.take(2, 2, {}));
+        QVERIFY(!inbox.take(0, 1, soon()));
+        inbox.abandon(7);
+        QVERIFY(inbox.is_abandoned() && !inbox.take(3, 1, {}));
     }
 
     // By hand: two layers with two of four experts each, 100 us an expert here and 60 us a step beside them.
@@ -166,6 +212,22 @@ class TestPeerSteps : public QObject {
         here.on_processor = true;
         compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
         here.head_share = 0;
+        here.on_processor = false;
+        // What two nodes send each other takes two messages of 10 us, or one of their own link.
+        link.set(measured(40));
+        const std::vector<ForecastNode> two = {{&link, all}, {&link, all}};
+        const ShapeForecast star = forecast_as_peers(here, two);
+        const auto network_us = [&](double latency_us) {
+            here.node_links = {{0, 1, latency_us, 0}};
+            const ShapeForecast direct = forecast_as_peers(here, two);
+            here.node_links.clear();
+            return direct.owners == star.owners && direct.times.computing_us == star.times.computing_us
+                       ? direct.times.network_us
+                       : -1.0;
+        };
+        QVERIFY(network_us(20) > 0 && network_us(20) < star.times.network_us);
+        QCOMPARE(network_us(40), star.times.network_us);
+        QVERIFY(network_us(400) > star.times.network_us);
         cost = CostModel();
         QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
 
@@ -195,8 +257,88 @@ class TestPeerSteps : public QObject {
         QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 4}), 56.0);
         QCOMPARE(afterLayers(two, 4, {20, 10}, {0, 0}), 80.0);
         QCOMPARE(afterLayers(PeerTimeline({{}, {8, 0}}), 4, {20, 10}, {0, 0}), 92.0);
-        // Between two nodes it is two messages.
+        // Between two nodes it is two messages, or one of a link of their own.
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}), 4, {10, 10, 10}, {0, 0, 0}), 64.0);
+        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{1, 2, {3, 0}}}), 4, {10, 10, 10}, {0, 0, 0}), 55.0);
+        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
+    }
+
+    // ---------------------------------------------------------------- links between nodes, their parts
+    // Who is not named, or shows another key, or comes a second time, or when the desktop is gone, gets nothing.
+    void links_areForThoseWhomTheDesktopNames() {
+        std::vector<FromNode> reports, said;
+        std::vector<NodeOutputs> received;
+        const auto last = [&] { return std::get<NodePeerReport>(reports.back()); };
+        NodePeers peers([](const NodePeer&, NodeChannelEvents) { return std::unique_ptr<NodeChannel>(); },
+                        [&](FromNode message) { reports.push_back(std::move(message)); },
+                        [&](NodeOutputs outputs) {
+                            received.push_back(std::move(outputs));
+                            return Message();
+                        },
+                        {});
+        int n_closed = 0;
+        const NodePeers::Port port{[&](FromNode message) { said.push_back(std::move(message)); }, [&] { ++n_closed; }};
+        const std::string key = NodeNetwork::key_of(0), other = NodeNetwork::key_of(1);
+        NodePeerHello hello{kNodeProtocol, 7, 1};
+        QVERIFY(!peers.expects(key) && !peers.expects(""));
+        QVERIFY(!peers.open(key, hello, port).empty());
+        // Machine 1 is to connect to this one, which is machine 2.
+        NodePeer peer{7, 2, 1, "attic", key, ""};
+        QVERIFY(peers.take(peer).empty());
+        QVERIFY(last().state == NodePeerReport::State::kExpected && last().link == 7 && last().machine == 1);
+        QVERIFY(peers.expects(key) && !peers.expects(other));
+        QVERIFY(!peers.open(other, hello, port).empty());
+        QVERIFY(!peers.open(key, {kNodeProtocol, 6, 1}, port).empty());
+        QVERIFY(!peers.open(key, {kNodeProtocol, 7, 3}, port).empty());
+        const Message version = peers.open(key, {kNodeProtocol + 1, 7, 1}, port);
+        QVERIFY(version.english().find("version") != std::string::npos);
+        QVERIFY(said.empty());
+        QCOMPARE(peers.send(outputsOf(1, 0, 2, 8), ~0u), 0u);
+        QVERIFY(peers.open(key, hello, port).empty());
+        QVERIFY(std::get<NodePeerWelcome>(said.back()).link == 7);
+        // Once.
+        QVERIFY(!peers.expects(key));
+        QVERIFY(!peers.open(key, hello, port).empty());
+        QCOMPARE(peers.send(outputsOf(1, 0, 2, 8), 1u << 1 | 1u << 3), 1u << 1);
+        QCOMPARE(std::get<NodeOutputs>(said.back()).outputs.size(), std::size_t{8});
+        // Its own shares, and pings; nothing that a desktop may say.
+        QVERIFY(peers.receive(7, outputsOf(1, 0, 1, 8)).empty());
+        QCOMPARE(received.size(), std::size_t{1});
+        QVERIFY(peers.receive(7, NodePing{3, "there"}).empty());
+        QCOMPARE(std::get<NodePong>(said.back()).payload, std::string("there"));
+        NodeOutputs lost = outputsOf(1, 0, 1, 0);
+        lost.lost = true;
+        for (const ToNode& message : {ToNode(outputsOf(1, 0, 3, 8)), ToNode(outputsOf(1, 0, 0, 8)), ToNode(lost),
+                                      ToNode(NodeStep{1, 3, 0, 0, 0, {1}}), ToNode(NodeAbandon{1}), ToNode(NodeHello()),
+                                      ToNode(NodeWant()), ToNode(peer), ToNode(NodeCompute())}) {
+            QVERIFY(!peers.receive(7, message).empty());
+        }
+        QCOMPARE(received.size(), std::size_t{1});
+        QVERIFY(!peers.receive(8, outputsOf(1, 0, 1, 8)).empty());
+        // A link that has ended is told of, and stays ended until the desktop names it anew.
+        peers.close(7);
+        QVERIFY(last().state == NodePeerReport::State::kEnded && last().link == 7 && !last().why.empty());
+        QVERIFY(!peers.open(key, hello, port).empty());
+        QCOMPARE(peers.send(outputsOf(1, 0, 2, 8), ~0u), 0u);
+        peer.link = 9;
+        QVERIFY(peers.take(peer).empty());
+        QVERIFY(peers.open(key, {kNodeProtocol, 9, 1}, port).empty());
+        peer.fingerprint.clear();
+        QVERIFY(peers.take(peer).empty());
+        QCOMPARE(n_closed, 1);
+        QVERIFY(!peers.receive(9, outputsOf(1, 0, 1, 8)).empty());
+        peer.fingerprint = key;
+        peer.link = 10;
+        QVERIFY(peers.take(peer).empty());
+        QVERIFY(peers.open(key, {kNodeProtocol, 10, 1}, port).empty());
+        // The desktop is gone.
+        peers.end();
+        QCOMPARE(n_closed, 2);
+        QVERIFY(!peers.receive(10, outputsOf(1, 0, 1, 8)).empty());
+        peer.link = 11;
+        QVERIFY(peers.take(peer).empty() && !peers.expects(key));
+        QVERIFY(!peers.open(key, {kNodeProtocol, 11, 1}, port).empty());
+        QCOMPARE(received.size(), std::size_t{1});
     }
 
     // ---------------------------------------------------------------- answers
@@ -342,6 +484,124 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.node(0).n_losses() + joined.node(1).n_losses(), std::uint64_t{0});
     }
 
+    // Shares go once, from one to the other; where two cannot or will not be connected they go by the desktop.
+    void linksBetweenNodes_changeNoBit_data() {
+        QTest::addColumn<QList<int>>("without");  // nodes that take no links
+        QTest::addColumn<bool>("answers");
+        QTest::newRow("all") << QList<int>() << true;
+        QTest::newRow("all but one pair") << QList<int>{2} << true;
+        QTest::newRow("nobody answers") << QList<int>() << false;
+    }
+    void linksBetweenNodes_changeNoBit() {
+        QFETCH(QList<int>, without);
+        QFETCH(bool, answers);
+        const bool all = without.isEmpty() && answers;
+        LinkedNodes nodes(request(), 3, {without.begin(), without.end()});
+        nodes.network.connects = [&] { return answers; };
+        const auto model = openModel(request());
+        auto joined = std::make_unique<JoinedNodes>(*model, nodes.addresses(), decentralised(), LoadProgressFn{},
+                                                    std::stop_token{});
+        for (int again = 0; again < 2; ++again) QVERIFY(nodeLogits(*model) == m_expected);
+        const QString notes = textOf(joined->take_notes());
+        int n_direct = 0;
+        for (std::size_t b = 1; b < 3; ++b) {
+            for (std::size_t a = 0; a < b; ++a) {
+                const NodeMesh::Link link = joined->link(a, b);
+                QVERIFY(link.direct != link.by_way);
+                n_direct += link.direct ? 1 : 0;
+                QVERIFY(!link.direct || link.latency_us > 0);
+                const QString pair = QStringLiteral("node %1 and node %2 are ").arg(a).arg(b);
+                QVERIFY2(notes.contains(pair + (link.direct ? QStringLiteral("connected to each other: ")
+                                                            : QStringLiteral("not connected to each other ("))),
+                         qPrintable(notes));
+            }
+        }
+        QCOMPARE(n_direct, all ? 3 : answers ? 1 : 0);
+        Snapshot shown;
+        joined->fill(shown);
+        for (const MachineFigures& machine : shown.machines) QCOMPARE(machine.links.size(), std::size_t{2});
+        QCOMPARE(shown.machines[0].links[0].to, std::string("node 1"));
+        QCOMPARE(shown.machines[0].links[0].direct, answers);
+        QCOMPARE(shown.machines[2].links[0].direct, all);
+        QCOMPARE(shown.machines[2].links[0].why.empty(), all);
+        // Two answers of 12 steps and 8 layers, and to each of the two of a pair one share; the last ones are on their
+        // way.
+        const int by_desktop = 2 * 12 * 8 * 2 * (3 - n_direct);
+        becomesTrue([&] { return nodes.n_by_desktop >= by_desktop; }, 5);
+        QCOMPARE(nodes.n_by_desktop.load(), by_desktop);
+        QVERIFY(answers ? true : notes.contains(QStringLiteral("the connection ended")));
+        QVERIFY(without.isEmpty() || notes.contains(QStringLiteral("(It exchanges nothing with other nodes")));
+        for (const JoinedNodes::Figures& node : joined->figures()) {
+            QVERIFY(node.totals.rows > 0);
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            QCOMPARE(node.totals.requests, std::uint64_t{2 * 12 * 8});
+        }
+        // With the desktop the links go.
+        joined.reset();
+        for (const auto& machine : nodes.machines) {
+            QVERIFY(becomesTrue([&] { return machine->node.experts().state().n_desktops == 0; }));
+            for (std::size_t i = 0; i < 3; ++i) QVERIFY(!machine->node.experts().expects_peer(NodeNetwork::key_of(i)));
+        }
+    }
+
+    // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
+    void linkThatEnds_isReplacedByTheDesktop_data() {
+        QTest::addColumn<bool>("ends");  // else it swallows what it is given
+        QTest::newRow("ends") << true;
+        QTest::newRow("swallows") << false;
+    }
+    void linkThatEnds_isReplacedByTheDesktop() {
+        QFETCH(bool, ends);
+        LinkedNodes nodes(request(), 3);
+        std::atomic<int> n_shares = 0;
+        nodes.network.passes = [&](const NodeOutputs& outputs) {
+            // Between the first two, from the middle of the third step on.
+            if (outputs.machine > 2 || n_shares++ < 2 * 2 * 2 * 8 + 9) return true;
+            if (ends) std::thread([&] { nodes.network.cut(); }).detach();
+            return false;
+        };
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, nodes.addresses(), decentralised(ends ? 10 : 0.5), {}, {});
+        QVERIFY(joined.link(0, 1).direct && joined.link(0, 2).direct && joined.link(1, 2).direct);
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(nodes.n_by_desktop > 0);
+        QVERIFY(nodes.n_by_desktop < 12 * 8 * 2 * 3);
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY(joined.link(0, 1).by_way);
+        QVERIFY2(notes.contains(QStringLiteral("node 0 and node 1 are not connected to each other (")) &&
+                     notes.contains(ends ? QStringLiteral("the connection ended") : QStringLiteral("no answer for")),
+                 qPrintable(notes));
+        for (std::size_t i = 0; i < 3; ++i) {
+            QCOMPARE(joined.node(i).n_losses(), std::uint64_t{0});
+            QCOMPARE(joined.figures()[i].totals.failed_rows, std::uint64_t{0});
+            QCOMPARE(joined.figures()[i].totals.requests, std::uint64_t{12 * 8});
+        }
+        QVERIFY(nodeLogits(*model) == m_expected);
+    }
+
+    // A machine that comes back is named to the others anew.
+    void nodeThatComesBack_isConnectedToTheOthersAgain() {
+        LinkedNodes nodes(request(), 2);
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, nodes.addresses(), decentralised(), {}, {});
+        QVERIFY(joined.link(0, 1).direct);
+        QVERIFY(nodeLogits(*model, 4, [&](int step) {
+                    if (step == 2) nodes.machines[1]->node.cut();
+                }) == std::vector<float>(m_expected.begin(), m_expected.begin() + m_expected.size() / 3));
+        QVERIFY(becomesTrue([&] {
+            return joined.node(1).n_losses() == 1 && joined.node(1).follows() && joined.node(1).n_held() == 64 &&
+                   joined.link(0, 1).direct && nodes.network.n_connections() == 2;
+        }));
+        // What is gone says so itself.
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(!notes.contains(QStringLiteral("not connected to each other")), qPrintable(notes));
+        QCOMPARE(notes.count(QStringLiteral("are connected to each other")), 2);
+        const int before = nodes.n_by_desktop;
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QCOMPARE(nodes.n_by_desktop.load(), before);
+        QVERIFY(joined.figures()[1].totals.rows > 0);
+    }
+
     void activationsInBf16_areTheSameOnAllMachines() {
         OneNode first(request()), second(request());
         const auto model = openModel(request());
@@ -455,7 +715,7 @@ class TestPeerSteps : public QObject {
             far.row_token.assign(kMostActivationBytes / row_bytes, 0);
             far.outputs.assign(far.row_token.size() * row_bytes, '\0');
             far.experts = {{0, static_cast<std::uint32_t>(far.row_token.size()), outputs->experts[0].format}};
-            flood.assign(3, far);
+            for (far.part = 0; far.part < 3; ++far.part) flood.push_back(far);
             return flood;
         };
         const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";

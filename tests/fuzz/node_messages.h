@@ -102,6 +102,28 @@ inline std::string check_to_follower(const engine::ToNode& message) {
     return {};
 }
 
+// Of links between nodes.
+inline std::string check_peer(const engine::NodePeer& peer) {
+    if (!engine::check(peer).empty()) return {};
+    for (const std::uint32_t machine : {peer.self, peer.machine}) {
+        if (machine == 0 || machine >= engine::kMostPeers) return "a node that is none";
+    }
+    if (peer.self == peer.machine) return "a link to itself";
+    if (peer.name.size() > engine::kMostNameBytes) return "a long name";
+    if (!peer.fingerprint.empty() && peer.fingerprint.size() != engine::kFingerprintDigits) return "a key of no size";
+    if (peer.address.empty() == (peer.self < peer.machine && !peer.fingerprint.empty())) return "nowhere to connect to";
+    // Nothing that a resolver takes for a scheme, a path or an escape.
+    const std::size_t colon = peer.address.rfind(':');
+    if (!peer.address.empty() &&
+        (colon == std::string::npos || peer.address.find_first_of("/%@?#\\ ") != std::string::npos)) {
+        return "an address that is none";
+    }
+    const std::string host = peer.address.substr(0, peer.address.empty() ? 0 : colon);
+    if (host.find(':') != std::string::npos && (host.front() != '[' || host.back() != ']'))
+        return "a host with a scheme";
+    return {};
+}
+
 inline std::string check_to_node(const engine::ToNode& message) {
     const engine::ExpertGrid grid = node_grid();
     if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
@@ -119,6 +141,12 @@ inline std::string check_to_node(const engine::ToNode& message) {
         }
     } else if (const auto* ping = std::get_if<engine::NodePing>(&message)) {
         if (engine::check(*ping).empty() && ping->payload.size() > engine::kMostPingBytes) return "a large ping";
+    } else if (const auto* peer = std::get_if<engine::NodePeer>(&message)) {
+        return check_peer(*peer);
+    } else if (const auto* greeting = std::get_if<engine::NodePeerHello>(&message)) {
+        if (!engine::check(*greeting).empty()) return {};
+        if (greeting->version != engine::kNodeProtocol) return "another version";
+        if (greeting->machine == 0 || greeting->machine >= engine::kMostPeers) return "a node that is none";
     } else if (!std::holds_alternative<engine::NodeCompute>(message)) {
         return check_to_follower(message);
     } else {
@@ -177,6 +205,13 @@ inline std::string check_from_node(const engine::FromNode& message) {
         if (!is_printable(following->refusal, engine::kMostSentenceBytes)) return "a refusal that is not printable";
     } else if (const auto* outputs = std::get_if<engine::NodeOutputs>(&message)) {
         return check_outputs(*outputs);
+    } else if (const auto* report = std::get_if<engine::NodePeerReport>(&message)) {
+        if (!is_printable(report->why, engine::kMostSentenceBytes)) return "a reason that is not printable";
+        if (!engine::check(*report).empty()) return {};
+        if (report->machine == 0 || report->machine >= engine::kMostPeers) return "a node that is none";
+        if (report->state > engine::NodePeerReport::State::kEnded) return "a state that is none";
+        if (!(report->latency_us >= 0 && report->latency_us < 1e10)) return "a latency that is none";
+        if (!(report->us_per_byte >= 0 && report->us_per_byte < 1e10)) return "a rate that is none";
     }
     return {};
 }

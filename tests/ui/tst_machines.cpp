@@ -241,6 +241,8 @@ struct Fixture {
             }
             n.figures[0].n_owned = 24;
             n.figures[1].n_owned = 16;
+            n.figures[0].links = {{"attic", true, 412, 931, {}}};
+            n.figures[1].links = {{"cupboard", false, 0, 0, engine::messages::node_link_ended}};
             return 0;
         });
     }
@@ -467,9 +469,15 @@ class TestMachines : public QObject {
         QCOMPARE(panel.places().rows()[2].parts[0].size, 16.0);
         panel.choose(QStringLiteral("cupboard"));
         for (const char* part :
-             {"Makes each step as well; computes 24 of the experts.", "A token: 3.10 ms computing its experts"}) {
+             {"Makes each step as well; computes 24 of the experts.", "A token: 3.10 ms computing its experts",
+              "Connected to attic itself: 0.41 ms there and back, 931 MB/s."}) {
             QVERIFY2(panel.details().contains(QString::fromUtf8(part)), qPrintable(panel.details()));
         }
+        panel.choose(QStringLiteral("attic"));
+        QVERIFY2(
+            panel.details().contains(QStringLiteral("Not connected to cupboard (the connection ended): what the two "
+                                                    "send each other goes by this computer.")),
+            qPrintable(panel.details()));
         panel.list().setCurrentItem(panel.list().topLevelItem(0));
         QVERIFY2(panel.details().contains(QStringLiteral("on every machine; 24 of the 64 experts here")),
                  qPrintable(panel.details()));

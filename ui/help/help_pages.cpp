@@ -178,8 +178,8 @@ QHash<QString, QString> panelTexts() {
          Help::tr("The bars show what a token takes: computing there, the network, and waiting here. With 32-bit "
                   "products on both sides answers are the same as without help. A machine that is lost is replaced by "
                   "this one in the middle of an answer; a sentence says so, and how much slower it is."),
-         Help::tr("Nothing connects unless you have added a machine and switched it on, and every connection is in the "
-                  "Log panel.")});
+         Help::tr("Nothing connects unless you have added a machine and switched it on; for steps that every machine "
+                  "makes, those connect to each other, too. Every connection is in the Log panel.")});
     texts[QStringLiteral("benchmark")] = joined(
         {Help::tr("What the answers of this session took: the time to the first token, tokens per second, and how "
                   "evenly they came."),

@@ -467,6 +467,13 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
             lines << tr("Makes each step as well; computes %1 of the experts.")
                          .arg(QLocale().toString(qlonglong{figures->n_owned}));
         }
+        for (const engine::MachineLink& link : figures->links) {
+            const QString other = QString::fromStdString(link.to);
+            lines << (link.direct ? tr("Connected to %1 itself: %2 ms there and back, %3 MB/s.")
+                                        .arg(other, msText(link.latency_us), QLocale().toString(link.mbps, 'f', 0))
+                                  : tr("Not connected to %1 (%2): what the two send each other goes by this computer.")
+                                        .arg(other, engineText(link.why)));
+        }
         if (snapshot().machine_tokens > 0 && makesSteps) {
             lines << tr("A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.")
                          .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/node_client.h"
+#include "engine/message.h"
+
+namespace offstage::engine {
+
+// The desktop's side of links between its nodes (NodePeer): of each two that are up, the one with the higher number is
+// told to expect the other's key, and when it has said that it does, the other is told where it listens. What comes of
+// it is noted; two that cannot reach each other go on by way of the desktop, and are asked again now and then. Any
+// thread.
+class NodeMesh {
+  public:
+    // What is known of the link between two nodes.
+    struct Link {
+        bool direct = false;    // it is up
+        bool by_way = false;    // it was tried, and what they send each other goes by way of the desktop
+        double latency_us = 0;  // as last measured, there and back; 0: never
+        double us_per_byte = 0;
+        Message why;  // by_way: the reason
+    };
+
+    // addresses: of the nodes; a pair one of which has no address for other nodes is left alone.
+    explicit NodeMesh(const std::vector<NodeAddress>& addresses, double again_s = NodePatience().links_again_s);
+    NodeMesh(const NodeMesh&) = delete;
+    NodeMesh& operator=(const NodeMesh&) = delete;
+
+    // Before the nodes are started, which must be stopped before this object goes.
+    void use(std::vector<std::shared_ptr<NodeClient>> nodes);
+    NodeClient::Meeting meeting(std::size_t i);
+    // Called when a link has ended, and counts as ended already.
+    void set_on_ended(std::function<void()> call);
+
+    Link link(std::size_t a, std::size_t b) const;
+    // Bit j + 1: there is a link to node j, as in NodeOutputs::direct.
+    std::uint32_t direct_machines(std::size_t i) const;
+    // Until it is known of each two nodes that are up what comes of their link, but no longer than `until`.
+    void wait_until_settled(std::chrono::steady_clock::time_point until, const std::stop_token& stop) const;
+    // What is on its way to the node by links may never come: these end. False: it has none.
+    bool drop(std::size_t i, const Message& why);
+    // Asks those again that could not reach each other; between two steps.
+    void retry();
+    // All links end; what was measured is remembered.
+    void withdraw();
+
+    std::vector<Message> take_notes();
+    std::uint64_t n_changes() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    enum class State { kNone, kAsked, kConnecting, kDirect, kByWay };
+    struct Pair {
+        std::size_t a = 0, b = 0;  // a < b
+        State state = State::kNone;
+        std::uint64_t link = 0;
+        std::uint64_t connection_a = 0, connection_b = 0;  // NodeClient::n_connections() when they were asked
+        Clock::time_point since;                           // of the state
+        Link known;
+        bool is_told = false;  // that it goes by way of the desktop, since it last was direct
+        bool is_news = false;  // the state is one that is to be told
+    };
+
+    bool can_meet(const Pair& pair) const;
+    void introduce_locked(Pair& pair);
+    void set_locked(Pair& pair, State state);
+    void end_locked(Pair& pair, const Message& why);
+    void tell_locked(const Pair& pair, std::size_t to, bool expects_link) const;
+    void came_up(std::size_t i);
+    void reported(std::size_t i, const NodePeerReport& report);
+    const Pair& pair_of(std::size_t a, std::size_t b) const;
+
+    struct Place {
+        std::string fingerprint, address;
+    };
+    const double again_s_;
+    std::vector<Place> places_;
+    std::vector<std::shared_ptr<NodeClient>> nodes_;
+    std::function<void()> on_ended_;
+    mutable std::mutex mutex_;  // of what follows
+    std::vector<Pair> pairs_;
+    std::uint64_t next_link_ = 0;
+    std::uint64_t n_changes_ = 0;
+    bool meets_ = true;
+    std::vector<Message> notes_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "engine/cluster/node_client.h"
+#include "engine/cluster/node_protocol.h"
+
+namespace offstage::engine {
+
+// How a node connects to another one that its desktop has named: to that address and to that key alone. What fails is
+// reported through the events.
+using ConnectPeer = std::function<std::unique_ptr<NodeChannel>(const NodePeer& peer, NodeChannelEvents events)>;
+
+// A node's links to other nodes of one desktop, by which their shares of layers go directly: there is one to each node
+// that the desktop has named (NodePeer) and that could be reached, until the desktop takes the name back or is gone.
+// Of each two, the node with the lower number connects. A link counts for one connection: none is opened twice under
+// the same number. Any thread.
+class NodePeers {
+  public:
+    // To the desktop; must not call back.
+    using Send = std::function<void(FromNode)>;
+    // What is wrong with it; empty: it is kept until it is needed, or nobody needs it. Must not call back.
+    using Received = std::function<Message(NodeOutputs)>;
+    // The way back of a link that another node has made. Neither may call back.
+    struct Port {
+        std::function<void(FromNode)> send;
+        std::function<void()> close;
+    };
+
+    // connect: empty: this machine has no links to other nodes, and says so. note: for the person here; may be empty.
+    NodePeers(ConnectPeer connect, Send send, Received received, std::function<void(const Message&)> note);
+    ~NodePeers();  // ends all links
+    NodePeers(const NodePeers&) = delete;
+    NodePeers& operator=(const NodePeers&) = delete;
+
+    // Returns what is wrong with it. Not from an event of a channel.
+    Message take(const NodePeer& peer);
+    // A node with this key is to connect, and has not yet.
+    bool expects(const std::string& fingerprint) const;
+    // A node that shows this key has connected, and greets. Returns what is wrong; empty: it has been welcomed.
+    Message open(const std::string& fingerprint, const NodePeerHello& hello, Port port);
+    // Over the link that was opened under this number. Returns what is wrong with it: the link is to end.
+    Message receive(std::uint64_t link, ToNode message);
+    // The link has ended; when this has returned, its port is not used any more.
+    void close(std::uint64_t link);
+    // To those of the machines (bit i: machine i) that there is a link to; returns which. Waits for nothing.
+    std::uint32_t send(const NodeOutputs& outputs, std::uint32_t machines);
+    // The desktop is gone: all links end, nothing is received any more, and there will be no others.
+    void end();
+
+  private:
+    struct Link {
+        NodePeer peer;
+        bool used = false;                     // it is made here, or somebody has connected under this number
+        std::shared_ptr<NodeChannel> channel;  // while it is up and was made here
+        std::optional<Port> port;              // while it is up and was made there
+        std::jthread thread;                   // of one that is made here
+    };
+    class Talk;
+
+    void run(const NodePeer& peer, const std::stop_token& stop);
+    Message deliver(std::uint32_t machine, std::uint64_t link, NodeOutputs outputs);
+    std::map<std::uint32_t, Link>::iterator find_locked(std::uint64_t link);
+    void report(const NodePeer& peer, NodePeerReport::State state, const Message& why = {});
+    void note(const Message& message) const {
+        if (note_) note_(message);
+    }
+
+    const ConnectPeer connect_;
+    const Send send_;
+    const Received received_;
+    const std::function<void(const Message&)> note_;
+    mutable std::mutex mutex_;             // of what follows
+    std::map<std::uint32_t, Link> links_;  // by the other machine
+    bool ended_ = false;
+};
+
+}  // namespace offstage::engine
