@@ -6,6 +6,8 @@
 //     behind a bridge (needs root).
 //   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node.
+//   bench_machines messages [--delay-us 0,100]
+//     What one small message there and one back take and cost, with pauses between them of several kinds.
 //
 // Exit status: 0, or 1 where a bit differs.
 #include <CLI/CLI.hpp>
@@ -23,6 +25,8 @@
 #include "engine/nodes/node_server.h"
 #include "engine/print.h"
 #include "engine/quant/weight_format.h"
+#include "engine/statistics.h"
+#include "tests/bench/message_costs.h"
 #include "tests/engine/loopback_relay.h"
 #include "tests/engine/node_parts.h"
 #include "tests/engine/node_process.h"
@@ -319,16 +323,44 @@ double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& 
     return static_cast<double>(times.size() - 3) / took.count();
 }
 
-Speed speed_with(LoadedModel& model, const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
+// What the programs' threads do, in all.
+struct Work {
+    ThreadTimes here, there;
+};
+Work work_of(const std::vector<std::unique_ptr<NodeProcess>>& nodes) {
+    Work work;
+    work.here = thread_times(::getpid());
+    for (const auto& node : nodes) {
+        const ThreadTimes one = thread_times(node->process().processId());
+        work.there.cpu_us += one.cpu_us;
+        work.there.n_waits += one.n_waits;
+    }
+    return work;
+}
+// Between two moments, for each of n.
+Work per(const Work& before, const Work& after, double n) {
+    const auto of = [n](const ThreadTimes& a, const ThreadTimes& b) {
+        return ThreadTimes{(b.cpu_us - a.cpu_us) / n, (b.n_waits - a.n_waits) / n};
+    };
+    return {of(before.here, after.here), of(before.there, after.there)};
+}
+
+Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProcess>>& nodes,
+                 const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
                  const std::vector<float>& expected) {
     JoinSettings settings = settings_of(shape);
     settings.forecasts = true;
     JoinedNodes joined(model, addresses, settings, {}, {});
     Speed speed;
     speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens / 2);
+    const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
+    const Work before = work_of(nodes);
     speed.measured = tokens_per_s(model, n_tokens, expected);
+    const Work work = per(before, work_of(nodes), n);
+    std::fprintf(stderr,
+                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there\n",
+                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits);
     for (const JoinedNodes::Figures& node : joined.figures()) {
-        const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
         std::fprintf(stderr,
                      "  %s: round trip %.0f us, %.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited "
                      "for %.0f; %llu rows, %llu failed\n",
@@ -388,10 +420,18 @@ int run_networks(const NetworkOptions& options) {
                 Speed of[2];
                 for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
                     const std::size_t s = shape == NodeShape::kDecentralised ? 1 : 0;
-                    of[s] = speed_with(*model, addresses, shape, options.n_tokens, whole.logits);
+                    of[s] = speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits);
                     forecast[s].push_back(of[s].forecast);
                     measured[s].push_back(of[s].measured);
                 }
+                std::vector<double> given_us;
+                for (const auto& relay : relays) {
+                    const std::vector<double> of_one = relay->take_delays_us();
+                    given_us.insert(given_us.end(), of_one.begin(), of_one.end());
+                }
+                std::fprintf(stderr,
+                             "  relays: %zu pieces, held for %.0f us in the median, %.0f at the 90th percentile\n",
+                             given_us.size(), percentile(given_us, 0.5), percentile(given_us, 0.9));
                 const auto faster = [](double a, double b) { return a > b ? "helpers" : "decentralised"; };
                 std::printf("| %zu | %.0f | %.1f | %.1f | %.1f | %+.0f | %.1f | %.1f | %+.0f | %s | %s |\n", n_nodes,
                             gbit, delay_us / 1e3, of[0].forecast, of[0].measured, of[0].off(), of[1].forecast,
@@ -405,6 +445,53 @@ int run_networks(const NetworkOptions& options) {
         }
     }
     std::printf("\n| nodes | Gbit/s | shapes cross: forecast | measured |\n|---:|---:|---|---|\n%s", crossings.c_str());
+    return 0;
+}
+
+// ---------------------------------------------------------------- messages
+struct MessageOptions {
+    std::vector<int> delays_us = {-1, 0, 100};  // of one message; -1: no relay
+    std::size_t n_bytes = 1200;
+    int n = 600;
+};
+
+int run_messages(const MessageOptions& options) {
+    Workplace place;
+    std::vector<std::unique_ptr<NodeProcess>> nodes;
+    nodes.push_back(place.start(demoModel(), 0, nullptr, 0));
+    std::printf(
+        "| relay, us | between them | there and back, us: median | p90 | held by the relay, us | CPU here, us | there "
+        "| "
+        "waits here | there |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (const int delay_us : options.delays_us) {
+        std::optional<LoopbackRelay> relay;
+        if (delay_us >= 0) relay.emplace(nodes[0]->port(), std::chrono::microseconds(delay_us));
+        Pings pings(nodes[0]->address(place.desktop(), relay ? relay->port() : std::uint16_t{0}));
+        struct Pause {
+            const char* name;
+            std::chrono::microseconds computing, asleep;
+        };
+        using namespace std::chrono_literals;
+        for (const Pause& pause :
+             {Pause{"nothing", 0us, 0us}, {"40 us of computing", 40us, 0us}, {"1 ms of sleep", 0us, 1000us}}) {
+            for (int i = 0; i < 20; ++i) pings.ping(options.n_bytes);
+            if (relay) relay->take_delays_us();
+            std::vector<double> us;
+            const Work before = work_of(nodes);
+            for (int i = 0; i < options.n; ++i) {
+                compute_for(pause.computing);
+                if (pause.asleep.count() > 0) std::this_thread::sleep_for(pause.asleep);
+                us.push_back(pings.ping(options.n_bytes));
+            }
+            const Work work = per(before, work_of(nodes), options.n);
+            const std::vector<double> held_us = relay ? relay->take_delays_us() : std::vector<double>();
+            std::printf("| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.1f |\n",
+                        relay ? std::to_string(delay_us).c_str() : "none", pause.name, median(us), percentile(us, 0.9),
+                        held_us.empty() ? 0.0 : median(held_us), work.here.cpu_us, work.there.cpu_us, work.here.n_waits,
+                        work.there.n_waits);
+            std::fflush(stdout);
+        }
+    }
     return 0;
 }
 
@@ -432,8 +519,16 @@ int main(int argc, char** argv) {
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
+    MessageOptions messages;
+    CLI::App* const messages_app = app.add_subcommand("messages", "What a small message there and back costs");
+    messages_app->add_option("--delay-us", messages.delays_us, "Of one message; -1: without a relay")
+        ->delimiter(',')
+        ->capture_default_str();
+    messages_app->add_option("--bytes", messages.n_bytes)->capture_default_str();
+    messages_app->add_option("--pings", messages.n)->capture_default_str();
     try {
         app.parse(argc, argv);
+        if (messages_app->parsed()) return run_messages(messages);
         return is_equal_app->parsed() ? run_equal(equal) : run_networks(networks);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
