@@ -26,7 +26,8 @@ namespace offstage::engine {
 // it owns and waiting for the others'. Experts that it does not hold it can compute as well, from its files.
 class NodeFollower final : private PeerLinks {
   public:
-    using Send = std::function<void(FromNode)>;  // any thread; must not call back
+    // Any thread; must not call back. What belongs to a step may be waited for, until the desktop has read before.
+    using Send = std::function<void(FromNode)>;
     struct Totals {
         std::uint64_t n_steps = 0, n_rows = 0;
         double compute_us = 0;
@@ -54,6 +55,9 @@ class NodeFollower final : private PeerLinks {
     void send(NodeOutputs outputs) override;
     std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
     void lost(std::int32_t, std::uint32_t, const Message&) override {}
+    // While what may take long is done that needs none of the machine's.
+    template <typename Function>
+    void without_turn(const Function& function);
 
     Message queue(std::variant<NodeShares, NodeStep> what);
     void run(const std::stop_token& stop);

@@ -27,13 +27,15 @@ void PeerInbox::begin_step(std::uint64_t step) {
 
 bool PeerInbox::put(NodeOutputs outputs) {
     const auto now = Clock::now();
-    const std::scoped_lock lock(mutex_);
-    if (outputs.step < step_) return true;
-    const std::size_t bytes = held_bytes(outputs);
-    if (bytes_ + bytes > most_bytes_) return false;
-    bytes_ += bytes;
-    const Key key(outputs.step, outputs.layer, outputs.machine);
-    held_[key].push_back({std::move(outputs), now});
+    {
+        const std::scoped_lock lock(mutex_);
+        if (outputs.step < step_) return true;
+        const std::size_t bytes = held_bytes(outputs);
+        if (bytes_ + bytes > most_bytes_) return false;
+        bytes_ += bytes;
+        const Key key(outputs.step, outputs.layer, outputs.machine);
+        held_[key].push_back({std::move(outputs), now});
+    }
     changed_.notify_all();
     return true;
 }

@@ -16,6 +16,8 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sched.h>
+#include <thread>
 #include <unistd.h>
 
 #include <QCoreApplication>
@@ -140,13 +142,16 @@ class Workplace {
         if (!quant.empty()) request.quant = parse_quant(quant);
         return request;
     }
+    // core: the one that it runs on; -1: any.
     std::unique_ptr<NodeProcess> start(const std::string& model, std::uint64_t ram_bytes, const Namespaces* where,
-                                       std::size_t i) {
+                                       std::size_t i, int core = -1) {
+        QStringList prefix = where ? where->prefix(i) : QStringList();
+        if (core >= 0) prefix += {QStringLiteral("taskset"), QStringLiteral("-c"), QString::number(core)};
         QStringList arguments = {QStringLiteral("--model"), QString::fromStdString(model)};
         if (ram_bytes > 0) arguments += {QStringLiteral("--ram"), QString::number(ram_bytes)};
-        auto node = std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)),
-                                                  desktop(), arguments, where ? where->prefix(i) : QStringList(),
-                                                  where ? where->host(i) : QStringLiteral("127.0.0.1"));
+        auto node =
+            std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)), desktop(),
+                                          arguments, prefix, where ? where->host(i) : QStringLiteral("127.0.0.1"));
         if (node->port() == 0) throw std::runtime_error("a node does not start: " + node->said().toStdString());
         return node;
     }
@@ -305,6 +310,7 @@ struct NetworkOptions {
     std::vector<int> delays_us = {100, 1000, 5000};  // of one message
     std::vector<double> gbits = {1, 10};
     int n_tokens = 24;
+    bool apart = false;        // this program on core 0, the nodes on the others
     int node_percent = 0;      // of a core, for all nodes together; 0: what they get
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
 };
@@ -321,6 +327,14 @@ double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& 
     if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
     const std::chrono::duration<double> took = times.back() - times[2];  // the first one finds caches empty
     return static_cast<double>(times.size() - 3) / took.count();
+}
+
+// This program's threads that begin from now on, and the one that calls.
+void run_on_core(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) throw std::runtime_error("no such core");
 }
 
 // What the programs' threads do, in all.
@@ -385,6 +399,8 @@ std::string crossing(const std::vector<int>& delays_us, const std::vector<double
 
 int run_networks(const NetworkOptions& options) {
     Workplace place;
+    const int n_cores = static_cast<int>(std::thread::hardware_concurrency());
+    if (options.apart) run_on_core(0);
     LoadRequest request = place.request(options.model, {});
     const Whole whole = compute_alone(request, options.n_tokens);
     if (!options.here_as_well) {
@@ -404,7 +420,8 @@ int run_networks(const NetworkOptions& options) {
     for (const std::size_t n_nodes : options.nodes) {
         std::vector<std::unique_ptr<NodeProcess>> nodes;
         for (std::size_t i = 0; i < n_nodes; ++i) {
-            nodes.push_back(place.start(options.model, 0, nullptr, i));
+            const int core = options.apart && n_cores > 1 ? 1 + static_cast<int>(i) % (n_cores - 1) : -1;
+            nodes.push_back(place.start(options.model, 0, nullptr, i, core));
             if (share) share->add(nodes.back()->process().processId());
         }
         for (const double gbit : options.gbits) {
@@ -517,6 +534,7 @@ int main(int argc, char** argv) {
     networks_app->add_option("--delay-us", networks.delays_us, "Of one message")->delimiter(',')->capture_default_str();
     networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
+    networks_app->add_flag("--apart", networks.apart, "This program on core 0, the nodes on the others in turn");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
     MessageOptions messages;

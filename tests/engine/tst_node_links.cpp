@@ -363,6 +363,7 @@ class TestNodeLinks : public QObject {
         const std::chrono::duration<double> took = times.back() - times[1];
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.latency_us >= 2 * delay_us);
+        QVERIFY(joined.node(0).costs().measured().exchange_us >= delay_us);
         QVERIFY(figures.totals.rows > 0);
         QVERIFY(joined.forecast_tokens_per_s(70) > 0);
         qInfo("%.1f tokens/s, forecast %.1f; %.2f ms there and back, %.0f MB/s",

@@ -148,6 +148,12 @@ class TestPeerSteps : public QObject {
         // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and one of them is waited for.
         compare(forecast_as_peers(here, nodes), 60, 10, 0);
         QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
+        // Measured with one in each direction they take as long as that.
+        LinkCosts::Measured both_ways = measured(10);
+        both_ways.exchange_us = 25;
+        link.set(both_ways);
+        compare(forecast_as_peers(here, nodes), 60, 2 * 25 + 20 - 30, 0);
+        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
         // A slow one does nothing; what it has not, it cannot do.
