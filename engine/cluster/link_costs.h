@@ -38,6 +38,9 @@ class LinkCosts {
     // included. Moves both by a tenth of the way, within 1/8 to 8 of what was measured.
     void correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us);
 
+    // Measured::message_us(), corrected as requests are.
+    double message_us() const;
+
   private:
     double raw_transfer_us(std::int64_t n_rows) const;
 

@@ -293,19 +293,15 @@ bool NodeClient::measure(const std::stop_token& stop) {
         *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
     measured.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePing));
     measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
-    std::optional<NodeExpert> expert;
-    {
-        const std::scoped_lock lock(mutex_);
-        expert = first_held_;
-    }
-    if (!expert) return false;
-    measured.expert_bytes = static_cast<double>(grid_.expert_bytes(expert->format));
+    const std::vector<NodeExpert> experts = experts_to_probe();
+    if (experts.empty()) return false;
+    measured.expert_bytes = static_cast<double>(grid_.expert_bytes(experts.front().format));
     double one_row_us = 0;
-    const auto round_trip = round_trip_us(*expert, &one_row_us);
+    const auto round_trip = round_trip_us(experts, &one_row_us);
     if (!round_trip) return false;
     std::vector<double> many_rows;
     for (int i = 0; i < kProbes; ++i) {
-        const auto reply = probe(*expert, kManyRows);
+        const auto reply = probe(experts.front(), kManyRows);
         if (!reply) return false;
         many_rows.push_back(reply->compute_us);
     }
@@ -319,14 +315,28 @@ bool NodeClient::measure(const std::stop_token& stop) {
     return true;
 }
 
+// Held ones in the format of the first, each another one where there are so many: one that has just been computed is in
+// the node's caches.
+std::vector<NodeExpert> NodeClient::experts_to_probe() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<NodeExpert> experts;
+    if (!first_held_) return experts;
+    for (const NodeExpert& expert : wanted_) {
+        if (expert.format != first_held_->format || experts.size() >= kRoundTrips) continue;
+        if (held_[index_of(expert)].load(std::memory_order_relaxed) == held_as(expert.format))
+            experts.push_back(expert);
+    }
+    return experts;
+}
+
 // As helpers are asked, layer by layer: this machine computes something, sends a row, and waits for what becomes of it.
-std::optional<double> NodeClient::round_trip_us(const NodeExpert& expert, double* expert_us) {
+std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> experts, double* expert_us) {
     ProbeWork work;
     std::vector<double> beside, computing;
     for (int i = 0; i < kRoundTrips; ++i) {
         const auto begin = Clock::now();
         work.us();
-        const auto reply = probe(expert, 1);
+        const auto reply = probe(experts[static_cast<std::size_t>(i) % experts.size()], 1);
         if (!reply) return {};
         beside.push_back(microseconds_since(begin) - work.alone_us() - reply->compute_us);
         computing.push_back(reply->compute_us);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -156,7 +157,8 @@ class NodeClient {
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
-    std::optional<double> round_trip_us(const NodeExpert& expert, double* expert_us);
+    std::vector<NodeExpert> experts_to_probe() const;
+    std::optional<double> round_trip_us(std::span<const NodeExpert> experts, double* expert_us);
     std::optional<double> exchange_us(double round_trip_us, const std::stop_token& stop);
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
     void received(std::uint64_t connection, FromNode message);

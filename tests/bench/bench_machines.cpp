@@ -310,23 +310,34 @@ struct NetworkOptions {
     std::vector<int> delays_us = {100, 1000, 5000};  // of one message
     std::vector<double> gbits = {1, 10};
     int n_tokens = 24;
+    int n_times = 1;           // each, of which medians are taken
     bool apart = false;        // this program on core 0, the nodes on the others
     int node_percent = 0;      // of a core, for all nodes together; 0: what they get
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
 };
 
 struct Speed {
-    double forecast = 0, measured = 0;  // tokens/s
+    double forecast = 0;  // tokens/s, before the first token
+    double measured = 0;  // of the second half of the tokens
     double off() const { return 100 * (forecast / measured - 1); }
 };
+Speed median_of(const std::vector<Speed>& speeds) {
+    const auto of = [&](double Speed::*value) {
+        std::vector<double> values;
+        for (const Speed& speed : speeds) values.push_back(speed.*value);
+        return median(values);
+    };
+    return {of(&Speed::forecast), of(&Speed::measured)};
+}
 
-// Of decode: the tokens behind a prompt. Nothing is said where an answer is another one.
+// Of decode: the second half of the tokens behind a prompt. Nothing is said where an answer is another one.
 double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected) {
     std::vector<Clock::time_point> times;
     const std::vector<float> logits = nodeLogits(model, n_tokens, [&](int) { times.push_back(Clock::now()); });
     if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
-    const std::chrono::duration<double> took = times.back() - times[2];  // the first one finds caches empty
-    return static_cast<double>(times.size() - 3) / took.count();
+    const auto first = static_cast<std::size_t>(n_tokens / 2);
+    const std::chrono::duration<double> took = times.back() - times[first];
+    return static_cast<double>(times.size() - 1 - first) / took.count();
 }
 
 // This program's threads that begin from now on, and the one that calls.
@@ -366,7 +377,7 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     settings.forecasts = true;
     JoinedNodes joined(model, addresses, settings, {}, {});
     Speed speed;
-    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens / 2);
+    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens * 3 / 4);
     const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
     const Work before = work_of(nodes);
     speed.measured = tokens_per_s(model, n_tokens, expected);
@@ -376,10 +387,11 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
                  work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits);
     for (const JoinedNodes::Figures& node : joined.figures()) {
         std::fprintf(stderr,
-                     "  %s: round trip %.0f us, %.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited "
-                     "for %.0f; %llu rows, %llu failed\n",
-                     name_of(shape), node.latency_us, node.mbps, node.totals.compute_us / n, node.totals.network_us / n,
-                     node.totals.waiting_us / n, static_cast<unsigned long long>(node.totals.rows),
+                     "  %s: %.0f tokens/s, forecast %.0f; round trip %.0f us, %.0f MB/s; of a layer: "
+                     "computed there %.0f us, on its way %.0f, waited for %.0f; %llu rows, %llu failed\n",
+                     name_of(shape), speed.measured, speed.forecast, node.latency_us, node.mbps,
+                     node.totals.compute_us / n, node.totals.network_us / n, node.totals.waiting_us / n,
+                     static_cast<unsigned long long>(node.totals.rows),
                      static_cast<unsigned long long>(node.totals.failed_rows));
     }
     return speed;
@@ -434,10 +446,15 @@ int run_networks(const NetworkOptions& options) {
                                                                      gbit * 1e9 / 8));
                     addresses.push_back(node->address(place.desktop(), relays.back()->port()));
                 }
-                Speed of[2];
-                for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
-                    const std::size_t s = shape == NodeShape::kDecentralised ? 1 : 0;
-                    of[s] = speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits);
+                std::vector<Speed> all[2];
+                for (int i = 0; i < options.n_times; ++i) {
+                    for (const std::size_t s : {0, 1}) {
+                        const NodeShape shape = s == 0 ? NodeShape::kHelpers : NodeShape::kDecentralised;
+                        all[s].push_back(speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits));
+                    }
+                }
+                const Speed of[2] = {median_of(all[0]), median_of(all[1])};
+                for (const std::size_t s : {0, 1}) {
                     forecast[s].push_back(of[s].forecast);
                     measured[s].push_back(of[s].measured);
                 }
@@ -534,6 +551,8 @@ int main(int argc, char** argv) {
     networks_app->add_option("--delay-us", networks.delays_us, "Of one message")->delimiter(',')->capture_default_str();
     networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
+    networks_app->add_option("--times", networks.n_times, "Measure each so often, and take medians")
+        ->capture_default_str();
     networks_app->add_flag("--apart", networks.apart, "This program on core 0, the nodes on the others in turn");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 // Experts take as long on each machine, as far as its share of them is decided by that: what is measured on a busy
 // machine may give all to one side.
 void makeAlikeInCost(LoadedModel& model, JoinedNodes& joined) {
-    const kernels::WeightType format = model.basis().master;
+    const offstage::kernels::WeightType format = model.basis().master;
     CostTable table;
     table.cpu_expert = {{1, 100.0}};
     model.cost() = CostModel(table);
