@@ -58,4 +58,9 @@ void LinkCosts::correct(double predicted_compute_us, double compute_us, std::int
     transfer_factor_ = moved(transfer_factor_, raw_transfer_us(n_rows) * transfer_factor_, took_us - compute_us);
 }
 
+double LinkCosts::message_us() const {
+    const std::scoped_lock lock(mutex_);
+    return measured_.message_us() * transfer_factor_;
+}
+
 }  // namespace offstage::engine

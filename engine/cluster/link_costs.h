@@ -13,11 +13,17 @@ namespace offstage::engine {
 class LinkCosts {
   public:
     struct Measured {
-        double latency_us = 0;          // of a small message there and its answer back, both ends' software included
+        // Of a small message there and its answer back, both ends' software included, and so much longer as this
+        // machine's own computing takes between such messages.
+        double latency_us = 0;
         double us_per_byte = 0;         // beyond that; both directions alike
         double row_bytes = 0;           // activations of one row, one direction
         std::vector<CostPoint> expert;  // one expert of `expert_bytes`, by its number of rows; ascending
         double expert_bytes = 0;
+        // Of a small message one way, where both ends send one at the same time; the rest as latency_us. 0: not
+        // measured, half of latency_us.
+        double exchange_us = 0;
+        double message_us() const { return exchange_us > 0 ? exchange_us : latency_us / 2; }
     };
 
     void set(Measured measured);
@@ -31,6 +37,9 @@ class LinkCosts {
     // microseconds; it took compute_us of the other machine's, and took_us here, all
     // included. Moves both by a tenth of the way, within 1/8 to 8 of what was measured.
     void correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us);
+
+    // Measured::message_us(), corrected as requests are.
+    double message_us() const;
 
   private:
     double raw_transfer_us(std::int64_t n_rows) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -16,14 +17,40 @@ constexpr int kSmallPings = 7, kLargePings = 3;
 constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
-// Of one row, so far apart: while a token is made both ends wait for each other in every layer, and what has to wake up
-// takes longer than what goes on.
-constexpr int kRowProbes = 9;
-constexpr std::chrono::milliseconds kRowProbePause{1};
+constexpr int kRoundTrips = 15;
+constexpr int kExchanges = 12, kExchangeBatches = 3;
+constexpr double kPackingSeconds =
+    1;  // that are waited for a node to be ready with all, and to have nothing else to do
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
+
+// Some computing between two messages, always the same amount, as a layer has it: messages are not paid for by waiting
+// alone. Caches have grown cold meanwhile, and the connection's threads want the processor as well.
+class ProbeWork {
+  public:
+    ProbeWork() : numbers_(kBytes / sizeof(std::uint64_t), 1) {
+        std::vector<double> times;
+        for (int i = 0; i < kTimes; ++i) times.push_back(us());
+        alone_us_ = percentile(times, 0.25);
+    }
+    // What it takes now.
+    double us() {
+        const auto begin = std::chrono::steady_clock::now();
+        sum_ = std::accumulate(numbers_.begin(), numbers_.end(), sum_.load(std::memory_order_relaxed));
+        return microseconds_since(begin);
+    }
+    // With nothing between.
+    double alone_us() const { return alone_us_; }
+
+  private:
+    static constexpr std::size_t kBytes = std::size_t{1} << 20;
+    static constexpr int kTimes = 9;
+    std::vector<std::uint64_t> numbers_;
+    std::atomic<std::uint64_t> sum_ = 0;  // read by nobody
+    double alone_us_ = 0;
+};
 
 }  // namespace
 
@@ -191,6 +218,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         follows_ = false;
         end_reason_ = cannot_follow_ = {};
         first_held_.reset();
+        ponged_ = 0;
         for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
         n_held_ = 0;
         waiting_.clear();
@@ -216,6 +244,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             while (wait_for(lock, stop, 1, [&] { return first_held_.has_value() || complete_ || refused_; }) == false &&
                    open_ && !stop.stop_requested()) {
             }
+            if (first_held_) wait_for(lock, stop, kPackingSeconds, [&] { return complete_ || refused_; });
             ready = open_ && !refused_ && first_held_.has_value() && !stop.stop_requested();
             if (open_ && !ready && complete_) {
                 trouble_ = messages::node_holds_nothing(name());
@@ -284,46 +313,103 @@ bool NodeClient::measure(const std::stop_token& stop) {
         *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
     measured.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePing));
     measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
-    std::optional<NodeExpert> expert;
-    {
-        const std::scoped_lock lock(mutex_);
-        expert = first_held_;
-    }
-    if (!expert) return false;
-    measured.expert_bytes = static_cast<double>(grid_.expert_bytes(expert->format));
-    std::vector<double> one_row, many_rows, on_their_way;
-    for (int i = 0; i < kRowProbes; ++i) {
-        std::this_thread::sleep_for(kRowProbePause);
-        const auto begin = Clock::now();
-        const auto reply = probe(*expert, 1);
-        if (!reply) return false;
-        one_row.push_back(reply->compute_us);
-        on_their_way.push_back(std::chrono::duration<double, std::micro>(reply->arrived - begin).count() -
-                               reply->compute_us);
-    }
+    const std::vector<NodeExpert> experts = experts_to_probe();
+    if (experts.empty()) return false;
+    measured.expert_bytes = static_cast<double>(grid_.expert_bytes(experts.front().format));
+    double one_row_us = 0;
+    const auto round_trip = round_trip_us(experts, &one_row_us);
+    if (!round_trip) return false;
+    std::vector<double> many_rows;
     for (int i = 0; i < kProbes; ++i) {
-        const auto reply = probe(*expert, kManyRows);
+        const auto reply = probe(experts.front(), kManyRows);
         if (!reply) return false;
         many_rows.push_back(reply->compute_us);
     }
-    measured.latency_us =
-        std::max(measured.latency_us, median(on_their_way) - 2 * measured.row_bytes * measured.us_per_byte);
-    measured.expert = {{1, median(one_row)}, {kManyRows, median(many_rows)}};
+    const auto exchange = exchange_us(*round_trip, stop);
+    if (!exchange) return false;
+    const double row_us = measured.row_bytes * measured.us_per_byte;
+    measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);
+    measured.exchange_us = std::max(measured.latency_us / 4, *exchange - row_us);
+    measured.expert = {{1, one_row_us}, {kManyRows, median(many_rows)}};
     costs_.set(std::move(measured));
     return true;
 }
 
-std::optional<double> NodeClient::ping_us(std::size_t bytes, const std::stop_token& stop) {
+// Held ones in the format of the first, each another one where there are so many: one that has just been computed is in
+// the node's caches.
+std::vector<NodeExpert> NodeClient::experts_to_probe() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<NodeExpert> experts;
+    if (!first_held_) return experts;
+    for (const NodeExpert& expert : wanted_) {
+        if (expert.format != first_held_->format || experts.size() >= kRoundTrips) continue;
+        if (held_[index_of(expert)].load(std::memory_order_relaxed) == held_as(expert.format))
+            experts.push_back(expert);
+    }
+    return experts;
+}
+
+// As helpers are asked, layer by layer: this machine computes something, sends a row, and waits for what becomes of it.
+std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> experts, double* expert_us) {
+    ProbeWork work;
+    std::vector<double> beside, computing;
+    for (int i = 0; i < kRoundTrips; ++i) {
+        const auto begin = Clock::now();
+        work.us();
+        const auto reply = probe(experts[static_cast<std::size_t>(i) % experts.size()], 1);
+        if (!reply) return {};
+        beside.push_back(microseconds_since(begin) - work.alone_us() - reply->compute_us);
+        computing.push_back(reply->compute_us);
+    }
+    *expert_us = median(computing);
+    return median(beside);
+}
+
+// As machines exchange their shares of a layer: there is a message on its way in each direction. Of two pings that
+// follow each other at half of their time there and back.
+std::optional<double> NodeClient::exchange_us(double round_trip_us, const std::stop_token& stop) {
+    const std::size_t bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
+    ProbeWork work;
+    std::uint64_t first = send_ping(bytes);
+    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
+    std::vector<double> batches;
+    for (int batch = 0; batch < kExchangeBatches; ++batch) {
+        std::vector<double> working;
+        const auto begin = Clock::now();
+        for (int i = 0; i < kExchanges; ++i) {
+            working.push_back(work.us());
+            const std::uint64_t second = send_ping(bytes);
+            if (!wait_for_pong(first, stop)) return {};
+            first = second;
+        }
+        // Each ping's round has that work once, and there are two of them; a layer of the two machines has it once, and
+        // what it takes longer than alone.
+        const double work_us = median(working);
+        batches.push_back(microseconds_since(begin) / kExchanges - work_us / 2 +
+                          std::max(0.0, work_us - work.alone_us()));
+    }
+    if (!wait_for_pong(first, stop)) return {};
+    return median(batches);
+}
+
+std::uint64_t NodeClient::send_ping(std::size_t bytes) {
     std::unique_lock lock(mutex_);
-    if (channel_ == nullptr || !open_) return {};
+    if (channel_ == nullptr || !open_) return 0;
     const std::uint64_t number = ++next_number_;
-    ponged_.reset();
     const std::shared_ptr<NodeChannel> channel = channel_;
     lock.unlock();
-    const auto begin = Clock::now();
     channel->send(NodePing{number, std::string(bytes, 'p')});
-    lock.lock();
-    if (!wait_for(lock, stop, patience_.most_answer_s, [&] { return ponged_ == number; })) return {};
+    return number;
+}
+
+bool NodeClient::wait_for_pong(std::uint64_t number, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return number != 0 && wait_for(lock, stop, patience_.most_answer_s, [&] { return ponged_ >= number; });
+}
+
+std::optional<double> NodeClient::ping_us(std::size_t bytes, const std::stop_token& stop) {
+    const auto begin = Clock::now();
+    if (!wait_for_pong(send_ping(bytes), stop)) return {};
     return microseconds_since(begin);
 }
 
@@ -368,10 +454,18 @@ void NodeClient::received(std::uint64_t connection, FromNode message) {
         meeting_->reported(std::get<NodePeerReport>(message));
         return;
     }
-    const std::scoped_lock lock(mutex_);
-    if (connection != connection_ || !open_) return;
-    received_locked(std::move(message), now);
-    changed_.notify_all();
+    // A reply wakes the engine's thread and no other.
+    const bool is_reply = std::holds_alternative<NodeReply>(message);
+    {
+        const std::scoped_lock lock(mutex_);
+        if (connection != connection_ || !open_) return;
+        received_locked(std::move(message), now);
+    }
+    if (is_reply) {
+        replied_.notify_all();
+    } else {
+        changed_.notify_all();
+    }
 }
 
 bool NodeClient::is_for_peers(std::uint64_t connection, const FromNode& message) {
@@ -478,6 +572,7 @@ void NodeClient::end_locked(const Message& why) {
         note_locked(messages::node_lost(name(), why));
     }
     changed_.notify_all();
+    replied_.notify_all();
 }
 
 void NodeClient::note_locked(Message note) {
@@ -505,7 +600,7 @@ std::optional<NodeReply> NodeClient::wait(std::uint64_t number, Clock::time_poin
         const auto found = waiting_.find(number);
         return found == waiting_.end() || found->second.reply.has_value();
     };
-    changed_.wait_until(lock, until, [&] { return answered() || !open_; });
+    replied_.wait_until(lock, until, [&] { return answered() || !open_; });
     const auto found = waiting_.find(number);
     if (found == waiting_.end()) return {};
     std::optional<NodeReply> reply = std::move(found->second.reply);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -166,6 +167,11 @@ class NodeClient {
     End serve_connection(const std::stop_token& stop);
     bool measure(const std::stop_token& stop);
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
+    std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
+    bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
+    std::vector<NodeExpert> experts_to_probe() const;
+    std::optional<double> round_trip_us(std::span<const NodeExpert> experts, double* expert_us);
+    std::optional<double> exchange_us(double round_trip_us, const std::stop_token& stop);
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
     void received(std::uint64_t connection, FromNode message);
     void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
@@ -198,7 +204,8 @@ class NodeClient {
     std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0;
 
     mutable std::mutex mutex_;
-    std::condition_variable_any changed_;
+    std::condition_variable_any changed_;  // all but replies
+    std::condition_variable replied_;      // a reply, or the connection has ended
     std::vector<NodeExpert> wanted_;
     std::vector<std::uint8_t> wanted_as_;  // the same as held_
     bool want_sent_ = false;               // over this connection
@@ -216,7 +223,7 @@ class NodeClient {
     std::optional<NodeWelcome> welcome_;
     std::optional<NodeExpert> first_held_;
     std::uint64_t next_number_ = 0;
-    std::optional<std::uint64_t> ponged_;
+    std::uint64_t ponged_ = 0;  // the last number that has come back over this connection
     NodeState state_;
     std::map<std::uint64_t, Waiting> waiting_;
     std::vector<Message> notes_;

@@ -134,19 +134,27 @@ void NodeFollower::send(NodeOutputs outputs, std::uint32_t machines) {
         totals_.n_rows += outputs.row_token.size();
         totals_.compute_us += outputs.compute_us;
     }
-    outputs.direct = send_directly_(outputs, machines & ~1u);
-    send_(std::move(outputs));
+    without_turn([&] {
+        outputs.direct = send_directly_(outputs, machines & ~1u);
+        send_(std::move(outputs));
+    });
+}
+
+std::optional<PeerInbox::Arrived> NodeFollower::wait(std::int32_t layer, std::uint32_t machine, double) {
+    std::optional<PeerInbox::Arrived> arrived;
+    without_turn([&] { arrived = inbox_.take(layer, machine, {}); });
+    return arrived;
 }
 
 // Meanwhile others may use the machine, who form sums in an order of their own.
-std::optional<PeerInbox::Arrived> NodeFollower::wait(std::int32_t layer, std::uint32_t machine, double) {
+template <typename Function>
+void NodeFollower::without_turn(const Function& function) {
     const SumOrder order = host_.host().sum_order();
     turn_.unlock();
-    auto arrived = inbox_.take(layer, machine, {});
+    function();
     turn_.lock();
     host_.host().set_sum_order(order);
     host_.device().set_sum_order(order);
-    return arrived;
 }
 
 void NodeFollower::run(const std::stop_token& stop) {

@@ -26,7 +26,8 @@ namespace offstage::engine {
 // it owns and waiting for the others'. Experts that it does not hold it can compute as well, from its files.
 class NodeFollower final : private PeerLinks {
   public:
-    using Send = std::function<void(FromNode)>;  // any thread; must not call back
+    // Any thread; must not call back. What belongs to a step may be waited for, until the desktop has read before.
+    using Send = std::function<void(FromNode)>;
     // To those of these machines that there is a link to; returns which (NodePeers::send).
     using SendDirectly = std::function<std::uint32_t(const NodeOutputs& outputs, std::uint32_t machines)>;
     struct Totals {
@@ -57,6 +58,9 @@ class NodeFollower final : private PeerLinks {
     void send(NodeOutputs outputs, std::uint32_t machines) override;
     std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
     void lost(std::int32_t, std::uint32_t, const Message&) override {}
+    // While what may take long is done that needs none of the machine's.
+    template <typename Function>
+    void without_turn(const Function& function);
 
     Message queue(std::variant<NodeShares, NodeStep> what);
     void run(const std::stop_token& stop);

@@ -29,23 +29,24 @@ void PeerInbox::begin_step(std::uint64_t step) {
 
 bool PeerInbox::put(NodeOutputs outputs) {
     const auto now = Clock::now();
-    const std::scoped_lock lock(mutex_);
-    if (outputs.step < step_) return true;
-    if (outputs.lost) {
-        if (lost_in_.size() >= kMostLost) return false;
-        lost_in_.insert({outputs.step, outputs.machine});
-        changed_.notify_all();
-        return true;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (outputs.step < step_) return true;
+        if (outputs.lost) {
+            if (lost_in_.size() >= kMostLost) return false;
+            lost_in_.insert({outputs.step, outputs.machine});
+        } else {
+            const Key key(outputs.step, outputs.layer, outputs.machine);
+            const auto found = held_.find(key);
+            if (found != held_.end() && outputs.part < found->second.next_part) return true;
+            const std::size_t bytes = held_bytes(outputs);
+            if (bytes_ + bytes > most_bytes_) return false;
+            bytes_ += bytes;
+            Held& held = held_[key];
+            held.next_part = std::max(outputs.part, outputs.part + 1);  // it may be any number
+            held.arrived.push_back({std::move(outputs), now});
+        }
     }
-    const Key key(outputs.step, outputs.layer, outputs.machine);
-    const auto found = held_.find(key);
-    if (found != held_.end() && outputs.part < found->second.next_part) return true;
-    const std::size_t bytes = held_bytes(outputs);
-    if (bytes_ + bytes > most_bytes_) return false;
-    bytes_ += bytes;
-    Held& held = held_[key];
-    held.next_part = std::max(outputs.part, outputs.part + 1);  // it may be any number
-    held.arrived.push_back({std::move(outputs), now});
     changed_.notify_all();
     return true;
 }

@@ -170,7 +170,7 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
         place[i] = links.size();
-        links.push_back({link.latency_us / 2, link.us_per_byte});
+        links.push_back({nodes[i].costs->message_us(), link.us_per_byte});
     }
     const auto expert_us = [&](std::uint32_t machine, std::size_t at) {
         const kernels::WeightType format = desktop.formats[at];

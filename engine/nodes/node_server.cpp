@@ -31,6 +31,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
+constexpr std::size_t kMostWrittenAtOnce = std::size_t{64} << 10;  // bytes; by the thread that reads requests
 constexpr int kMostServingThreads = 64;
 constexpr std::chrono::milliseconds kRemovalPoll{100};
 constexpr std::chrono::milliseconds kRefusalTime{300};  // for the sentence to be sent, before the link is cut
@@ -47,8 +48,9 @@ std::size_t bytes_of(const FromNode& message) {
     return 64;
 }
 
-// What goes to a desktop, written by a thread of its own: a desktop that does not read
-// keeps nobody waiting but its own requests.
+// What goes to a desktop. push() leaves it to a thread of its own: a desktop that does not read keeps nobody waiting
+// but its own requests. write() is for threads that work for that desktop alone: where nothing else is waiting to be
+// written they write it themselves, which saves waking a thread for every message.
 class Outgoing {
   public:
     explicit Outgoing(Stream& stream) : stream_(stream), thread_([this] { run(); }) {}
@@ -56,10 +58,22 @@ class Outgoing {
 
     void push(FromNode message) {
         const std::scoped_lock lock(mutex_);
-        if (closed_) return;
-        bytes_ += bytes_of(message);
-        queue_.push_back(std::move(message));
-        changed_.notify_all();
+        push_locked(std::move(message));
+    }
+    // May take as long as the desktop takes to read.
+    void write(FromNode message) {
+        std::unique_lock lock(mutex_);
+        if (closed_ || finishing_ || writing_ || !queue_.empty()) {
+            push_locked(std::move(message));
+            return;
+        }
+        writing_ = true;
+        lock.unlock();
+        const bool written = stream_.Write(to_wire(message));
+        lock.lock();
+        writing_ = false;
+        closed_ = closed_ || !written;
+        if (closed_ || finishing_ || !queue_.empty()) changed_.notify_all();
     }
     // Until the queue has room again, or the connection has ended.
     void wait_for_room() {
@@ -82,16 +96,24 @@ class Outgoing {
     }
 
   private:
+    void push_locked(FromNode message) {
+        if (closed_) return;
+        bytes_ += bytes_of(message);
+        queue_.push_back(std::move(message));
+        changed_.notify_all();
+    }
     void run() {
         std::unique_lock lock(mutex_);
         while (true) {
-            changed_.wait(lock, [&] { return finishing_ || !queue_.empty(); });
-            if (queue_.empty()) break;
+            changed_.wait(lock, [&] { return !writing_ && (closed_ || finishing_ || !queue_.empty()); });
+            if (closed_ || queue_.empty()) break;
             const FromNode message = std::move(queue_.front());
             queue_.pop_front();
+            writing_ = true;
             lock.unlock();
             const bool written = stream_.Write(to_wire(message));
             lock.lock();
+            writing_ = false;
             bytes_ -= bytes_of(message);
             if (!written) break;
             changed_.notify_all();
@@ -105,7 +127,7 @@ class Outgoing {
     std::condition_variable changed_;
     std::deque<FromNode> queue_;
     std::size_t bytes_ = 0;
-    bool finishing_ = false, closed_ = false;
+    bool writing_ = false, finishing_ = false, closed_ = false;
     std::thread thread_;  // last: it uses all the others
 };
 
@@ -234,6 +256,15 @@ class NodeServer::Service final : public node::Node::Service {
         }
     }
 
+    // Large answers go while the next request is computed.
+    static void send(FromNode answer, Outgoing& outgoing) {
+        if (bytes_of(answer) <= kMostWrittenAtOnce) {
+            outgoing.write(std::move(answer));
+        } else {
+            outgoing.push(std::move(answer));
+        }
+    }
+
     // The first message but for pings is a hello that the node agrees with; 0: it is not.
     NodeExperts::Desktop greet(Stream& stream, const std::shared_ptr<Outgoing>& outgoing) {
         node::ToNode wire;
@@ -243,15 +274,20 @@ class NodeServer::Service final : public node::Node::Service {
             message = from_wire(std::move(wire));
             auto* const ping = message ? std::get_if<NodePing>(&*message) : nullptr;
             if (ping == nullptr || !check(*ping).empty()) break;
-            outgoing->push(NodePong{ping->number, std::move(ping->payload), experts_.state()});
+            send(NodePong{ping->number, std::move(ping->payload), experts_.state()}, *outgoing);
             outgoing->wait_for_room();
         }
         const NodeHello* const hello = message ? std::get_if<NodeHello>(&*message) : nullptr;
         Message refusal = messages::node_wants_hello;
-        const NodeExperts::Desktop desktop =
-            hello == nullptr ? 0
-                             : experts_.open(
-                                   *hello, [outgoing](FromNode what) { outgoing->push(std::move(what)); }, refusal);
+        // What belongs to a step comes from the thread that makes it.
+        const auto deliver = [outgoing](FromNode what) {
+            if (std::holds_alternative<NodeOutputs>(what) || std::holds_alternative<NodeStepped>(what)) {
+                outgoing->write(std::move(what));
+            } else {
+                outgoing->push(std::move(what));
+            }
+        };
+        const NodeExperts::Desktop desktop = hello == nullptr ? 0 : experts_.open(*hello, deliver, refusal);
         if (desktop == 0) outgoing->push(NodeRefusal{refusal.english()});
         return desktop;
     }
@@ -297,12 +333,12 @@ class NodeServer::Service final : public node::Node::Service {
     Message answer(ToNode message, Outgoing& outgoing, NodeExperts::Desktop desktop) {
         if (auto* want = std::get_if<NodeWant>(&message)) return experts_.want(desktop, std::move(*want));
         if (const auto* request = std::get_if<NodeCompute>(&message)) {
-            outgoing.push(experts_.compute(desktop, *request));
+            send(experts_.compute(desktop, *request), outgoing);
             return {};
         }
         if (auto* ping = std::get_if<NodePing>(&message)) {
             if (Message wrong = check(*ping); !wrong.empty()) return wrong;
-            outgoing.push(NodePong{ping->number, std::move(ping->payload), experts_.state()});
+            send(NodePong{ping->number, std::move(ping->payload), experts_.state()}, outgoing);
             return {};
         }
         if (std::holds_alternative<NodeHello>(message)) return messages::node_message_empty;  // a second one

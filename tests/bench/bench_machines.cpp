@@ -8,6 +8,8 @@
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
 //     each two of them.
 // --star, of either: no links between the nodes.
+//   bench_machines messages [--delay-us 0,100]
+//     What one small message there and one back take and cost, with pauses between them of several kinds.
 //
 // Exit status: 0, or 1 where a bit differs.
 #include <CLI/CLI.hpp>
@@ -16,6 +18,8 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sched.h>
+#include <thread>
 #include <unistd.h>
 
 #include <QCoreApplication>
@@ -25,6 +29,8 @@
 #include "engine/nodes/node_server.h"
 #include "engine/print.h"
 #include "engine/quant/weight_format.h"
+#include "engine/statistics.h"
+#include "tests/bench/message_costs.h"
 #include "tests/engine/loopback_relay.h"
 #include "tests/engine/node_parts.h"
 #include "tests/engine/node_process.h"
@@ -138,13 +144,16 @@ class Workplace {
         if (!quant.empty()) request.quant = parse_quant(quant);
         return request;
     }
+    // core: the one that it runs on; -1: any.
     std::unique_ptr<NodeProcess> start(const std::string& model, std::uint64_t ram_bytes, const Namespaces* where,
-                                       std::size_t i) {
+                                       std::size_t i, int core = -1) {
+        QStringList prefix = where ? where->prefix(i) : QStringList();
+        if (core >= 0) prefix += {QStringLiteral("taskset"), QStringLiteral("-c"), QString::number(core)};
         QStringList arguments = {QStringLiteral("--model"), QString::fromStdString(model)};
         if (ram_bytes > 0) arguments += {QStringLiteral("--ram"), QString::number(ram_bytes)};
-        auto node = std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)),
-                                                  desktop(), arguments, where ? where->prefix(i) : QStringList(),
-                                                  where ? where->host(i) : QStringLiteral("127.0.0.1"));
+        auto node =
+            std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)), desktop(),
+                                          arguments, prefix, where ? where->host(i) : QStringLiteral("127.0.0.1"));
         if (node->port() == 0) throw std::runtime_error("a node does not start: " + node->said().toStdString());
         return node;
     }
@@ -310,32 +319,77 @@ struct NetworkOptions {
     std::vector<int> delays_us = {100, 1000, 5000};  // of one message
     std::vector<double> gbits = {1, 10};
     int n_tokens = 24;
+    int n_times = 1;           // each, of which medians are taken
+    bool apart = false;        // this program on core 0, the nodes on the others
     int node_percent = 0;      // of a core, for all nodes together; 0: what they get
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
     bool star = false;         // nodes reach each other by way of this machine
 };
 
 struct Speed {
-    double forecast = 0, measured = 0;  // tokens/s
+    double forecast = 0;  // tokens/s, before the first token
+    double measured = 0;  // of the second half of the tokens
     double off() const { return 100 * (forecast / measured - 1); }
 };
+Speed median_of(const std::vector<Speed>& speeds) {
+    const auto of = [&](double Speed::*value) {
+        std::vector<double> values;
+        for (const Speed& speed : speeds) values.push_back(speed.*value);
+        return median(values);
+    };
+    return {of(&Speed::forecast), of(&Speed::measured)};
+}
 
-// Of decode: the tokens behind a prompt. Nothing is said where an answer is another one.
+// Of decode: the second half of the tokens behind a prompt. Nothing is said where an answer is another one.
 double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected) {
     std::vector<Clock::time_point> times;
     const std::vector<float> logits = nodeLogits(model, n_tokens, [&](int) { times.push_back(Clock::now()); });
     if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
-    const std::chrono::duration<double> took = times.back() - times[2];  // the first one finds caches empty
-    return static_cast<double>(times.size() - 3) / took.count();
+    const auto first = static_cast<std::size_t>(n_tokens / 2);
+    const std::chrono::duration<double> took = times.back() - times[first];
+    return static_cast<double>(times.size() - 1 - first) / took.count();
 }
 
-Speed speed_with(LoadedModel& model, const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
+// This program's threads that begin from now on, and the one that calls.
+void run_on_core(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) throw std::runtime_error("no such core");
+}
+
+// What the programs' threads do, in all.
+struct Work {
+    ThreadTimes here, there;
+};
+Work work_of(const std::vector<std::unique_ptr<NodeProcess>>& nodes) {
+    Work work;
+    work.here = thread_times(::getpid());
+    for (const auto& node : nodes) {
+        const ThreadTimes one = thread_times(node->process().processId());
+        work.there.cpu_us += one.cpu_us;
+        work.there.n_waits += one.n_waits;
+    }
+    return work;
+}
+// Between two moments, for each of n.
+Work per(const Work& before, const Work& after, double n) {
+    const auto of = [n](const ThreadTimes& a, const ThreadTimes& b) {
+        return ThreadTimes{(b.cpu_us - a.cpu_us) / n, (b.n_waits - a.n_waits) / n};
+    };
+    return {of(before.here, after.here), of(before.there, after.there)};
+}
+
+Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProcess>>& nodes,
+                 const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
                  const std::vector<float>& expected) {
     JoinSettings settings = settings_of(shape);
     settings.forecasts = true;
     JoinedNodes joined(model, addresses, settings, {}, {});
     Speed speed;
-    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens / 2);
+    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens * 3 / 4);
+    const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
+    const Work before = work_of(nodes);
     speed.measured = tokens_per_s(model, n_tokens, expected);
     for (std::size_t b = 1; b < joined.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
@@ -344,13 +398,17 @@ Speed speed_with(LoadedModel& model, const std::vector<NodeAddress>& addresses, 
                 std::fprintf(stderr, "  node %zu to node %zu: round trip %.0f us\n", a, b, link.latency_us);
         }
     }
+    const Work work = per(before, work_of(nodes), n);
+    std::fprintf(stderr,
+                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there\n",
+                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits);
     for (const JoinedNodes::Figures& node : joined.figures()) {
-        const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
         std::fprintf(stderr,
-                     "  %s: round trip %.0f us, %.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited "
-                     "for %.0f; %llu rows, %llu failed\n",
-                     name_of(shape), node.latency_us, node.mbps, node.totals.compute_us / n, node.totals.network_us / n,
-                     node.totals.waiting_us / n, static_cast<unsigned long long>(node.totals.rows),
+                     "  %s: %.0f tokens/s, forecast %.0f; round trip %.0f us, %.0f MB/s; of a layer: "
+                     "computed there %.0f us, on its way %.0f, waited for %.0f; %llu rows, %llu failed\n",
+                     name_of(shape), speed.measured, speed.forecast, node.latency_us, node.mbps,
+                     node.totals.compute_us / n, node.totals.network_us / n, node.totals.waiting_us / n,
+                     static_cast<unsigned long long>(node.totals.rows),
                      static_cast<unsigned long long>(node.totals.failed_rows));
     }
     return speed;
@@ -370,6 +428,8 @@ std::string crossing(const std::vector<int>& delays_us, const std::vector<double
 
 int run_networks(const NetworkOptions& options) {
     Workplace place;
+    const int n_cores = static_cast<int>(std::thread::hardware_concurrency());
+    if (options.apart) run_on_core(0);
     LoadRequest request = place.request(options.model, {});
     const Whole whole = compute_alone(request, options.n_tokens);
     if (!options.here_as_well) {
@@ -389,7 +449,8 @@ int run_networks(const NetworkOptions& options) {
     for (const std::size_t n_nodes : options.nodes) {
         std::vector<std::unique_ptr<NodeProcess>> nodes;
         for (std::size_t i = 0; i < n_nodes; ++i) {
-            nodes.push_back(place.start(options.model, 0, nullptr, i));
+            const int core = options.apart && n_cores > 1 ? 1 + static_cast<int>(i) % (n_cores - 1) : -1;
+            nodes.push_back(place.start(options.model, 0, nullptr, i, core));
             if (share) share->add(nodes.back()->process().processId());
         }
         for (const double gbit : options.gbits) {
@@ -409,13 +470,26 @@ int run_networks(const NetworkOptions& options) {
                     addresses.push_back(node->address(place.desktop(), from_here, from_nodes));
                     if (options.star) addresses.back().for_nodes.clear();
                 }
-                Speed of[2];
-                for (const NodeShape shape : {NodeShape::kHelpers, NodeShape::kDecentralised}) {
-                    const std::size_t s = shape == NodeShape::kDecentralised ? 1 : 0;
-                    of[s] = speed_with(*model, addresses, shape, options.n_tokens, whole.logits);
+                std::vector<Speed> all[2];
+                for (int i = 0; i < options.n_times; ++i) {
+                    for (const std::size_t s : {0, 1}) {
+                        const NodeShape shape = s == 0 ? NodeShape::kHelpers : NodeShape::kDecentralised;
+                        all[s].push_back(speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits));
+                    }
+                }
+                const Speed of[2] = {median_of(all[0]), median_of(all[1])};
+                for (const std::size_t s : {0, 1}) {
                     forecast[s].push_back(of[s].forecast);
                     measured[s].push_back(of[s].measured);
                 }
+                std::vector<double> given_us;
+                for (const auto& relay : relays) {
+                    const std::vector<double> of_one = relay->take_delays_us();
+                    given_us.insert(given_us.end(), of_one.begin(), of_one.end());
+                }
+                std::fprintf(stderr,
+                             "  relays: %zu pieces, held for %.0f us in the median, %.0f at the 90th percentile\n",
+                             given_us.size(), percentile(given_us, 0.5), percentile(given_us, 0.9));
                 const auto faster = [](double a, double b) { return a > b ? "helpers" : "decentralised"; };
                 std::printf("| %zu | %.0f | %.1f | %.1f | %.1f | %+.0f | %.1f | %.1f | %+.0f | %s | %s |\n", n_nodes,
                             gbit, delay_us / 1e3, of[0].forecast, of[0].measured, of[0].off(), of[1].forecast,
@@ -429,6 +503,53 @@ int run_networks(const NetworkOptions& options) {
         }
     }
     std::printf("\n| nodes | Gbit/s | shapes cross: forecast | measured |\n|---:|---:|---|---|\n%s", crossings.c_str());
+    return 0;
+}
+
+// ---------------------------------------------------------------- messages
+struct MessageOptions {
+    std::vector<int> delays_us = {-1, 0, 100};  // of one message; -1: no relay
+    std::size_t n_bytes = 1200;
+    int n = 600;
+};
+
+int run_messages(const MessageOptions& options) {
+    Workplace place;
+    std::vector<std::unique_ptr<NodeProcess>> nodes;
+    nodes.push_back(place.start(demoModel(), 0, nullptr, 0));
+    std::printf(
+        "| relay, us | between them | there and back, us: median | p90 | held by the relay, us | CPU here, us | there "
+        "| "
+        "waits here | there |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (const int delay_us : options.delays_us) {
+        std::optional<LoopbackRelay> relay;
+        if (delay_us >= 0) relay.emplace(nodes[0]->port(), std::chrono::microseconds(delay_us));
+        Pings pings(nodes[0]->address(place.desktop(), relay ? relay->port() : std::uint16_t{0}));
+        struct Pause {
+            const char* name;
+            std::chrono::microseconds computing, asleep;
+        };
+        using namespace std::chrono_literals;
+        for (const Pause& pause :
+             {Pause{"nothing", 0us, 0us}, {"40 us of computing", 40us, 0us}, {"1 ms of sleep", 0us, 1000us}}) {
+            for (int i = 0; i < 20; ++i) pings.ping(options.n_bytes);
+            if (relay) relay->take_delays_us();
+            std::vector<double> us;
+            const Work before = work_of(nodes);
+            for (int i = 0; i < options.n; ++i) {
+                compute_for(pause.computing);
+                if (pause.asleep.count() > 0) std::this_thread::sleep_for(pause.asleep);
+                us.push_back(pings.ping(options.n_bytes));
+            }
+            const Work work = per(before, work_of(nodes), options.n);
+            const std::vector<double> held_us = relay ? relay->take_delays_us() : std::vector<double>();
+            std::printf("| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.1f |\n",
+                        relay ? std::to_string(delay_us).c_str() : "none", pause.name, median(us), percentile(us, 0.9),
+                        held_us.empty() ? 0.0 : median(held_us), work.here.cpu_us, work.there.cpu_us, work.here.n_waits,
+                        work.there.n_waits);
+            std::fflush(stdout);
+        }
+    }
     return 0;
 }
 
@@ -455,11 +576,22 @@ int main(int argc, char** argv) {
     networks_app->add_option("--delay-us", networks.delays_us, "Of one message")->delimiter(',')->capture_default_str();
     networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
+    networks_app->add_option("--times", networks.n_times, "Measure each so often, and take medians")
+        ->capture_default_str();
+    networks_app->add_flag("--apart", networks.apart, "This program on core 0, the nodes on the others in turn");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
     networks_app->add_flag("--star", networks.star, "No links between the nodes");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
+    MessageOptions messages;
+    CLI::App* const messages_app = app.add_subcommand("messages", "What a small message there and back costs");
+    messages_app->add_option("--delay-us", messages.delays_us, "Of one message; -1: without a relay")
+        ->delimiter(',')
+        ->capture_default_str();
+    messages_app->add_option("--bytes", messages.n_bytes)->capture_default_str();
+    messages_app->add_option("--pings", messages.n)->capture_default_str();
     try {
         app.parse(argc, argv);
+        if (messages_app->parsed()) return run_messages(messages);
         return is_equal_app->parsed() ? run_equal(equal) : run_networks(networks);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;

@@ -2,21 +2,33 @@
 // A relay between two ends on this computer that is as slow as a network: each piece of
 // bytes arrives a fixed time after it was sent, and no faster than a given rate. It can be
 // cut at any moment. The kernel needs no help for that.
+//
+// One thread for all connections, so that it takes little of the processor from the ends. The time counts from when the
+// kernel had the bytes, not from when this thread read them; how late it was for all that, delays_us() says.
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
+#include <linux/net_tstamp.h>
+#include <list>
 #include <mutex>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -33,23 +45,24 @@ class LoopbackRelay {
         : target_(target),
           delay_us_(delay.count()),
           bytes_per_s_(bytes_per_s),
-          listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+          listener_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)),
+          wake_(::eventfd(0, EFD_NONBLOCK)) {
         sockaddr_in address = loopback(0);
         socklen_t size = sizeof(address);
-        if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 8) != 0 ||
+        if (wake_ < 0 || ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+            ::listen(listener_, 8) != 0 ||
             ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
             throw std::runtime_error("the relay cannot listen");
         }
         port_ = ntohs(address.sin_port);
-        thread_ = std::thread([this] { accept_all(); });
+        thread_ = std::thread([this] { run(); });
     }
     ~LoopbackRelay() {
         ends_ = true;
-        ::shutdown(listener_, SHUT_RDWR);
+        ::eventfd_write(wake_, 1);
         thread_.join();
-        cut();
         ::close(listener_);
-        for (std::thread& thread : threads_) thread.join();
+        ::close(wake_);
         for (const int socket : sockets_) ::close(socket);
     }
     LoopbackRelay(const LoopbackRelay&) = delete;
@@ -61,7 +74,7 @@ class LoopbackRelay {
         const std::scoped_lock lock(mutex_);
         for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
     }
-    // Calls once, on a thread of its own, when so many more bytes have come in from either end; what came before
+    // Calls once, on the relay's thread, when so many more bytes have come in from either end; what came before
     // arrives still. is_cut: and ends that connection there, so that a message ends in its middle.
     void at(std::uint64_t more_bytes, bool is_cut, std::function<void()> call) {
         const std::scoped_lock lock(moment_mutex_);
@@ -78,9 +91,16 @@ class LoopbackRelay {
     void refuse(bool refuses) { refuses_ = refuses; }
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t n_connections() const { return n_connections_; }
+    // What pieces really took from one end to the other, beside the time for their bytes, since this was last asked
+    // for; microseconds.
+    std::vector<double> take_delays_us() {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(delays_us_, {});
+    }
 
   private:
     static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+    static constexpr std::size_t kMostDelays = std::size_t{1} << 20;
 
     static sockaddr_in loopback(std::uint16_t port) {
         sockaddr_in address{};
@@ -111,94 +131,157 @@ class LoopbackRelay {
 
     // One direction of one connection.
     struct Pipe {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::deque<std::pair<Clock::time_point, std::string>> on_way;
-        bool ended = false;
+        int from = -1, to = -1;
+        struct Piece {
+            Clock::time_point leaves, arrives;
+            std::string bytes;
+            std::size_t n_sent = 0;
+        };
+        std::deque<Piece> on_way;
+        Clock::time_point line_is_free{};
+        bool ended = false;    // nothing more comes in
+        bool is_full = false;  // the other end takes no more for now
     };
 
-    void accept_all() {
+    void run() {
+        ::prctl(PR_SET_TIMERSLACK, 1);  // nanoseconds; 50,000 unless it is set
+        std::vector<pollfd> polled;
         while (!ends_) {
-            const int from = ::accept(listener_, nullptr, nullptr);
-            if (from < 0) return;
-            const int to = ::socket(AF_INET, SOCK_STREAM, 0);
-            const sockaddr_in address = loopback(target_);
-            const std::scoped_lock lock(mutex_);
-            sockets_.push_back(from);
-            sockets_.push_back(to);
-            ++n_connections_;
-            if (refuses_ || ends_ || ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-                ::shutdown(from, SHUT_RDWR);
-                continue;
+            polled = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
+            auto next = Clock::time_point::max();
+            for (const Pipe& pipe : pipes_) {
+                polled.push_back({pipe.ended ? -1 : pipe.from, POLLIN, 0});
+                polled.push_back({pipe.is_full ? pipe.to : -1, POLLOUT, 0});
+                if (!pipe.on_way.empty() && !pipe.is_full) next = std::min(next, pipe.on_way.front().arrives);
             }
-            const int one = 1;
-            ::setsockopt(from, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-            ::setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-            carry(from, to);
-            carry(to, from);
+            wait(polled, next);
+            std::size_t at = 2;
+            for (Pipe& pipe : pipes_) {
+                if (polled[at].revents != 0) receive(pipe);
+                if (polled[at + 1].revents != 0) pipe.is_full = false;
+                at += 2;
+                deliver(pipe);
+            }
+            pipes_.remove_if([](const Pipe& pipe) { return pipe.ended && pipe.on_way.empty(); });
+            if (polled[0].revents != 0) accept_one();
+        }
+        cut();
+    }
+    static void wait(std::vector<pollfd>& polled, Clock::time_point until) {
+        const auto left = std::max(std::chrono::nanoseconds(0),
+                                   std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now()));
+        constexpr std::int64_t kSecond = 1'000'000'000;
+        const timespec time{static_cast<time_t>(left.count() / kSecond), static_cast<long>(left.count() % kSecond)};
+        ::ppoll(polled.data(), polled.size(), until == Clock::time_point::max() ? nullptr : &time, nullptr);
+    }
+
+    void accept_one() {
+        const int from = ::accept(listener_, nullptr, nullptr);
+        if (from < 0) return;
+        const int to = ::socket(AF_INET, SOCK_STREAM, 0);
+        const sockaddr_in address = loopback(target_);
+        const std::scoped_lock lock(mutex_);
+        sockets_.push_back(from);
+        sockets_.push_back(to);
+        ++n_connections_;
+        if (refuses_ || ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+            ::shutdown(from, SHUT_RDWR);
+            return;
+        }
+        const int one = 1, stamps = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+        for (const int socket : {from, to}) {
+            ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+            ::setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps));
+        }
+        pipes_.emplace_back().from = from;
+        pipes_.back().to = to;
+        pipes_.emplace_back().from = to;
+        pipes_.back().to = from;
+    }
+
+    // When the kernel had what has just been read; now, where it does not say so.
+    static Clock::time_point arrival(msghdr& message) {
+        const auto now = Clock::now();
+        timespec real{};
+        ::clock_gettime(CLOCK_REALTIME, &real);
+        for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPING) continue;
+            timespec stamp{};  // the first of three
+            std::memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+            if (stamp.tv_sec == 0 && stamp.tv_nsec == 0) break;
+            const std::chrono::nanoseconds ago(std::int64_t{1'000'000'000} * (real.tv_sec - stamp.tv_sec) +
+                                               (real.tv_nsec - stamp.tv_nsec));
+            if (ago.count() > 0) return now - ago;
+        }
+        return now;
+    }
+    void receive(Pipe& pipe) {
+        iovec piece{chunk_.data(), chunk_.size()};
+        alignas(cmsghdr) std::array<char, 256> control{};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        ssize_t n = ::recvmsg(pipe.from, &message, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        pipe.ended = n <= 0;
+        const auto arrived = n > 0 ? arrival(message) : Clock::now();
+        if (n > 0 && moment_comes(&n)) {
+            pipe.ended = true;
+            ::shutdown(pipe.from, SHUT_RDWR);
+        }
+        auto leaves = std::max(arrived, pipe.line_is_free);
+        if (n > 0 && bytes_per_s_ > 0) {
+            leaves += std::chrono::duration_cast<Clock::duration>(
+                std::chrono::duration<double>(static_cast<double>(n) / bytes_per_s_));
+        }
+        pipe.line_is_free = leaves;
+        if (n > 0) {
+            pipe.on_way.push_back(
+                {leaves, leaves + std::chrono::microseconds(delay_us_), chunk_.substr(0, static_cast<std::size_t>(n))});
+        } else if (pipe.on_way.empty()) {
+            ::shutdown(pipe.to, SHUT_RDWR);
         }
     }
-    void carry(int from, int to) {
-        const auto pipe = std::make_shared<Pipe>();
-        threads_.emplace_back([this, pipe, from] {
-            std::string chunk(64 << 10, '\0');
-            Clock::time_point line_is_free{};
-            while (true) {
-                ssize_t n = ::recv(from, chunk.data(), chunk.size(), 0);
-                bool is_last = n <= 0;
-                if (n > 0 && moment_comes(&n)) {
-                    is_last = true;
-                    ::shutdown(from, SHUT_RDWR);
-                }
-                const std::scoped_lock lock(pipe->mutex);
-                auto leaves = std::max(Clock::now(), line_is_free);
-                if (n > 0 && bytes_per_s_ > 0) {
-                    leaves += std::chrono::duration_cast<Clock::duration>(
-                        std::chrono::duration<double>(static_cast<double>(n) / bytes_per_s_));
-                }
-                line_is_free = leaves;
-                if (n > 0) {
-                    pipe->on_way.emplace_back(leaves + std::chrono::microseconds(delay_us_),
-                                              chunk.substr(0, static_cast<std::size_t>(n)));
-                }
-                pipe->ended = is_last;
-                pipe->changed.notify_all();
-                if (is_last) return;
-            }
-        });
-        threads_.emplace_back([pipe, to] {
-            std::unique_lock lock(pipe->mutex);
-            while (true) {
-                pipe->changed.wait(lock, [&] { return pipe->ended || !pipe->on_way.empty(); });
-                if (pipe->on_way.empty()) break;
-                const auto [arrives, bytes] = std::move(pipe->on_way.front());
-                pipe->on_way.pop_front();
-                lock.unlock();
-                std::this_thread::sleep_until(arrives);
-                for (std::size_t sent = 0; sent < bytes.size();) {
-                    const ssize_t n = ::send(to, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-                    if (n <= 0) break;
-                    sent += static_cast<std::size_t>(n);
-                }
-                lock.lock();
-            }
-            ::shutdown(to, SHUT_RDWR);
-        });
+    // What has been on its way for long enough.
+    void deliver(Pipe& pipe) {
+        while (!pipe.on_way.empty() && !pipe.is_full && pipe.on_way.front().arrives <= Clock::now()) {
+            Pipe::Piece& piece = pipe.on_way.front();
+            const ssize_t n = ::send(pipe.to, piece.bytes.data() + piece.n_sent, piece.bytes.size() - piece.n_sent,
+                                     MSG_NOSIGNAL | MSG_DONTWAIT);
+            pipe.is_full = n < 0 && errno == EAGAIN;
+            if (pipe.is_full) return;
+            if (n > 0) piece.n_sent += static_cast<std::size_t>(n);
+            if (n > 0 && piece.n_sent < piece.bytes.size()) continue;
+            if (n > 0) note(Clock::now() - piece.leaves);
+            pipe.on_way.pop_front();
+            if (pipe.ended && pipe.on_way.empty()) ::shutdown(pipe.to, SHUT_RDWR);
+        }
+    }
+    void note(Clock::duration delay) {
+        const std::scoped_lock lock(mutex_);
+        if (delays_us_.size() < kMostDelays) {
+            delays_us_.push_back(std::chrono::duration<double, std::micro>(delay).count());
+        }
     }
 
     const std::uint16_t target_;
     std::atomic<std::int64_t> delay_us_;
     const double bytes_per_s_;
-    const int listener_;
+    const int listener_, wake_;
     std::uint16_t port_ = 0;
     std::atomic<bool> ends_ = false, refuses_ = false;
     std::atomic<std::uint64_t> bytes_ = 0, n_connections_ = 0;
     std::mutex moment_mutex_;
     Moment moment_;
-    std::mutex mutex_;
+    std::mutex mutex_;  // of these two
     std::vector<int> sockets_;
-    std::vector<std::thread> threads_;  // of the accepting thread, until that has ended
-    std::thread thread_;
+    std::vector<double> delays_us_;
+    // Of the thread.
+    std::list<Pipe> pipes_;
+    std::string chunk_ = std::string(64 << 10, '\0');
+    std::thread thread_;  // last: it uses all the others
 };
 
 }  // namespace offstage::test

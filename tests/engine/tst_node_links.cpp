@@ -20,6 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Experts take as long on each machine, as far as its share of them is decided by that: what is measured on a busy
+// machine may give all to one side.
+void makeAlikeInCost(LoadedModel& model, JoinedNodes& joined) {
+    const offstage::kernels::WeightType format = model.basis().master;
+    CostTable table;
+    table.cpu_expert = {{1, 100.0}};
+    model.cost() = CostModel(table);
+    model.cost().set_master(format);
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+        LinkCosts& costs = joined.node(i).costs();
+        LinkCosts::Measured same = costs.measured();
+        same.expert = {{1, 100.0}};
+        same.expert_bytes = static_cast<double>(model.spec().experts.expert_bytes(format));
+        costs.set(std::move(same));
+    }
+}
+
 }  // namespace
 
 class TestNodeLinks : public QObject {
@@ -87,22 +104,28 @@ class TestNodeLinks : public QObject {
         JoinSettings settings = insisting();
         if (decentralised) settings.shape = NodeShape::kDecentralised;
         JoinedNodes joined(*loaded, std::move(addresses), settings, {}, {});
-        QVERIFY(nodeLogits(*loaded) == expected(model.toStdString()));
         const ExpertGrid& grid = loaded->spec().experts;
+        if (decentralised) makeAlikeInCost(*loaded, joined);
+        QVERIFY(nodeLogits(*loaded) == expected(model.toStdString()));
         std::uint64_t rows = 0;
+        std::int64_t machine = 0;
         for (const JoinedNodes::Figures& node : joined.figures()) {
             rows += node.totals.rows;
-            // Each has experts that no other has; where all have all, the fastest may take them.
-            QVERIFY(node.totals.rows > 0 || ram.isEmpty());
+            ++machine;
+            if (decentralised) {
+                // Its share, where there are experts enough; this machine comes first.
+                QCOMPARE(node.totals.rows > 0, machine < grid.n_experts);
+            } else {
+                // Each has experts that no other has; where all have all, the fastest may take them.
+                QVERIFY(node.totals.rows > 0 || ram.isEmpty());
+            }
             if (decentralised) QCOMPARE(node.totals.requests, static_cast<std::uint64_t>(12 * grid.n_layers));
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
             QCOMPARE(node.n_held < grid.size(), !ram.isEmpty());
         }
-        // Where all make the steps, this machine has a share as well; of experts that take less than waking up does,
-        // all.
         const auto all = static_cast<std::uint64_t>((kNodePrompt + 11) * grid.n_layers * grid.n_active);
-        QVERIFY(rows <= all && (rows > 0 || model.contains(QStringLiteral("/data/models/"))));
-        if (!decentralised) QCOMPARE(rows == all, ram.isEmpty());
+        QVERIFY(rows <= all);
+        QCOMPARE(rows == all, !decentralised && ram.isEmpty());  // where all make the steps, this machine has a share
     }
 
     void activationsInBf16_areHalfTheBytes_andNearly() {
@@ -452,6 +475,7 @@ class TestNodeLinks : public QObject {
         const std::chrono::duration<double> took = times.back() - times[1];
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.latency_us >= 2 * delay_us);
+        QVERIFY(joined.node(0).costs().measured().exchange_us >= delay_us);
         QVERIFY(figures.totals.rows > 0);
         QVERIFY(joined.forecast_tokens_per_s(70) > 0);
         qInfo("%.1f tokens/s, forecast %.1f; %.2f ms there and back, %.0f MB/s",

@@ -175,6 +175,9 @@ class TestNodeParts : public QObject {
         for (int i = 0; i < 100; ++i) costs.correct(costs.expert_us(1e6, 1), 100, 1, 100 + 54);
         QVERIFY(std::abs(costs.expert_us(1e6, 1) - 100) < 1);
         QVERIFY(std::abs(costs.transfer_us(1) - 54) < 1);
+        QVERIFY(std::abs(costs.message_us() - 25) < 1);  // half of a request's way, and as much shorter
+        costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6, 60});
+        QCOMPARE(costs.message_us(), 60.0);
     }
 
     void shares_beginWithWhatIsNotHere_andAreBalanced() {

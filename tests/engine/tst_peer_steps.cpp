@@ -194,6 +194,12 @@ class TestPeerSteps : public QObject {
         // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and one of them is waited for.
         compare(forecast_as_peers(here, nodes), 60, 10, 0);
         QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
+        // Measured with one in each direction they take as long as that.
+        LinkCosts::Measured both_ways = measured(10);
+        both_ways.exchange_us = 25;
+        link.set(both_ways);
+        compare(forecast_as_peers(here, nodes), 60, 2 * 25 + 20 - 30, 0);
+        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
         // A slow one does nothing; what it has not, it cannot do.
@@ -939,10 +945,15 @@ class TestPeerSteps : public QObject {
         }
         small.disk_reads = DiskReads::kCached;
         const auto model = openModel(small);
+        const std::size_t row_bytes = static_cast<std::size_t>(model->spec().experts.hidden_dim) * sizeof(float);
         OneNode machine(request());
         machine.node.faults.passes_back = [&](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
-            if (std::holds_alternative<NodePong>(message)) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            // Of pings of a row's size two are on their way at a time, and this channel has one after the other.
+            if (const auto* pong = std::get_if<NodePong>(&message)) {
+                const bool is_row = pong->payload.size() == row_bytes;
+                std::this_thread::sleep_for(std::chrono::microseconds(is_row ? 1500 : 3000));
+            }
             return true;
         };
         JoinSettings settings = ::decentralised();
