@@ -370,7 +370,7 @@ class TestEvaluateFiles : public QObject {
         report.scores = {{"acc", 6}, {"acc_norm", 3}};
         report.chance = 0.5;
         const std::vector<ChoiceTask> tasks = {two_choices("q", "a", "b")};
-        for (int i = 0; i < 8; ++i) report.results.push_back({0, {-1, -2}, {1, 1}, {0, 1}});
+        for (int i = 0; i < 8; ++i) report.results.push_back({0, {-1, -2}, {1, 1}, {0, 1}, {1, 0}});
         report.partial = true;
         QCOMPARE(report.value(0), 0.75);
         QVERIFY(std::abs(report.standard_error(0) - std::sqrt(0.75 * 0.25 / 7)) < 1e-12);
