@@ -518,8 +518,9 @@ class TestNodeParts : public QObject {
         const auto row = [](const char* name, const char* complaint, const Change& change) {
             QTest::newRow(name) << change << QString::fromLatin1(complaint);
         };
-        row("version", "speaks version 2 of the protocol and was asked in version 1",
-            [](NodeHello& hello) { hello.version = 1; });
+        const std::string version =
+            "speaks version " + std::to_string(kNodeProtocol) + " of the protocol and was asked in version 1";
+        row("version", version.c_str(), [](NodeHello& hello) { hello.version = 1; });
         row("model", "has another model open", [](NodeHello& hello) { hello.fingerprint[0] ^= 1; });
         row("shape", "has another model open", [](NodeHello& hello) { ++hello.n_experts; });
         row("products", "forms products in f32, the desktop in bf16", [](NodeHello& hello) { hello.compute = "bf16"; });
