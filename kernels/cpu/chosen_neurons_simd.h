@@ -77,17 +77,16 @@ inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
 // w1 of neurons [first, first + count), and which of them are chosen: `gates` are theirs
 // (choose_neurons). rows: room for kChosenTogether + kMostAhead; behind the stretch's stand
 // the rows that will be wanted next. after_some(before): some were chosen, those from
-// `before` on just now. multiply: see run_stretch().
+// `before` on just now. at_once, multiply: see run_stretch().
 template <typename Multiply, typename AfterSome>
 void choose_of_stretch(const ExpertView& expert, int n_tokens, std::int64_t first, std::int64_t count,
-                       const std::byte** rows, float* gates, ChosenNeurons& chosen, const Multiply& multiply,
-                       const AfterSome& after_some) {
-    constexpr std::int64_t kBlock = 16;  // neurons that are chosen from together, so that the first are known early
+                       const std::byte** rows, float* gates, ChosenNeurons& chosen, std::int64_t at_once,
+                       const Multiply& multiply, const AfterSome& after_some) {
     const WeightView w1 = expert.gate();
     const float* const bias = expert.biases().gate;
     for (std::int64_t i = 0; i < count; ++i) rows[i] = w1.row(expert.place(first + i));
-    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-        const std::int64_t end = std::min(begin + kBlock, count);
+    for (std::int64_t begin = 0; begin < count; begin += at_once) {
+        const std::int64_t end = std::min(begin + at_once, count);
         multiply(w1, rows, begin, end, gates);
         const std::int64_t before = chosen.count;
         choose_neurons(expert.layout.spec, bias == nullptr ? nullptr : bias + first, n_tokens, begin, end, gates,
@@ -99,7 +98,7 @@ void choose_of_stretch(const ExpertView& expert, int n_tokens, std::int64_t firs
 // The places of what is chosen of neurons [begin, end), ascending. Returns how many.
 template <typename Multiply>
 std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t begin, std::int64_t end,
-                         std::int32_t* list, std::uint64_t& active, const Multiply& multiply) {
+                         std::int32_t* list, std::uint64_t& active, std::int64_t at_once, const Multiply& multiply) {
     alignas(64) float gates[8 * kChosenTogether];
     const std::byte* rows[kChosenTogether + kMostAhead];
     const WeightView w1 = expert.gate();
@@ -108,21 +107,21 @@ std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t be
         const std::int64_t count = std::min(kChosenTogether, end - first);
         ChosenNeurons chosen;
         for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1.row(first + count + i);
-        choose_of_stretch(expert, n_tokens, first, count, rows, gates, chosen, multiply, [](std::int64_t) {});
+        choose_of_stretch(expert, n_tokens, first, count, rows, gates, chosen, at_once, multiply, [](std::int64_t) {});
         for (std::int64_t i = 0; i < chosen.count; ++i) list[n++] = static_cast<std::int32_t>(first) + chosen.places[i];
         active += chosen.active;
     }
     return n;
 }
 
-// Neurons [first, first + count) of an expert, count at most kChosenTogether.
-// multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input t
-// for i in [begin, end), where rows[i] is what to compute with and the entries behind it
-// what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen,
-// values): outputs += the columns rows[0 .. chosen.count) times their values.
+// Neurons [first, first + count) of an expert, count at most kChosenTogether. at_once: so
+// many are chosen from together, so that the first are known early. multiply(weight, rows, begin, end, sums): sums[t *
+// kChosenTogether + i] = row i . input t for i in [begin, end), where rows[i] is what to compute with and the entries
+// behind it what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen, values): outputs += the
+// columns rows[0 .. chosen.count) times their values.
 template <typename Multiply, typename Add>
 void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t first, std::int64_t count,
-                 NeuronCounts& counts, const Multiply& multiply, const Add& add) {
+                 NeuronCounts& counts, std::int64_t at_once, const Multiply& multiply, const Add& add) {
     const ExpertLayout& layout = expert.layout;
     const WeightView w3 = expert.up();
     const WeightView w2 = expert.down();
@@ -137,12 +136,14 @@ void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std
     alignas(64) float ups[8 * kChosenTogether];
     const std::byte* rows[kChosenTogether + kMostAhead];
     ChosenNeurons chosen;
-    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1_row(first + count - 1);
-    choose_of_stretch(expert, n_tokens, first, count, rows, values, chosen, multiply, [&](std::int64_t before) {
-        for (std::int64_t i = before; i < std::min(chosen.count, kMostAhead); ++i) {
-            rows[count + i] = w3.row(expert.place(first + chosen.places[i]));
-        }
-    });
+    // Where none is chosen, the next stretch's follow.
+    for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1_row(first + count + i);
+    choose_of_stretch(expert, n_tokens, first, count, rows, values, chosen, at_once, multiply,
+                      [&](std::int64_t before) {
+                          for (std::int64_t i = before; i < std::min(chosen.count, kMostAhead); ++i) {
+                              rows[count + i] = w3.row(expert.place(first + chosen.places[i]));
+                          }
+                      });
     counts.neurons += static_cast<std::uint64_t>(n_tokens * count);
     counts.active += chosen.active;
     counts.skipped_bytes += static_cast<std::uint64_t>(count - chosen.count) *

@@ -18,6 +18,7 @@
 #include "kernels/cpu/chosen_neurons_simd.h"
 #include "kernels/cpu/integer_rows_simd.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
 namespace {
@@ -294,11 +295,68 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
 
 // ---- with a theta: neurons of a list, chosen from a stretch of at most kChosenTogether
 
-// sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end).
+// Rows in turns: a group of 256 weights of each row, then the next group of each. Where the lines of a row are read one
+// after the other, the processor fetches on beyond the row's end, where nothing is wanted: Zen 4 reads rows of 1 KB
+// with gaps of 2 KB at 9 GB/s like that, and in turns at 15 (tests/bench/RESULTS.md, "Rows in turns"). Zen 5
+// (CpuFeatures::rows_in_turn) was not measured.
+constexpr int kMostInTurns = 32;
+constexpr std::int64_t kInTurnsBytes = 80 * 1024;  // of the second cache; as much is on its way
+// How many; 0: one row after the other.
+std::int64_t rows_in_turns(const WeightView& weight, int n_tokens) {
+    if (n_tokens > 1 || weight.type == WeightType::kHqq2 || cpu_features().rows_in_turn) return 0;
+    const auto bytes = static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols));
+    return std::clamp<std::int64_t>(kInTurnsBytes / bytes / 8 * 8, 8, kMostInTurns);
+}
+// Neurons that are chosen from together, and rows that are fetched ahead.
+std::int64_t chosen_at_once(const WeightView& w1, int n_tokens) {
+    const std::int64_t in_turns = rows_in_turns(w1, n_tokens);
+    return in_turns > 0 ? in_turns : kNeurons;
+}
+std::int64_t fetched_ahead(const WeightView& weight, int n_tokens) {
+    const std::int64_t in_turns = rows_in_turns(weight, n_tokens);
+    return in_turns > 0 ? std::max<std::int64_t>(in_turns, kNeurons) : n_ahead(weight, 2);
+}
+
+// sums[i] = rows[i] . x, n long, for `count` rows, at most kMostInTurns, in turns.
 template <WeightType kType>
-void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t begin, std::int64_t end,
-                     std::int64_t n, const ByteGroup* const* inputs, int n_tokens, float* sums) {
+void multiply_in_turns(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t count,
+                       const PackedRow& layout, std::int64_t n, const ByteGroup* const (&x)[1], float* sums) {
+    const int n_rows = static_cast<int>((count + 1) / 2 * 2);
+    const std::uint8_t* bytes[kMostInTurns];
+    std::int64_t ahead[kMostInTurns];
+    __m256 eighths[kMostInTurns / 2][2][1];
+    for (int r = 0; r < n_rows; ++r) {
+        const std::int64_t place = std::min<std::int64_t>(r, count - 1);
+        bytes[r] = reinterpret_cast<const std::uint8_t*>(rows[place]);
+        ahead[r] = rows[place + ahead_rows] - rows[place];
+        eighths[r / 2][r % 2][0] = _mm256_setzero_ps();
+    }
+    for (std::int64_t g = 0; (g + 1) * kGroup <= n; ++g) {
+        for (int r = 0; r < n_rows; r += 2) {
+            const CodeRow now[2] = {{bytes[r], &layout}, {bytes[r + 1], &layout}};
+            for (int i = 0; i < 2; ++i) CodeGroup<kType>::fetch(now[i], g, ahead[r + i]);
+            add_groups<kType>(now, g, x, g, eighths[r / 2]);
+        }
+    }
+    for (int r = 0; r < n_rows; r += 2) {
+        const CodeRow now[2] = {{bytes[r], &layout}, {bytes[r + 1], &layout}};
+        add_rest<kType>(now, x, n, eighths[r / 2]);
+    }
+    for (int i = 0; i < count; ++i) sums[i] = sum_of_eighths(eighths[i / 2][i % 2][0]);
+}
+
+// sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end). in_turns: see rows_in_turns().
+template <WeightType kType>
+void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t in_turns, std::int64_t begin,
+                     std::int64_t end, std::int64_t n, const ByteGroup* const* inputs, int n_tokens, float* sums) {
     const PackedRow layout = packed_row(kType, n);
+    if (in_turns > 0) {
+        const ByteGroup* const x[1] = {inputs[0]};
+        for (std::int64_t i = begin; i < end; i += in_turns) {
+            multiply_in_turns<kType>(rows + i, ahead_rows, std::min(in_turns, end - i), layout, n, x, sums + i);
+        }
+        return;
+    }
     const auto take = [&](auto number_of_rows, auto number_of_tokens, std::int64_t i, int token) {
         constexpr int kRows = decltype(number_of_rows)::value;
         constexpr int kTokens = decltype(number_of_tokens)::value;
@@ -335,8 +393,8 @@ void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std:
 // out += the columns rows[0 .. count), kNeurons of them at a time, times values[t *
 // kChosenTogether + i].
 template <WeightType kType>
-void add_listed(const std::byte* const* rows, std::int64_t count, const float* values, std::int64_t n, int n_tokens,
-                float* out) {
+void add_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t count, const float* values,
+                std::int64_t n, int n_tokens, float* out) {
     for (std::int64_t i = 0; i < count; i += kNeurons) {
         const std::byte* columns[kNeurons];
         std::int64_t ahead[kNeurons];
@@ -344,7 +402,7 @@ void add_listed(const std::byte* const* rows, std::int64_t count, const float* v
         for (int j = 0; j < kNeurons; ++j) {
             const bool there = i + j < count;
             columns[j] = rows[there ? i + j : count - 1];
-            ahead[j] = rows[std::min(i, count - 1) + j + kNeurons] - columns[j];
+            ahead[j] = rows[std::min(i, count - 1) + j + ahead_rows] - columns[j];
             for (int t = 0; t < n_tokens; ++t) {
                 activations[t * kNeurons + j] = there ? values[t * kChosenTogether + i + j] : 0.0f;
             }
@@ -360,9 +418,11 @@ struct RoundedTokens {
     }
     void operator()(const WeightView& weight, const std::byte* const* rows, std::int64_t begin, std::int64_t end,
                     float* sums) const {
-        const std::int64_t ahead_rows = n_ahead(weight, 2);
+        const std::int64_t ahead_rows = fetched_ahead(weight, n_tokens);
+        const std::int64_t in_turns = rows_in_turns(weight, n_tokens);
         with_packed_type(weight.type, [&](auto constant) {
-            multiply_listed<decltype(constant)::value>(rows, ahead_rows, begin, end, n_columns, x, n_tokens, sums);
+            multiply_listed<decltype(constant)::value>(rows, ahead_rows, in_turns, begin, end, n_columns, x, n_tokens,
+                                                       sums);
         });
     }
 
@@ -379,6 +439,7 @@ std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* con
                                   std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
                                   std::uint64_t& active) {
     return list_chosen(expert, n_tokens, neuron_begin, neuron_end, chosen, active,
+                       chosen_at_once(expert.gate(), n_tokens),
                        RoundedTokens(inputs, expert.layout.hidden_dim, n_tokens));
 }
 
@@ -390,22 +451,25 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * bias[i];
     }
     const RoundedTokens multiply(inputs, n, n_tokens);
+    const std::int64_t at_once = chosen_at_once(expert.gate(), n_tokens);
+    // As far ahead as the rows of w3, the last of which fetch the first columns.
+    const std::int64_t ahead_columns = n_tokens == 1 ? std::max<std::int64_t>(at_once, kNeurons) : kNeurons;
     const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
                          const float* values) {
         with_packed_type(weight.type, [&](auto constant) {
             constexpr WeightType kType = decltype(constant)::value;
-            if (n_tokens == 1) return add_listed<kType>(rows, chosen.count, values, n, n_tokens, out);
+            if (n_tokens == 1) return add_listed<kType>(rows, ahead_columns, chosen.count, values, n, n_tokens, out);
             // Who shares a step of rounding must not depend on the other tokens.
             for (std::int64_t begin = 0, end = 0; begin < chosen.count; begin = end) {
                 const std::int64_t group = chosen.places[begin] / kNeurons;
                 while (end < chosen.count && chosen.places[end] / kNeurons == group) ++end;
-                add_listed<kType>(rows + begin, end - begin, values + begin, n, n_tokens, out);
+                add_listed<kType>(rows + begin, ahead_columns, end - begin, values + begin, n, n_tokens, out);
             }
         });
     };
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
-        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, multiply,
-                    add);
+        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, at_once,
+                    multiply, add);
     }
 }
 

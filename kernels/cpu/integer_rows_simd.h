@@ -179,6 +179,20 @@ constexpr std::int64_t distance_of(const std::int64_t (&ahead)[kRows], int r) {
     return ahead[r];
 }
 
+// The same of what follows the last whole group of rows of n weights.
+template <WeightType kType, int kTokens, int kRows>
+__attribute__((always_inline)) inline void add_rest(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
+                                                    std::int64_t n, __m256 (&eighths)[kRows][kTokens]) {
+    const std::int64_t g = n / kGroup;
+    if (g * kGroup == n) return;
+    const auto add_rests = [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*rows*/) {
+        const typename CodeGroup<kType>::Rest rests[kRows] = {{rows[kIndices], g, n - g * kGroup}...};
+        const CodeRow whole[kRows] = {rests[kIndices].row()...};
+        add_groups<kType>(whole, 0, x, g, eighths);
+    };
+    add_rests(std::make_integer_sequence<int, kRows>{});
+}
+
 // sums[r][t] = rows[r] . x[t], n long. The same place `ahead` bytes further on is fetched into cache.
 template <WeightType kType, int kTokens, int kRows, typename Ahead>
 __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
@@ -188,19 +202,11 @@ __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows]
     for (auto& of_row : eighths) {
         for (__m256& sum : of_row) sum = _mm256_setzero_ps();
     }
-    std::int64_t g = 0;
-    for (; (g + 1) * kGroup <= n; ++g) {
+    for (std::int64_t g = 0; (g + 1) * kGroup <= n; ++g) {
         for (int r = 0; r < kRows; ++r) Group::fetch(rows[r], g, distance_of(ahead, r));
         add_groups<kType>(rows, g, x, g, eighths);
     }
-    if (g * kGroup < n) {  // less than a group
-        const auto add_rests = [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*rows*/) {
-            const typename Group::Rest rests[kRows] = {{rows[kIndices], g, n - g * kGroup}...};
-            const CodeRow whole[kRows] = {rests[kIndices].row()...};
-            add_groups<kType>(whole, 0, x, g, eighths);
-        };
-        add_rests(std::make_integer_sequence<int, kRows>{});
-    }
+    add_rest<kType>(rows, x, n, eighths);
     for (int r = 0; r < kRows; ++r) {
         for (int t = 0; t < kTokens; ++t) sums[r][t] = sum_of_eighths(eighths[r][t]);
     }

@@ -27,6 +27,7 @@ constexpr int columns_together(int n_tokens) {
     return n_tokens == 1 && !Rows::kPacked ? 8 : 4;
 }
 constexpr std::int64_t kLeastAhead = 16;  // rows: those of the next two steps
+constexpr std::int64_t kAtOnce = 16;      // neurons: see run_stretch()
 
 // The row that begins at `place`, of the same kind as the others.
 template <typename Weight>
@@ -155,7 +156,7 @@ namespace OFFSTAGE_INSTRUCTION_SET {
 
 std::int64_t chosen_neurons(const ExpertView& expert, const float* x, int n_tokens, std::int64_t neuron_begin,
                             std::int64_t neuron_end, std::int32_t* chosen, std::uint64_t& active) {
-    return list_chosen(expert, n_tokens, neuron_begin, neuron_end, chosen, active,
+    return list_chosen(expert, n_tokens, neuron_begin, neuron_end, chosen, active, kAtOnce,
                        multiply_by(x, expert.layout.hidden_dim, n_tokens));
 }
 
@@ -178,8 +179,8 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
         });
     };
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
-        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, multiply,
-                    add);
+        run_stretch(expert, scale, n_tokens, first, std::min(kChosenTogether, neuron_end - first), counts, kAtOnce,
+                    multiply, add);
     }
 }
 

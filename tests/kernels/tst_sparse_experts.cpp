@@ -316,6 +316,32 @@ class TestSparseExperts : public QObject {
         }
     }
 
+    // Rows of several groups of columns and a rest, and long ones, are not read one after the other: as the dense
+    // kernel's, bit by bit.
+    void bytes_of_all_neurons_are_those_of_the_whole_expert_data() { add_rows(true); }
+    void bytes_of_all_neurons_are_those_of_the_whole_expert() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        const auto format = static_cast<WeightType>(type);
+        std::vector<std::int64_t> lengths = {3 * 256 + 64};
+        if (format == WeightType::kInt8) lengths.push_back(28 * 256);
+        for (const std::int64_t hidden : lengths) {
+            const Expert expert(format, hidden, {}, 13);
+            const std::vector<float> x = some_inputs(hidden, 14);
+            std::vector<float> sparse(x.size(), 0.0f), whole = sparse;
+            const NeuronCounts counts =
+                run_bytes(static_cast<InstructionSet>(set), expert.view(1e-30f), x, kScale, sparse);
+            QCOMPARE(counts.active, static_cast<std::uint64_t>(kNeurons));
+            TestBuffer<std::byte> inputs(rounded_input_bytes(hidden));
+            cpu_kernels(static_cast<InstructionSet>(set))
+                .round_inputs(format, x.data(), hidden, 1, hidden, inputs.data());
+            const std::byte* const place = inputs.data();
+            expert_ffn_bytes(static_cast<InstructionSet>(set))(expert.view(), &place, kScale, 1, 0, kNeurons,
+                                                               whole.data());
+            QCOMPARE(sparse, whole);
+        }
+    }
+
     // Whatever the others leave out, bit by bit.
     void a_token_does_not_depend_on_the_others_data() { add_rows(false); }
     void a_token_does_not_depend_on_the_others() {
