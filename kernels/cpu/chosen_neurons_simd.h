@@ -115,10 +115,11 @@ std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t be
 }
 
 // Neurons [first, first + count) of an expert, count at most kChosenTogether. at_once: so
-// many are chosen from together, so that the first are known early. multiply(weight, rows, begin, end, sums): sums[t *
-// kChosenTogether + i] = row i . input t for i in [begin, end), where rows[i] is what to compute with and the entries
-// behind it what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen, values): outputs += the
-// columns rows[0 .. chosen.count) times their values.
+// many are chosen from together, so that the first are known early.
+// multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input t
+// for i in [begin, end), where rows[i] is what to compute with and the entries behind it
+// what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen,
+// values): outputs += the columns rows[0 .. chosen.count) times their values.
 template <typename Multiply, typename Add>
 void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t first, std::int64_t count,
                  NeuronCounts& counts, std::int64_t at_once, const Multiply& multiply, const Add& add) {

@@ -179,7 +179,7 @@ constexpr std::int64_t distance_of(const std::int64_t (&ahead)[kRows], int r) {
     return ahead[r];
 }
 
-// The same of what follows the last whole group of rows of n weights.
+// eighths[r][t] += what follows the last whole group of row r, n long, times the tokens' inputs.
 template <WeightType kType, int kTokens, int kRows>
 __attribute__((always_inline)) inline void add_rest(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
                                                     std::int64_t n, __m256 (&eighths)[kRows][kTokens]) {
