@@ -241,6 +241,18 @@ class TestPeerSteps : public QObject {
         compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
+        // A layer takes longer after a wait; both ends are woken, and a ping wakes one; the step is sent before all.
+        link.set(measured(10));
+        here.pause_us = 5;
+        compare(forecast_as_peers(here, nodes), 70, 5, 0);
+        here.pause_us = 0;
+        here.wake_us = 10;
+        compare(forecast_as_peers(here, nodes), 60, 20, 0);
+        here.wake_us = 0;
+        LinkCosts::Measured sending = measured(10);
+        sending.send_us = 4;
+        link.set(sending);
+        compare(forecast_as_peers(here, nodes), 60, 10 + 4, 0);
         // A slow one does nothing; what it has not, it cannot do.
         here.insists = false;
         link.set(measured(1e5));
@@ -273,6 +285,13 @@ class TestPeerSteps : public QObject {
         QVERIFY(network_us(20) > 0 && network_us(20) < star.times.network_us);
         QCOMPARE(network_us(40), star.times.network_us);
         QVERIFY(network_us(400) > star.times.network_us);
+        // Of two messages of a layer the second leaves later.
+        LinkCosts::Measured sends = measured(1);
+        link.set(sends);
+        const double at_once_us = forecast_as_peers(here, two).times.us();
+        sends.send_us = 4;
+        link.set(sends);
+        QCOMPARE(forecast_as_peers(here, two).times.us(), at_once_us + 2 * 4 + 2 * 4);
         cost = CostModel();
         QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
 
