@@ -1,6 +1,8 @@
 #include "engine/cluster/joined_nodes.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <thread>
 #include <utility>
 
 #include "engine/cluster/expert_shares.h"
@@ -10,6 +12,7 @@
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/model_costs.h"
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
@@ -18,6 +21,34 @@ constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr std::size_t kRecentTokens = 32;
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
+
+// What a thread takes until it runs, when another one has woken it after some idle time: the median of some.
+double thread_wake_us() {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kTimes = 31;
+    constexpr std::chrono::microseconds kIdle{200};  // about what a message takes
+    std::mutex mutex;
+    std::condition_variable changed;
+    Clock::time_point woken;
+    int n_said = 0;
+    std::vector<double> times;
+    std::jthread other([&] {
+        std::unique_lock lock(mutex);
+        for (int i = 1; i <= kTimes; ++i) {
+            changed.wait(lock, [&] { return n_said >= i; });
+            times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - woken).count());
+        }
+    });
+    for (int i = 1; i <= kTimes; ++i) {
+        std::this_thread::sleep_for(kIdle);
+        const std::scoped_lock lock(mutex);
+        woken = Clock::now();
+        n_said = i;
+        changed.notify_all();
+    }
+    other.join();
+    return median(times);
+}
 
 }  // namespace
 
@@ -73,6 +104,7 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
     wait_for_links(settings_.waits ? links_until() : until, stop);
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
     counted_ = up();
+    measure_pauses(stop);
     const ForecastDesktop here = forecast_here(kShapePast);
     as_helpers_ = forecast_as_helpers(here, forecast_nodes(all, false)).times;
     as_peers_ = forecast_as_peers(here, forecast_nodes(all, true)).times;
@@ -117,6 +149,7 @@ void JoinedNodes::connect(NodeShape shape, const Lists& lists, const LoadProgres
     measure_here(settings_.forecasts, stop);
     wait_for_experts(progress, stop);
     if (settings_.waits) wait_for_links(links_until(), stop);
+    if (settings_.forecasts) measure_pauses(stop);
     put_to_use();
 }
 
@@ -317,6 +350,21 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     }
 }
 
+// Between two layers one of the machines, where any is up, computes a row of an expert.
+void JoinedNodes::measure_pauses(const std::stop_token& stop) {
+    if (pause_us_ > 0 || !model_.device().shares_host_memory()) return;
+    const auto node = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& one) { return one->is_up(); });
+    if (node == nodes_.end()) return;
+    const std::vector<NodeExpert> experts = (*node)->experts_to_probe();
+    if (experts.empty()) return;
+    const LoadRequest& request = model_.request();
+    std::size_t next = 0;
+    pause_us_ = engine::pause_us(
+        {model_.spec(), model_.basis().master, request.quant.dense, request.kv}, model_.host(),
+        [&] { (*node)->probe(experts[next++ % experts.size()], 1); }, stop);
+    wake_us_ = thread_wake_us();
+}
+
 std::vector<JoinedNodes::Figures> JoinedNodes::figures() const {
     std::vector<Figures> figures;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -504,6 +552,8 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     here.activations = settings_.activations;
     here.insists = settings_.use == NodeUse::kAlways;
     here.n_past = n_past;
+    here.pause_us = pause_us_;
+    here.wake_us = wake_us_;
     // By the places that forecast_nodes() gives them.
     std::size_t n_b = 0;
     for (std::size_t b = 0; b < nodes_.size(); ++b) {

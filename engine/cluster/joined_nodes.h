@@ -70,6 +70,8 @@ class JoinedNodes final : public JoinedMachines {
     // Between two of them; where the desktop alone makes the steps there is none.
     NodeMesh::Link link(std::size_t a, std::size_t b) const { return mesh_ ? mesh_->link(a, b) : NodeMesh::Link(); }
     std::size_t size() const { return nodes_.size(); }
+    // What this machine took for its own part of layers that all machines make, in all; engine's thread.
+    double own_us() const { return peers_ ? peers_->own_us() : 0; }
     const std::string& name(std::size_t i) const { return nodes_[i]->name(); }
 
     // The one in force.
@@ -104,6 +106,7 @@ class JoinedNodes final : public JoinedMachines {
     void forecast_anew();
     void say_who_steps();
     void measure_here(bool forecasts, const std::stop_token& stop);
+    void measure_pauses(const std::stop_token& stop);
     void announce(std::size_t i);
     std::uint32_t up() const;  // bit i: node i
     void follow_losses(std::uint32_t now);
@@ -113,9 +116,10 @@ class JoinedNodes final : public JoinedMachines {
     LoadedModel& model_;
     const JoinSettings settings_;
     const std::vector<NodeAddress> addresses_;
-    std::unique_ptr<NodeMesh> mesh_;    // nullptr: nobody asked for links between the machines
-    std::unique_ptr<PeerGroup> peers_;  // nullptr: helpers
-    std::uint32_t counted_ = 0;         // bit i: the choice of a shape counted node i
+    std::unique_ptr<NodeMesh> mesh_;     // nullptr: nobody asked for links between the machines
+    std::unique_ptr<PeerGroup> peers_;   // nullptr: helpers
+    std::uint32_t counted_ = 0;          // bit i: the choice of a shape counted node i
+    double pause_us_ = 0, wake_us_ = 0;  // as ForecastDesktop's
     StepsAlone said_alone_ = StepsAlone::kNo;
     std::vector<std::chrono::steady_clock::time_point> last_up_at_;
     // What the lists were made of that the machines have.

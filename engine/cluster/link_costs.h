@@ -23,6 +23,7 @@ class LinkCosts {
         // Of a small message one way, where both ends send one at the same time; the rest as latency_us. 0: not
         // measured, half of latency_us.
         double exchange_us = 0;
+        double send_us = 0;  // that the thread which sends a message is busy with it; a part of the times above
         double message_us() const { return exchange_us > 0 ? exchange_us : latency_us / 2; }
     };
 

@@ -325,7 +325,7 @@ bool NodeClient::measure(const std::stop_token& stop) {
         if (!reply) return false;
         many_rows.push_back(reply->compute_us);
     }
-    const auto exchange = exchange_us(*round_trip, stop);
+    const auto exchange = exchange_us(*round_trip, &measured.send_us, stop);
     if (!exchange) return false;
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);
@@ -367,18 +367,20 @@ std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> expe
 
 // As machines exchange their shares of a layer: there is a message on its way in each direction. Of two pings that
 // follow each other at half of their time there and back.
-std::optional<double> NodeClient::exchange_us(double round_trip_us, const std::stop_token& stop) {
+std::optional<double> NodeClient::exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop) {
     const std::size_t bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
     ProbeWork work;
     std::uint64_t first = send_ping(bytes);
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
-    std::vector<double> batches;
+    std::vector<double> batches, sending;
     for (int batch = 0; batch < kExchangeBatches; ++batch) {
         std::vector<double> working;
         const auto begin = Clock::now();
         for (int i = 0; i < kExchanges; ++i) {
             working.push_back(work.us());
+            const auto sends = Clock::now();
             const std::uint64_t second = send_ping(bytes);
+            sending.push_back(microseconds_since(sends));
             if (!wait_for_pong(first, stop)) return {};
             first = second;
         }
@@ -389,6 +391,7 @@ std::optional<double> NodeClient::exchange_us(double round_trip_us, const std::s
                           std::max(0.0, work_us - work.alone_us()));
     }
     if (!wait_for_pong(first, stop)) return {};
+    *send_us = median(sending);
     return median(batches);
 }
 

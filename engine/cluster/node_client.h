@@ -141,6 +141,10 @@ class NodeClient {
     std::uint64_t send(NodeCompute request);
     // The reply, of whatever sense; none: none came in time, or the connection ended.
     std::optional<NodeReply> wait(std::uint64_t number, std::chrono::steady_clock::time_point until);
+    // Held ones to probe() with, of one format, each of which is not in the node's caches any more.
+    std::vector<NodeExpert> experts_to_probe() const;
+    // Has it compute so many rows, and waits for them; none: it is not up, is silent or sends nonsense.
+    std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
     // The node cannot be relied on: the connection is closed, and another one made later.
     void give_up(const Message& why);
 
@@ -169,10 +173,8 @@ class NodeClient {
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
-    std::vector<NodeExpert> experts_to_probe() const;
     std::optional<double> round_trip_us(std::span<const NodeExpert> experts, double* expert_us);
-    std::optional<double> exchange_us(double round_trip_us, const std::stop_token& stop);
-    std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
+    std::optional<double> exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop);
     void received(std::uint64_t connection, FromNode message);
     void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
     bool is_for_peers(std::uint64_t connection, const FromNode& message);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "engine/cluster/node_messages.h"
@@ -10,7 +9,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::chrono::milliseconds kLookForLinks{2};
+constexpr std::chrono::milliseconds kLookForLosses{100};
 
 std::uint64_t random_number() {
     std::random_device random;
@@ -59,6 +58,7 @@ void NodeMesh::set_locked(Pair& pair, State state) {
     pair.state = state;
     pair.since = Clock::now();
     ++n_changes_;
+    settled_.notify_all();
 }
 
 // To one of the two: that there is to be a link, or that there is none any more.
@@ -201,12 +201,11 @@ void NodeMesh::wait_until_settled(Clock::time_point until, const std::stop_token
     const auto is_open = [&](const Pair& pair) {
         return can_meet(pair) && pair.state != State::kDirect && pair.state != State::kByWay;
     };
-    while (!stop.stop_requested() && Clock::now() < until) {
-        {
-            const std::scoped_lock lock(mutex_);
-            if (std::none_of(pairs_.begin(), pairs_.end(), is_open)) return;
-        }
-        std::this_thread::sleep_for(kLookForLinks);
+    std::unique_lock lock(mutex_);
+    // Of a node that is gone nobody tells this object: that is looked for.
+    while (!stop.stop_requested() && Clock::now() < until && std::any_of(pairs_.begin(), pairs_.end(), is_open)) {
+        settled_.wait_until(lock, stop, std::min(until, Clock::now() + kLookForLosses),
+                            [&] { return std::none_of(pairs_.begin(), pairs_.end(), is_open); });
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -86,7 +87,8 @@ class NodeMesh {
     std::vector<Place> places_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::function<void()> on_ended_;
-    mutable std::mutex mutex_;  // of what follows
+    mutable std::mutex mutex_;                     // of what follows
+    mutable std::condition_variable_any settled_;  // a state of a pair
     std::vector<Pair> pairs_;
     std::uint64_t next_link_ = 0;
     std::uint64_t n_changes_ = 0;

@@ -57,6 +57,8 @@ class PeerExecutor final : public ElsewhereExecutor {
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
 
+    // What this machine took for its part of layers, up to its share's sending; microseconds in all.
+    double own_us() const { return own_us_; }
     // (kMostPeers): by machine; `rows` of what came from there, failed_rows of what did not.
     const std::vector<RemoteTotals>& totals() const { return totals_; }
 
@@ -82,6 +84,7 @@ class PeerExecutor final : public ElsewhereExecutor {
     Clock::time_point begun_;      // of the layer: where the one before ended
     Clock::time_point submitted_;
     double layer_us_ = 0;  // of this machine alone, until its share was done
+    double own_us_ = 0;    // of all layers
     std::vector<std::size_t> own_, done_;
     std::vector<RemoteTotals> totals_;
 };

@@ -40,19 +40,30 @@ std::size_t common_beginning(std::span<const WrittenToken> a, std::span<const Wr
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// Of the step that is to be made again from `at` on; `at` itself where one sequence alone would not give the same: it
-// was made beside others, or its end is no longer there.
-std::size_t end_of_step(std::span<const WrittenToken> past, std::size_t at, std::size_t most) {
+// The tokens of the step that is to be made again from `at` on, and how many of them are still there. None where one
+// sequence alone would not give the same: it was made beside others, or its end is not known.
+struct StepAgain {
+    std::vector<TokenId> tokens;
+    std::size_t n_held = 0;
+};
+StepAgain step_again(const KvSequence& sequence, std::size_t at, std::size_t most) {
+    const std::span<const WrittenToken> past = sequence.written();
     const WrittenToken& first = past[at];
-    if (first.n_together == WrittenToken::kBesideOthers || first.place != 0) return at;
+    if (first.n_together == WrittenToken::kBesideOthers || first.place != 0) return {};
     const bool any = first.n_together == WrittenToken::kInAnyStep;
     const std::size_t n = any ? most : static_cast<std::size_t>(first.n_together);
+    StepAgain step;
     std::size_t end = at;
-    while (end < past.size() && end - at < n && past[end].n_together == first.n_together &&
-           past[end].step == first.step) {
-        ++end;
+    for (; end < past.size() && end - at < n; ++end) {
+        if (past[end].n_together != first.n_together || past[end].step != first.step) break;
+        step.tokens.push_back(past[end].token);
     }
-    return any || end - at == n ? end : at;
+    step.n_held = end - at;
+    for (const KvSequence::CutStep& cut : sequence.cut_steps()) {
+        if (!any && cut.end == end) step.tokens.insert(step.tokens.end(), cut.rest.begin(), cut.rest.end());
+    }
+    if (!any && step.tokens.size() != n) return {};
+    return step;
 }
 
 }  // namespace
@@ -95,20 +106,21 @@ void PeerGroup::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
 
 // ---------------------------------------------------------------- what comes from nodes
 void PeerGroup::received(std::size_t i, FromNode message) {
-    const std::uint64_t number = number_;
     if (const auto* stepped = std::get_if<NodeStepped>(&message)) {
         {
             const std::scoped_lock lock(mutex_);
             if (i >= said_.size()) return;
-            (stepped->done ? said_[i].done : said_[i].failed) = stepped->number;
+            Said& said = said_[i];
+            (stepped->done ? said.done : said.failed) = stepped->number;
+            if (stepped->done) said.before_that = std::exchange(said.done_at, Clock::now());
         }
-        if (!stepped->done && stepped->number == number) lost_connection(i);
+        if (!stepped->done) inbox_.lose_in(stepped->number, static_cast<std::uint32_t>(i + 1));
         return;
     }
     NodeOutputs outputs = std::get<NodeOutputs>(std::move(message));
     const auto machine = static_cast<std::uint32_t>(i + 1);
     const std::uint32_t machines = machines_;
-    if (outputs.step != number || (machines >> machine & 1u) == 0) return;
+    if (outputs.step != number_ || (machines >> machine & 1u) == 0) return;
     outputs.machine = machine;
     outputs.lost = false;
     const std::uint32_t others = machines & ~(1u | 1u << machine);
@@ -173,8 +185,11 @@ void PeerGroup::send(NodeOutputs outputs, std::uint32_t) {
 
 std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint32_t machine, double layer_us) {
     const double longer = std::max(1.0, static_cast<double>(n_tokens_) / static_cast<double>(kTokensOfPatience));
-    const double wait_s = std::clamp(patience_.answer_factor * layer_us / 1e6, patience_.least_answer_s,
-                                     std::max(patience_.least_answer_s, patience_.most_answer_s * longer));
+    const double most_s = std::max(patience_.least_answer_s, patience_.most_answer_s * longer);
+    // It may have to make up what it lacks first.
+    const bool is_late = layer == 0 && peers_[machine - 1].n_sure < n_past_;
+    const double wait_s =
+        std::clamp(patience_.answer_factor * layer_us / 1e6, is_late ? most_s : patience_.least_answer_s, most_s);
     const auto after = [begin = Clock::now()](double seconds) {
         return begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     };
@@ -193,7 +208,12 @@ std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint3
 
 void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& why) {
     machines_ &= ~(1u << machine);
-    peers_[machine - 1].holds.clear();  // nobody knows
+    Peer& peer = peers_[machine - 1];
+    if (peer.n_sure < n_past_) {  // it has not made up what it lacked
+        peer.rests = kRestAfterFailure;
+        peer.step_s = 0;
+    }
+    peer.holds.clear();  // nobody knows
     if (!why.empty()) nodes_[machine - 1]->give_up(messages::node_sent_nonsense(why));
     nodes_[machine - 1]->send_peer(NodeAbandon{number_});  // where it is still there, it waits for nobody
     NodeOutputs message;
@@ -251,11 +271,12 @@ void PeerGroup::end_step(bool done) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines >> (i + 1) & 1u) == 0) continue;
         Peer& peer = peers_[i];
-        peer.holds.resize(n_past_);  // at least, whether it came to the step's end or not
-        if (!done) {
+        if (!done) {  // nor what it was to make up before, where it has not come to that
+            peer.holds.resize(peer.n_sure);
             nodes_[i]->send_peer(NodeAbandon{number_});
             continue;
         }
+        peer.holds.resize(n_past_);
         const std::span<const WrittenToken> written = sequence_->written();
         peer.holds.insert(peer.holds.end(), written.begin() + static_cast<std::ptrdiff_t>(n_past_), written.end());
         ++peer.n_steps;
@@ -264,21 +285,31 @@ void PeerGroup::end_step(bool done) {
 
 void PeerGroup::look_what_it_said(std::size_t i) {
     Peer& peer = peers_[i];
+    if (peer.feeding == 0) return;
     Said said;
     {
         const std::scoped_lock lock(mutex_);
         said = said_[i];
     }
-    if (peer.feeding == 0 || std::max(said.done, said.failed) < peer.feeding) return;
+    const std::uint64_t first = peer.feeding + 1 - peer.fed_ends.size();
+    if (said.done >= first && said.done <= peer.feeding) {
+        const std::size_t holds = peer.fed_ends[said.done - first];
+        peer.holds.assign(peer.fed.begin(), peer.fed.begin() + static_cast<std::ptrdiff_t>(holds));
+        const Clock::time_point begun = std::max(said.before_that, peer.fed_at);
+        peer.step_s = std::chrono::duration<double>(said.done_at - begun).count();
+    }
+    if (std::max(said.done, said.failed) < peer.feeding) return;
     // Steps of a feed follow each other: where one is not made, neither are those behind it.
-    if (said.done == peer.feeding) {
-        peer.holds = std::move(peer.fed);
-    } else {
+    if (said.done != peer.feeding) {
         peer.holds.clear();
         peer.rests = kRestAfterFailure;
     }
     peer.feeding = 0;
-    peer.fed.clear();
+}
+
+// What it has made of it, as far as it has said so, it holds.
+void PeerGroup::stop_feeding(std::size_t i) {
+    nodes_[i]->send_peer(NodeAbandon{std::exchange(peers_[i].feeding, 0)});
 }
 
 bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
@@ -294,18 +325,31 @@ bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
         said_[i] = {};
     }
     look_what_it_said(i);
+    if (peer.feeding != 0 && common_beginning(peer.fed, past) < peer.fed.size()) stop_feeding(i);
     if (peer.feeding != 0) {
         if (Clock::now() > peer.fed_by) node.give_up(messages::node_is_silent(Decimal{feed_s(peer.fed.size()), 1}));
         return false;
     }
     const std::size_t same = common_beginning(peer.holds, past);
+    peer.n_sure = same;
     if (same == past.size()) return true;
     if (peer.rests > 0) {
         --peer.rests;
-    } else {
-        feed(i, past, same);
+        return false;
     }
-    return false;
+    return feed(i, past, same) && makes_up_at_once(i, past, same);
+}
+
+// It has been sent what it lacks. By what its last step took, it has soon made that up, and then it is waited for; else
+// it might never be there before the answer is.
+bool PeerGroup::makes_up_at_once(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
+    Peer& peer = peers_[i];
+    const double takes_s = peer.step_s * static_cast<double>(past.size() - begin);
+    if (peer.fed.size() != past.size() || !(takes_s > 0) || takes_s > patience_.least_answer_s) return false;
+    peer.feeding = 0;
+    peer.n_sure = peer.holds.size();
+    peer.holds = std::move(peer.fed);
+    return true;
 }
 
 // A node may take so long to catch up with so many tokens.
@@ -314,30 +358,39 @@ double PeerGroup::feed_s(std::size_t n_tokens) const {
            std::max(1.0, static_cast<double>(n_tokens) / static_cast<double>(kTokensOfPatience));
 }
 
-// The steps by which it comes to hold what this machine does, as they were made here.
-void PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
+// The steps by which it comes to hold what this machine does, as they were made here. False: there are none, or it has
+// gone.
+bool PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
     Peer& peer = peers_[i];
     if (past[begin].n_together > 0) begin -= static_cast<std::size_t>(past[begin].place);
     if (shares_.owners.empty()) follow_shares(1);
     send_shares(i);
     NodeStep step;
     step.theta = model_.forward().moe().thetas().mean();
+    peer.holds.resize(begin);
+    peer.fed_ends.clear();
+    peer.fed_at = Clock::now();
     std::size_t at = begin;
-    for (std::size_t n = 0; at < past.size() && n < kMostStepsOfFeed; ++n) {
-        const std::int32_t together = past[at].n_together;
-        const std::size_t end = end_of_step(past, at, static_cast<std::size_t>(follow_.max_step));
-        if (end == at) break;
+    while (at < past.size() && peer.fed_ends.size() < kMostStepsOfFeed) {
+        const bool any = past[at].n_together == WrittenToken::kInAnyStep;
+        StepAgain again = step_again(*sequence_, at, static_cast<std::size_t>(follow_.max_step));
+        if (again.tokens.empty()) break;
         step.n_kept = static_cast<std::int64_t>(at);
-        step.n_prompt = together == WrittenToken::kInAnyStep ? kSmallestStep + 1 : 0;
-        step.tokens.clear();
-        for (; at < end; ++at) step.tokens.push_back(past[at].token);
+        step.n_prompt = any ? kSmallestStep + 1 : 0;
+        step.tokens = std::move(again.tokens);
+        at += again.n_held;
         step.number = ++number_;
-        if (!nodes_[i]->send_peer(step)) return;
+        if (!nodes_[i]->send_peer(step)) {
+            peer.feeding = 0;
+            return false;
+        }
         peer.feeding = step.number;
+        peer.fed_ends.push_back(at);
     }
-    if (peer.feeding == 0) peer.rests = kRestAfterFailure;
     peer.fed.assign(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(at));
-    peer.fed_by = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(feed_s(at)));
+    peer.fed_by = peer.fed_at + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(feed_s(at)));
+    if (peer.feeding == 0) peer.rests = kRestAfterFailure;
+    return peer.feeding != 0;
 }
 
 // ---------------------------------------------------------------- shares

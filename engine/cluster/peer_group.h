@@ -25,7 +25,9 @@ namespace offstage::engine {
 // other (NodeMesh) send each other what they computed; between all others it goes by way of here. What has gone
 // directly is kept for two layers, for the case that the link ends before it has arrived. A machine takes part in a
 // step when what it holds of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and
-// makes those steps for itself while this machine goes on without it.
+// makes those steps for itself while this machine goes on without it. Of what is not wanted any more, because another
+// prompt has begun, it is told so. While an answer goes on it lacks another token with each one that is made without
+// it: when these are few enough it makes them up at the beginning of a step that it takes part in.
 //
 // Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
 class PeerGroup final : public StepListener, private PeerLinks {
@@ -44,6 +46,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void set_before_step(std::function<void()> call) { before_step_ = std::move(call); }
 
     const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
+    double own_us() const { return executor_->own_us(); }
     std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // that it took part in
     // Owners as they would be dealt out now, machines as of use(); empty before that.
     std::string deal() const;
@@ -60,16 +63,21 @@ class PeerGroup final : public StepListener, private PeerLinks {
     struct Peer {
         std::uint64_t following = 0;      // NodeClient::following_number()
         std::vector<WrittenToken> holds;  // at least
-        std::uint64_t feeding = 0;        // number of the last step that was sent to catch up; 0: none
-        std::vector<WrittenToken> fed;    // holds, when that is done
-        Clock::time_point fed_by;         // it has said so, or is given up
-        std::uint64_t shares_sent = 0;    // version
-        int rests = 0;                    // steps
+        // Steps that it was sent to catch up: their numbers follow each other and end with `feeding`; 0: none.
+        std::uint64_t feeding = 0;
+        std::vector<std::size_t> fed_ends;  // tokens that it holds behind each of them
+        std::vector<WrittenToken> fed;      // the tokens
+        Clock::time_point fed_at, fed_by;   // it has said by then that they are made, or is given up
+        double step_s = 0;                  // what the last of those that were made took it; 0: unknown
+        std::size_t n_sure = 0;             // what it held before it was sent the running step, and what that needs
+        std::uint64_t shares_sent = 0;      // version
+        int rests = 0;                      // steps
         std::uint64_t n_steps = 0;
     };
     // What nodes have said of steps, until the engine's thread looks.
     struct Said {
-        std::uint64_t done = 0, failed = 0;  // the last steps' numbers
+        std::uint64_t done = 0, failed = 0;      // the last steps' numbers
+        Clock::time_point done_at, before_that;  // when it said so, and of the one before
     };
 
     void received(std::size_t i, FromNode message);
@@ -82,7 +90,9 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void send_again();
     bool takes_part(std::size_t i, std::span<const WrittenToken> past);
     void look_what_it_said(std::size_t i);
-    void feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
+    void stop_feeding(std::size_t i);
+    bool feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
+    bool makes_up_at_once(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
     double feed_s(std::size_t n_tokens) const;
     void follow_shares(std::uint32_t machines);
     void send_shares(std::size_t i);

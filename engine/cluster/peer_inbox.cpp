@@ -80,6 +80,13 @@ void PeerInbox::lose(std::uint32_t machine) {
     changed_.notify_all();
 }
 
+void PeerInbox::lose_in(std::uint64_t step, std::uint32_t machine) {
+    const std::scoped_lock lock(mutex_);
+    if (step != step_) return;
+    lost_ |= 1u << machine;
+    changed_.notify_all();
+}
+
 void PeerInbox::abandon(std::uint64_t step) {
     const std::scoped_lock lock(mutex_);
     abandoned_ = std::max(abandoned_, step);

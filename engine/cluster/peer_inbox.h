@@ -38,7 +38,8 @@ class PeerInbox {
     std::optional<Arrived> take(std::int32_t layer, std::uint32_t machine, std::optional<Clock::time_point> until);
     // Of the running step. What has come of it before still counts.
     void lose(std::uint32_t machine);
-    void abandon(std::uint64_t step);  // and all before it; also before it has begun
+    void lose_in(std::uint64_t step, std::uint32_t machine);  // the same, if that is the running one
+    void abandon(std::uint64_t step);                         // and all before it; also before it has begun
     bool is_abandoned() const;
     std::size_t n_bytes() const;
 

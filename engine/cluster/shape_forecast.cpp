@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <random>
 
 #include "engine/cluster/expert_owners.h"
@@ -157,11 +158,12 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     const double here_us_per_byte = cost.cpu_us(1) / here_bytes;
     // Beside the experts, of one layer; this machine first.
     std::vector<double> dense_us(1 + nodes.size());
-    dense_us[0] = (step_us - head_us) / n_layers;
+    dense_us[0] = (step_us - head_us) / n_layers + desktop.pause_us;
     std::vector<std::uint8_t> takes_part(1 + nodes.size());
     takes_part[0] = 1;
     std::vector<PeerTimeline::Link> links(1);      // of those that take part
     std::vector<std::size_t> place(nodes.size());  // of each among them; 0: it does not
+    std::vector<double> send_us;                   // of each of them, one message
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
@@ -170,8 +172,12 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
         place[i] = links.size();
-        links.push_back({nodes[i].costs->message_us(), link.us_per_byte});
+        links.push_back({nodes[i].costs->message_us() + desktop.wake_us / 2, link.us_per_byte});
+        send_us.push_back(link.send_us);
     }
+    // To all but the first, whose message has that in it; of links between two of the others nothing else is known.
+    const double send_step_us = std::accumulate(send_us.begin(), send_us.end(), 0.0);
+    dense_us[0] += send_step_us - send_us.front();
     const auto expert_us = [&](std::uint32_t machine, std::size_t at) {
         const kernels::WeightType format = desktop.formats[at];
         if (machine > 0) {
@@ -191,7 +197,9 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     std::vector<PeerTimeline::Direct> direct;
     for (const ForecastLink& link : desktop.node_links) {
         if (link.a >= place.size() || link.b >= place.size() || place[link.a] == 0 || place[link.b] == 0) continue;
-        direct.push_back({place[link.a], place[link.b], {link.latency_us / 2, link.us_per_byte}});
+        direct.push_back({place[link.a],
+                          place[link.b],
+                          {link.latency_us / 2 + desktop.wake_us / 2 + send_us[place[link.a] - 1], link.us_per_byte}});
     }
     PeerTimeline timeline(links, direct), without_network(std::vector<PeerTimeline::Link>(links.size()));
     std::vector<double> layer_us, work_us, sent_bytes;
@@ -222,6 +230,7 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
             without_network.add_layer(work_us, sent_bytes);
         }
         sum.times.computing_us += here_us + head_us;
+        sum.times.network_us += send_step_us;
         sum.times.waiting_us += without_network.desktop_us() - here_us;
         sum.times.network_us += timeline.desktop_us() - without_network.desktop_us();
     }

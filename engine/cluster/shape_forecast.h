@@ -48,6 +48,9 @@ struct ForecastDesktop {
     bool on_processor = false;  // experts are computed by this machine's CPU, and the rest as well
     ActivationType activations = ActivationType::kF32;
     bool insists = false;  // NodeUse::kAlways
+    // How much longer its part of a layer takes because its thread waits for messages between two of them (pause_us()).
+    double pause_us = 0;
+    double wake_us = 0;  // that a thread which waits for another one begins to run later than that one says so
     std::int64_t n_past = kShapePast;
     std::vector<ForecastLink> node_links = {};  // between all others what they send each other goes by way of this one
 
@@ -68,7 +71,9 @@ struct ShapeForecast {
 ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 // Layers are played through one after the other (PeerTimeline); what messages add to that is `network`. Attention and
 // the rest take another machine as much longer as an expert does, where both are a processor's work here; else it reads
-// them at the rate at which it reads experts.
+// them at the rate at which it reads experts. Each machine's part of a layer follows a wait for messages, which
+// wakes its thread: of a ping there and back one end's does, of shares both. The thread that has computed a share sends
+// it to one machine after the other, and before that the step.
 ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 
 // Of the dense weights that a decoded token reads, those that make logits.

@@ -130,9 +130,10 @@ class SyntheticWeights final : public WeightSource {
 
     std::optional<Fingerprint> model_fingerprint() override {
         const Fingerprint first = *expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, pool_);
-        const std::array<Fingerprint, 2> parts = {first,
+        const std::array<Fingerprint, 3> parts = {first,
                                                   Fingerprint{static_cast<std::uint64_t>(spec_.n_layers()),
-                                                              static_cast<std::uint64_t>(spec_.experts.n_experts)}};
+                                                              static_cast<std::uint64_t>(spec_.experts.n_experts)},
+                                                  Fingerprint{static_cast<std::uint64_t>(spec_.vocab_size), 0}};
         return combine(parts, 1);
     }
 
@@ -249,6 +250,9 @@ SyntheticModel parse_synthetic(std::string_view text) {
                     moe->router.n_active = static_cast<std::int32_t>(model.spec.experts.n_active);
                 }
             }
+        } else if (key == "vocab") {
+            const auto most = static_cast<std::uint64_t>(model.spec.vocab_size);
+            model.spec.vocab_size = static_cast<std::int64_t>(parse_number(value, "vocab", 1, most));
         } else if (key == "window") {
             window = static_cast<std::int64_t>(parse_number(value, "window", 1, kLongestContext));
         } else if (key == "seed") {

@@ -16,8 +16,9 @@ inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
 //   synthetic:NAME, a shape of synthetic_shapes.h,
-// followed by ?layers=N&active=A&window=W&seed=S, each optional; active: experts per
-// token; window: layers 0, 2, 4 ... see W tokens alone.
+// followed by ?layers=N&active=A&window=W&vocab=V&seed=S, each optional; active: experts
+// per token; window: layers 0, 2, 4 ... see W tokens alone; vocab: fewer tokens, where a
+// part of a model is to fit that has its widths.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;

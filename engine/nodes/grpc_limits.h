@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "engine/cluster/node_protocol.h"
+#include "engine/nodes/node_identity.h"
 
 namespace offstage::engine {
 
@@ -18,6 +19,17 @@ void set_common_limits(Arguments&& set) {
     set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
     set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kKeepaliveMs / 2);
+}
+
+// To that machine and to no other: no proxy of the environment, no look-ups beside its name.
+inline grpc::ChannelArguments direct_arguments() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+    arguments.SetSslTargetNameOverride(kNodeCertificateName);
+    return arguments;
 }
 
 }  // namespace offstage::engine

@@ -4,8 +4,6 @@
 #include <deque>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -100,18 +98,12 @@ class GrpcNodeChannel final : public NodeChannel {
     std::unique_ptr<Call> call_;
 };
 
-// To that machine and to no other: no proxy of the environment, no look-ups beside its name.
 std::unique_ptr<NodeChannel> open_channel(const std::string& target,
                                           const std::shared_ptr<grpc::ChannelCredentials>& keys,
                                           NodeChannelEvents events) {
-    grpc::ChannelArguments arguments;
+    grpc::ChannelArguments arguments = direct_arguments();
     set_common_limits([&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-    arguments.SetSslTargetNameOverride(kNodeCertificateName);
     return std::make_unique<GrpcNodeChannel>(grpc::CreateCustomChannel(target, keys, arguments), std::move(events));
 }
 
@@ -132,16 +124,12 @@ NodeAddress address_of(const PairedPeer& peer, const NodeIdentity& own, const st
 
 ConnectPeer connecting_peers(const NodeIdentity& own) {
     return [own](const NodePeer& peer, NodeChannelEvents events) {
-        grpc::experimental::TlsChannelCredentialsOptions options;
-        options.set_certificate_provider(std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key_pem, own.certificate_pem}}));
-        options.watch_identity_key_cert_pairs();
-        options.set_verify_server_certs(false);
-        options.set_check_call_host(false);
-        options.set_certificate_verifier(PinnedKeys::verifier(std::make_shared<PinnedKeys::Admission>(
-            [expected = peer.fingerprint](const std::string& fingerprint) { return fingerprint == expected; })));
+        const auto keys = channel_credentials(
+            own,
+            PinnedKeys::verifier(std::make_shared<PinnedKeys::Admission>(
+                [expected = peer.fingerprint](const std::string& fingerprint) { return fingerprint == expected; })));
         // The text is another machine's: it is a name to be looked up, whatever it looks like.
-        return open_channel("dns:///" + peer.address, grpc::experimental::TlsCredentials(options), std::move(events));
+        return open_channel("dns:///" + peer.address, keys, std::move(events));
     };
 }
 

@@ -365,9 +365,7 @@ NodeServer::NodeServer(NodeExperts& experts, const std::filesystem::path& folder
                        std::function<void(const std::string&)> log)
     : state_(new State{experts, std::make_unique<Service>(experts, folder, std::move(log)), {}, {}, 0}) {
     const NodeIdentity identity = read_or_make_identity(folder);
-    grpc::experimental::TlsServerCredentialsOptions options(
-        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            std::vector<grpc::experimental::IdentityKeyCertPair>{{identity.key_pem, identity.certificate_pem}}));
+    grpc::experimental::TlsServerCredentialsOptions options(own_certificate(identity));
     options.watch_identity_key_cert_pairs();
     // Its key is what counts of a certificate: PinnedKeys.
     options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);

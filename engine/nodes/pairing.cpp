@@ -4,9 +4,7 @@
 #include <condition_variable>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/server_credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
-#include <grpcpp/security/tls_credentials_options.h>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "engine/nodes/grpc_limits.h"
 #include "engine/nodes/node.grpc.pb.h"
 #include "engine/nodes/nodes_messages.h"
+#include "engine/nodes/pinned_keys.h"
 
 namespace offstage::engine {
 namespace {
@@ -202,21 +201,11 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     const NodeIdentity own = read_or_make_identity(folder);
     PairedPeers peers(folder);
     const auto kept = std::make_shared<KeepingVerifier::Kept>();
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-        std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key_pem, own.certificate_pem}}));
-    options.watch_identity_key_cert_pairs();
-    options.set_verify_server_certs(false);
-    options.set_check_call_host(false);
-    options.set_certificate_verifier(grpc::experimental::ExternalCertificateVerifier::Create<KeepingVerifier>(kept));
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    grpc::ChannelArguments arguments = direct_arguments();
     arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMostPairingBytes);
-    arguments.SetSslTargetNameOverride(kNodeCertificateName);
-    const auto channel = grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
+    const auto keys =
+        channel_credentials(own, grpc::experimental::ExternalCertificateVerifier::Create<KeepingVerifier>(kept));
+    const auto channel = grpc::CreateCustomChannel(address, keys, arguments);
     const std::string shown_address = printable(address, 256);
     const auto until = std::chrono::system_clock::now() + kConnecting;
     const auto look_again = [&] { return std::min(until, std::chrono::system_clock::now() + kLookForStop); };

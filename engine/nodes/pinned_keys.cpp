@@ -1,6 +1,7 @@
 #include "engine/nodes/pinned_keys.h"
 
-#include "engine/nodes/node_identity.h"
+#include <grpcpp/security/tls_credentials_options.h>
+#include <vector>
 
 namespace offstage::engine {
 
@@ -26,6 +27,22 @@ bool PinnedKeys::Verify(grpc::experimental::TlsCustomVerificationCheckRequest* r
 
 std::shared_ptr<grpc::experimental::CertificateVerifier> PinnedKeys::verifier(std::shared_ptr<Admission> admission) {
     return ExternalCertificateVerifier::Create<PinnedKeys>(std::move(admission));
+}
+
+std::shared_ptr<grpc::experimental::CertificateProviderInterface> own_certificate(const NodeIdentity& own) {
+    return std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+        std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key_pem, own.certificate_pem}});
+}
+
+std::shared_ptr<grpc::ChannelCredentials> channel_credentials(
+    const NodeIdentity& own, const std::shared_ptr<grpc::experimental::CertificateVerifier>& verifier) {
+    grpc::experimental::TlsChannelCredentialsOptions options;
+    options.set_certificate_provider(own_certificate(own));
+    options.watch_identity_key_cert_pairs();
+    options.set_verify_server_certs(false);
+    options.set_check_call_host(false);
+    options.set_certificate_verifier(verifier);
+    return grpc::experimental::TlsCredentials(options);
 }
 
 }  // namespace offstage::engine

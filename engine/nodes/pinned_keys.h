@@ -1,11 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+
+#include "engine/nodes/node_identity.h"
 
 namespace offstage::engine {
 
@@ -35,5 +39,11 @@ class PinnedKeys final : public grpc::experimental::ExternalCertificateVerifier 
   private:
     const std::shared_ptr<Admission> admission_;
 };
+
+// What a machine shows of itself at either end of a connection.
+std::shared_ptr<grpc::experimental::CertificateProviderInterface> own_certificate(const NodeIdentity& own);
+// For who connects; the verifier alone decides about the other end, whatever its certificate says.
+std::shared_ptr<grpc::ChannelCredentials> channel_credentials(
+    const NodeIdentity& own, const std::shared_ptr<grpc::experimental::CertificateVerifier>& verifier);
 
 }  // namespace offstage::engine

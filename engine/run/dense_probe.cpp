@@ -8,12 +8,14 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_memory.h"
 #include "engine/dispatch/dispatcher.h"
+#include "engine/dispatch/expert_executor.h"
 #include "engine/error.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/fingerprint.h"
@@ -40,6 +42,9 @@ constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
 constexpr double kProbedUs = 10000;
+constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
+constexpr std::size_t kPausedSteps = 12;
+constexpr double kPausedSeconds = 0.5;
 
 // Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing
 // where nothing is computed.
@@ -101,6 +106,32 @@ class ProbeWeights final : public WeightSource {
     bool dry_;
 };
 
+// Computes nothing: behind each layer's experts it calls what it was given, and counts what that takes.
+class LayerPauses final : public ElsewhereExecutor {
+  public:
+    explicit LayerPauses(const std::function<void()>& pause) : pause_(pause) {}
+    void set_on(bool on) { on_ = on; }
+    double take_us() { return std::exchange(us_, 0); }
+
+    bool takes(std::int64_t, std::int64_t) const override { return false; }
+    double expert_us(kernels::WeightType, std::int64_t) const override { return kNever; }
+    double transfer_us(std::int64_t) const override { return kNever; }
+    bool needs_host_inputs() const override { return false; }
+    void submit(LayerWork&, std::span<const std::size_t>) override {}
+    void complete(LayerWork&, std::span<const std::size_t>) override {
+        if (!on_) return;
+        const auto begin = ProbeClock::now();
+        pause_();
+        us_ += std::chrono::duration<double, std::micro>(ProbeClock::now() - begin).count();
+    }
+
+  private:
+    static constexpr double kNever = 1e15;
+    const std::function<void()>& pause_;
+    bool on_ = false;
+    double us_ = 0;
+};
+
 // Enough of a model to make steps with, on a device.
 class DenseProbe {
   public:
@@ -130,6 +161,11 @@ class DenseProbe {
 
     // One step of n tokens after `past` others, without the time of its routed experts.
     double step_us(std::int64_t n_tokens, std::int64_t past) {
+        const double us = whole_step_us(n_tokens, past);
+        return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
+    }
+    // And with it.
+    double whole_step_us(std::int64_t n_tokens, std::int64_t past) {
         past = std::min(past, kLongestPast);
         KvSequence sequence(kv_, plan_.context);
         if (past > 0 && sequence.prepare(past, device_)) sequence.commit(past);
@@ -140,8 +176,14 @@ class DenseProbe {
             throw Error(ErrorKind::kDevice,
                         messages::device_failed_in_calibration(device_name(device_.info()), device_.failure()));
         }
-        const double us = device_.now_us() - begin;
-        return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
+        return device_.now_us() - begin;
+    }
+    // Until the object goes.
+    LayerPauses& add_pauses(const std::function<void()>& pause) {
+        auto pauses = std::make_unique<LayerPauses>(pause);
+        LayerPauses& added = *pauses;
+        forward_.moe().add_executor(std::move(pauses));
+        return added;
     }
 
     void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
@@ -437,6 +479,35 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
     if (!cache.load(dense_key(model, place), costs)) return {};
     costs.n_active = model.spec.experts.n_active;
     return costs;
+}
+
+double pause_us(const DenseProbeModel& model, CpuOperations& operations, const std::function<void()>& pause,
+                const std::stop_token& stop) {
+    const bool small = is_small_model(model.spec, model.type);
+    const ModelSpec spec =
+        cut(model.spec, small ? model.spec.n_layers() : std::min(kPausedLayers, model.spec.n_layers()), small);
+    try {
+        CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);
+        DenseProbe probe(model, spec, cpu, operations, false);
+        LayerPauses& pauses = probe.add_pauses(pause);
+        std::vector<double> with, without;
+        const auto begin = ProbeClock::now();
+        const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
+        while (with.size() < kPausedSteps && (with.size() < 3 || elapsed() < kPausedSeconds)) {
+            for (const bool on : {false, true}) {
+                if (stop.stop_requested()) return 0;
+                pauses.set_on(on);
+                const double us = probe.whole_step_us(1, kPausedPast);
+                (on ? with : without).push_back(us - pauses.take_us());
+            }
+        }
+        with.erase(with.begin());
+        without.erase(without.begin());
+        return std::max(0.0, median(with) - median(without)) / static_cast<double>(spec.experts.n_layers);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return 0;
+    }
 }
 
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stop_token>
 
@@ -43,5 +44,12 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 // kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                        const CalibrationCache& cache, const std::stop_token& stop, bool anew = false);
+
+// How much longer the CPU takes for a layer, experts and all, after `pause`, in which the thread that computes waits
+// for something: caches and clock have cooled down, and other threads have run there. Microseconds, the median of some
+// tokens with a pause behind each layer beside some without, of random weights; 0 where there is no memory for them.
+// Some tenths of a second, if pauses are short. Throws Error (kDevice).
+double pause_us(const DenseProbeModel& model, CpuOperations& operations, const std::function<void()>& pause,
+                const std::stop_token& stop);
 
 }  // namespace offstage::engine

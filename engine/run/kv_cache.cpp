@@ -94,6 +94,7 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
     std::swap(tables_, other.tables_);
     std::swap(checkpoints_, other.checkpoints_);
     std::swap(written_, other.written_);
+    std::swap(cut_steps_, other.cut_steps_);
     std::swap(capacity_, other.capacity_);
     std::swap(size_, other.size_);
     std::swap(idle_, other.idle_);
@@ -235,6 +236,26 @@ std::int64_t KvSequence::reach(std::int64_t n_tokens) const {
     return found == nullptr ? 0 : std::min(n_tokens, found->size);
 }
 
+// The last step that is left of may have been cut before.
+void KvSequence::cut_written(std::size_t n_tokens) {
+    CutStep cut{n_tokens, {}};
+    std::size_t n_rest = 0;
+    if (n_tokens > 0 && written_[n_tokens - 1].n_together > 0) {
+        const WrittenToken& last = written_[n_tokens - 1];
+        n_rest = static_cast<std::size_t>(last.n_together - last.place - 1);
+        std::size_t at = n_tokens;
+        for (; at < written_.size() && cut.rest.size() < n_rest && written_[at].step == last.step; ++at) {
+            cut.rest.push_back(written_[at].token);
+        }
+        const auto before =
+            std::find_if(cut_steps_.begin(), cut_steps_.end(), [&](const CutStep& one) { return one.end == at; });
+        if (before != cut_steps_.end()) cut.rest.insert(cut.rest.end(), before->rest.begin(), before->rest.end());
+    }
+    while (!cut_steps_.empty() && cut_steps_.back().end >= n_tokens) cut_steps_.pop_back();
+    if (n_rest > 0 && cut.rest.size() == n_rest) cut_steps_.push_back(std::move(cut));
+    written_.resize(n_tokens);
+}
+
 std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
     assert(!idle_);
     for (std::size_t g = 0; g < tables_.size(); ++g) {
@@ -252,7 +273,7 @@ std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
         }
     }
     size_ = n_tokens;
-    written_.resize(static_cast<std::size_t>(size_));
+    cut_written(static_cast<std::size_t>(size_));
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
         if (cache_->pool(g).is_state() && size_ > 0) continue;
@@ -295,6 +316,7 @@ KvSequence KvSequence::fork() const {
     KvSequence copy(*cache_, capacity_);
     copy.size_ = size_;
     copy.written_ = written_;
+    copy.cut_steps_ = cut_steps_;
     for (std::size_t g = 0; g < tables_.size(); ++g) copy.tables_[g] = held(g);
     share(copy.tables_);
     return copy;

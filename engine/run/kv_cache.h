@@ -115,6 +115,13 @@ class KvSequence {
     void commit(std::int64_t n_tokens);
     // (size())
     std::span<const WrittenToken> written() const { return written_; }
+    // Where truncate() has left the beginning of a step whose sums depend on all of its tokens: up to where what is
+    // left of it goes, and the tokens that it had behind that. Whoever makes that step again needs them.
+    struct CutStep {
+        std::size_t end = 0;
+        std::vector<TokenId> rest;
+    };
+    std::span<const CutStep> cut_steps() const { return cut_steps_; }  // ascending
 
     // Goes back to its first n_tokens tokens. Where a group no longer holds what a token
     // there would see, it goes back to the last checkpoint before it, or holds nothing.
@@ -154,6 +161,7 @@ class KvSequence {
     bool reaches(const std::vector<Table>& tables, std::int64_t size, std::int64_t n_tokens, bool or_before) const;
     const Checkpoint* checkpoint_for(std::int64_t n_tokens) const;  // nullptr: none reaches it
     void drop_first_checkpoint();
+    void cut_written(std::size_t n_tokens);
     void mark_idle(const std::vector<Table>& tables, bool idle) const;
     bool keeps_all() const;  // every group does
     bool has_room_for(std::int64_t n_tokens) const;
@@ -167,6 +175,7 @@ class KvSequence {
     std::vector<Table> tables_;            // by group
     std::vector<Checkpoint> checkpoints_;  // ascending
     std::vector<WrittenToken> written_;
+    std::vector<CutStep> cut_steps_;
     std::int64_t capacity_ = 0;
     std::int64_t size_ = 0;
     bool idle_ = false;

@@ -700,9 +700,9 @@
         <translation>eines von %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V or seed=S.</source>
         <comment>no_such_synthetic_option</comment>
-        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W oder seed=S.</translation>
+        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W, vocab=V oder seed=S.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>

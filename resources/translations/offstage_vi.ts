@@ -700,9 +700,9 @@
         <translation>một trong %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V or seed=S.</source>
         <comment>no_such_synthetic_option</comment>
-        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W hoặc seed=S.</translation>
+        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W, vocab=V hoặc seed=S.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>

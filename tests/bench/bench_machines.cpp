@@ -316,7 +316,7 @@ int run_equal(const EqualOptions& options) {
 struct NetworkOptions {
     std::string model = demoModel();
     std::vector<std::size_t> nodes = {1, 2};
-    std::vector<int> delays_us = {100, 1000, 5000};  // of one message
+    std::vector<int> delays_us = {100, 1000, 5000};  // of one message; -1: no relay
     std::vector<double> gbits = {1, 10};
     int n_tokens = 24;
     int n_times = 1;           // each, of which medians are taken
@@ -340,12 +340,17 @@ Speed median_of(const std::vector<Speed>& speeds) {
     return {of(&Speed::forecast), of(&Speed::measured)};
 }
 
-// Of decode: the second half of the tokens behind a prompt. Nothing is said where an answer is another one.
-double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected) {
+// Of decode: the second half of the tokens behind a prompt. Nothing is said where an answer is another one. begins:
+// called before these tokens.
+double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected,
+                    const std::function<void()>& begins = {}) {
     std::vector<Clock::time_point> times;
-    const std::vector<float> logits = nodeLogits(model, n_tokens, [&](int) { times.push_back(Clock::now()); });
-    if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
     const auto first = static_cast<std::size_t>(n_tokens / 2);
+    const std::vector<float> logits = nodeLogits(model, n_tokens, [&](int) {
+        if (times.size() == first && begins) begins();
+        times.push_back(Clock::now());
+    });
+    if (!expected.empty() && logits != expected) throw std::runtime_error("another answer than one machine's");
     const std::chrono::duration<double> took = times.back() - times[first];
     return static_cast<double>(times.size() - 1 - first) / took.count();
 }
@@ -388,9 +393,17 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     JoinedNodes joined(model, addresses, settings, {}, {});
     Speed speed;
     speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens * 3 / 4);
-    const double n = static_cast<double>(n_tokens) * static_cast<double>(model.spec().experts.n_layers);
-    const Work before = work_of(nodes);
-    speed.measured = tokens_per_s(model, n_tokens, expected);
+    // Of the tokens that are measured, by their layers.
+    const double n = static_cast<double>(n_tokens - n_tokens / 2) * static_cast<double>(model.spec().experts.n_layers);
+    Work before;
+    std::vector<JoinedNodes::Figures> figures_before;
+    double own_us = 0;
+    speed.measured = tokens_per_s(model, n_tokens, expected, [&] {
+        before = work_of(nodes);
+        figures_before = joined.figures();
+        own_us = joined.own_us();
+    });
+    own_us = joined.own_us() - own_us;
     for (std::size_t b = 1; b < joined.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
             const NodeMesh::Link link = joined.link(a, b);
@@ -400,16 +413,21 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     }
     const Work work = per(before, work_of(nodes), n);
     std::fprintf(stderr,
-                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there\n",
-                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits);
-    for (const JoinedNodes::Figures& node : joined.figures()) {
-        std::fprintf(stderr,
-                     "  %s: %.0f tokens/s, forecast %.0f; round trip %.0f us, %.0f MB/s; of a layer: "
-                     "computed there %.0f us, on its way %.0f, waited for %.0f; %llu rows, %llu failed\n",
-                     name_of(shape), speed.measured, speed.forecast, node.latency_us, node.mbps,
-                     node.totals.compute_us / n, node.totals.network_us / n, node.totals.waiting_us / n,
-                     static_cast<unsigned long long>(node.totals.rows),
-                     static_cast<unsigned long long>(node.totals.failed_rows));
+                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there; this "
+                 "machine's own part %.0f us\n",
+                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits, own_us / n);
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+        const JoinedNodes::Figures node = joined.figures()[i];
+        const RemoteTotals &now = node.totals, &then = figures_before[i].totals;
+        const LinkCosts::Measured measured = joined.node(i).costs().measured();
+        std::fprintf(
+            stderr,
+            "  %s: %.0f tokens/s, forecast %.0f; round trip %.0f us, one of two that cross %.0f, sending %.0f, "
+            "%.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited for %.0f; %llu rows, %llu failed\n",
+            name_of(shape), speed.measured, speed.forecast, node.latency_us, measured.exchange_us, measured.send_us,
+            node.mbps, (now.compute_us - then.compute_us) / n, (now.network_us - then.network_us) / n,
+            (now.waiting_us - then.waiting_us) / n, static_cast<unsigned long long>(now.rows),
+            static_cast<unsigned long long>(now.failed_rows));
     }
     return speed;
 }
@@ -459,6 +477,7 @@ int run_networks(const NetworkOptions& options) {
                 std::vector<std::unique_ptr<LoopbackRelay>> relays;
                 std::vector<NodeAddress> addresses;
                 const auto relay_to = [&](const NodeProcess& node) {
+                    if (delay_us < 0) return std::uint16_t{0};
                     relays.push_back(std::make_unique<LoopbackRelay>(node.port(), std::chrono::microseconds(delay_us),
                                                                      gbit * 1e9 / 8));
                     return relays.back()->port();
@@ -487,9 +506,10 @@ int run_networks(const NetworkOptions& options) {
                     const std::vector<double> of_one = relay->take_delays_us();
                     given_us.insert(given_us.end(), of_one.begin(), of_one.end());
                 }
-                std::fprintf(stderr,
-                             "  relays: %zu pieces, held for %.0f us in the median, %.0f at the 90th percentile\n",
-                             given_us.size(), percentile(given_us, 0.5), percentile(given_us, 0.9));
+                if (!given_us.empty())
+                    std::fprintf(stderr,
+                                 "  relays: %zu pieces, held for %.0f us in the median, %.0f at the 90th percentile\n",
+                                 given_us.size(), percentile(given_us, 0.5), percentile(given_us, 0.9));
                 const auto faster = [](double a, double b) { return a > b ? "helpers" : "decentralised"; };
                 std::printf("| %zu | %.0f | %.1f | %.1f | %.1f | %+.0f | %.1f | %.1f | %+.0f | %s | %s |\n", n_nodes,
                             gbit, delay_us / 1e3, of[0].forecast, of[0].measured, of[0].off(), of[1].forecast,
@@ -573,7 +593,9 @@ int main(int argc, char** argv) {
     CLI::App* const networks_app = app.add_subcommand("networks", "Tokens per second by latency and rate");
     networks_app->add_option("--model", networks.model)->capture_default_str();
     networks_app->add_option("--nodes", networks.nodes)->delimiter(',')->capture_default_str();
-    networks_app->add_option("--delay-us", networks.delays_us, "Of one message")->delimiter(',')->capture_default_str();
+    networks_app->add_option("--delay-us", networks.delays_us, "Of one message; -1: without a relay")
+        ->delimiter(',')
+        ->capture_default_str();
     networks_app->add_option("--gbit", networks.gbits)->delimiter(',')->capture_default_str();
     networks_app->add_option("--tokens", networks.n_tokens)->capture_default_str();
     networks_app->add_option("--times", networks.n_times, "Measure each so often, and take medians")

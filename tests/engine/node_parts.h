@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,61 @@
 #include "tests/engine/test_models.h"
 
 namespace offstage::test {
+
+// A channel of a test: what it is sent lies there until a thread of its own takes it.
+class QueuedChannel : public engine::NodeChannel {
+  public:
+    void send(engine::ToNode message) override {
+        const std::scoped_lock lock(mutex_);
+        queue_.push_back(std::move(message));
+        changed_.notify_all();
+    }
+    void close() override { cut(); }
+    // It ends, as by a cut cable.
+    void cut() {
+        const std::scoped_lock lock(mutex_);
+        cut_ = true;
+        changed_.notify_all();
+    }
+
+  protected:
+    // Waits. None: it is cut.
+    std::optional<engine::ToNode> next() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return cut_ || !queue_.empty(); });
+        if (cut_) return {};
+        std::optional<engine::ToNode> message = std::move(queue_.front());
+        queue_.pop_front();
+        return message;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<engine::ToNode> queue_;
+    bool cut_ = false;
+};
+
+// Those that there are.
+class QueuedChannels {
+  public:
+    void add(QueuedChannel& channel) {
+        const std::scoped_lock lock(mutex_);
+        channels_.push_back(&channel);
+    }
+    void remove(QueuedChannel& channel) {
+        const std::scoped_lock lock(mutex_);
+        std::erase(channels_, &channel);
+    }
+    void cut() {
+        const std::scoped_lock lock(mutex_);
+        for (QueuedChannel* channel : channels_) channel->cut();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<QueuedChannel*> channels_;
+};
 
 // One node and whatever is connected to it.
 class NodeInProcess {
@@ -47,38 +103,20 @@ class NodeInProcess {
                     return std::make_unique<Channel>(*this, std::move(events));
                 }};
     }
-    // The connection that there is ends, as by a cut cable.
-    void cut() {
-        const std::scoped_lock lock(mutex_);
-        for (Channel* channel : channels_) channel->cut();
-    }
+    // The connection that there is ends.
+    void cut() { channels_.cut(); }
 
   private:
-    class Channel final : public engine::NodeChannel {
+    class Channel final : public QueuedChannel {
       public:
         Channel(NodeInProcess& node, engine::NodeChannelEvents events)
             : node_(node), events_(std::move(events)), thread_([this] { run(); }) {
-            const std::scoped_lock lock(node_.mutex_);
-            node_.channels_.push_back(this);
+            node_.channels_.add(*this);
         }
         ~Channel() override {
-            {
-                const std::scoped_lock lock(node_.mutex_);
-                std::erase(node_.channels_, this);
-            }
+            node_.channels_.remove(*this);
             cut();
             thread_.join();
-        }
-        void send(engine::ToNode message) override {
-            const std::scoped_lock lock(mutex_);
-            queue_.push_back(std::move(message));
-            changed_.notify_all();
-        }
-        void close() override { cut(); }
-        void cut() {
-            const std::scoped_lock lock(mutex_);
-            cut_ = true;
-            changed_.notify_all();
         }
 
       private:
@@ -92,13 +130,10 @@ class NodeInProcess {
             engine::NodeExperts& experts = node_.experts_;
             engine::NodeExperts::Desktop desktop = 0;
             const bool connects = !node_.faults.connects || node_.faults.connects();
-            std::unique_lock lock(mutex_);
             while (connects) {
-                changed_.wait(lock, [&] { return cut_ || !queue_.empty(); });
-                if (cut_) break;
-                engine::ToNode message = std::move(queue_.front());
-                queue_.pop_front();
-                lock.unlock();
+                std::optional<engine::ToNode> taken = next();
+                if (!taken) break;
+                engine::ToNode& message = *taken;
                 if (node_.faults.sees) node_.faults.sees(message);
                 if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
                     engine::Message refusal;
@@ -115,25 +150,18 @@ class NodeInProcess {
                 } else if (const auto wrong = experts.follow(desktop, std::move(message)); !wrong.empty()) {
                     give_back(engine::NodeRefusal{wrong.english()});
                 }
-                lock.lock();
             }
-            lock.unlock();
             experts.close(desktop);
             events_.ended(engine::messages::node_link_ended);
         }
 
         NodeInProcess& node_;
         const engine::NodeChannelEvents events_;
-        std::mutex mutex_;
-        std::condition_variable changed_;
-        std::deque<engine::ToNode> queue_;
-        bool cut_ = false;
         std::thread thread_;  // last: it uses all the others
     };
 
     engine::NodeExperts experts_;
-    std::mutex mutex_;
-    std::vector<Channel*> channels_;
+    QueuedChannels channels_;
 };
 
 // The network between nodes of one process: who has been given a place here can be reached by the others.
@@ -165,42 +193,27 @@ class NodeNetwork {
     }
     static std::string address_of(std::size_t i) { return "node" + std::to_string(i) + ":7420"; }
     // All links that there are end.
-    void cut() {
-        const std::scoped_lock lock(mutex_);
-        for (Channel* channel : channels_) channel->cut();
-    }
+    void cut() { channels_.cut(); }
     int n_connections() const { return n_connections_; }
 
   private:
-    class Channel final : public engine::NodeChannel {
+    class Channel final : public QueuedChannel {
       public:
         Channel(NodeNetwork& network, std::string key, const engine::NodePeer& peer, engine::NodeChannelEvents events)
             : network_(network), key_(std::move(key)), events_(std::move(events)) {
-            const std::scoped_lock lock(network_.mutex_);
-            const auto found = network_.nodes_.find(peer.address);
-            if (found != network_.nodes_.end()) node_ = found->second;
-            network_.channels_.push_back(this);
+            {
+                const std::scoped_lock lock(network_.mutex_);
+                const auto found = network_.nodes_.find(peer.address);
+                if (found != network_.nodes_.end()) node_ = found->second;
+            }
+            network_.channels_.add(*this);
             ++network_.n_connections_;
             thread_ = std::thread([this] { run(); });
         }
         ~Channel() override {
-            {
-                const std::scoped_lock lock(network_.mutex_);
-                std::erase(network_.channels_, this);
-            }
+            network_.channels_.remove(*this);
             cut();
             thread_.join();
-        }
-        void send(engine::ToNode message) override {
-            const std::scoped_lock lock(mutex_);
-            queue_.push_back(std::move(message));
-            changed_.notify_all();
-        }
-        void close() override { cut(); }
-        void cut() {
-            const std::scoped_lock lock(mutex_);
-            cut_ = true;
-            changed_.notify_all();
         }
 
       private:
@@ -214,13 +227,10 @@ class NodeNetwork {
             std::shared_ptr<engine::NodePeers> peers;
             std::uint64_t link = 0;
             const bool connects = node_ != nullptr && (!network_.connects || network_.connects());
-            std::unique_lock lock(mutex_);
             while (connects) {
-                changed_.wait(lock, [&] { return cut_ || !queue_.empty(); });
-                if (cut_) break;
-                engine::ToNode message = std::move(queue_.front());
-                queue_.pop_front();
-                lock.unlock();
+                std::optional<engine::ToNode> taken = next();
+                if (!taken) break;
+                engine::ToNode& message = *taken;
                 engine::Message wrong;
                 if (peers != nullptr) {
                     if (passes(std::get_if<engine::NodeOutputs>(&message))) {
@@ -232,11 +242,10 @@ class NodeNetwork {
                         key_, *hello,
                         {[this](engine::FromNode what) { give_back(std::move(what)); }, [this] { cut(); }}, wrong);
                 }
-                if (!wrong.empty()) events_.received(engine::NodeRefusal{wrong.english()});
-                lock.lock();
-                if (!wrong.empty()) break;
+                if (wrong.empty()) continue;
+                events_.received(engine::NodeRefusal{wrong.english()});
+                break;
             }
-            lock.unlock();
             if (peers != nullptr) peers->close(link);
             events_.ended(engine::messages::node_link_ended);
         }
@@ -245,16 +254,12 @@ class NodeNetwork {
         const std::string key_;
         const engine::NodeChannelEvents events_;
         NodeInProcess* node_ = nullptr;
-        std::mutex mutex_;
-        std::condition_variable changed_;
-        std::deque<engine::ToNode> queue_;
-        bool cut_ = false;
         std::thread thread_;  // last: it uses all the others
     };
 
     std::mutex mutex_;
     std::map<std::string, NodeInProcess*> nodes_;
-    std::vector<Channel*> channels_;
+    QueuedChannels channels_;
     std::atomic<int> n_connections_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <thread>
 
 #include <QtTest>
 
@@ -346,6 +347,21 @@ class TestFileFormats : public QObject {
             dense_costs({model.spec, model.source->expert_type()}, cpu, operations, CalibrationCache({}), {});
         QVERIFY(!costs.step.empty());
         QVERIFY(costs.step.front().us > 0);
+        // With a pause behind each layer of every second token, which is not counted itself.
+        int n_pauses = 0;
+        const double after_pauses_us = pause_us({model.spec, model.source->expert_type()}, operations,
+                                                [&] {
+                                                    ++n_pauses;
+                                                    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                                                },
+                                                {});
+        QVERIFY(n_pauses >= 3 * 2 && n_pauses % 2 == 0);
+        QVERIFY2(after_pauses_us >= 0 && after_pauses_us < 40000, qPrintable(QString::number(after_pauses_us)));
+        std::stop_source stop;
+        stop.request_stop();
+        QCOMPARE(pause_us(
+                     {model.spec, model.source->expert_type()}, operations, [] {}, stop.get_token()),
+                 0.0);
     }
 
     void experts_ofOneLayerInSeveralFormats_areRefused() {

@@ -186,6 +186,53 @@ class TestKvPool : public QObject {
         QCOMPARE(f.at(b, 0, 0, 0, kKvBlockTokens / 2 - 1), 1.0f);
     }
 
+    // What is left of a step depends on the tokens that it had behind it, and so these are kept.
+    void cutSteps_keepTheirRest() {
+        Fixture f(64);
+        KvSequence a(f.cache, 4096);
+        const auto write = [&](KvSequence& to, TokenId first, int n, std::int32_t together, std::uint32_t step) {
+            std::vector<TokenId> tokens;
+            for (int i = 0; i < n; ++i) tokens.push_back(first + i);
+            QVERIFY(to.prepare(n, f.device));
+            to.commit(tokens, together, step);
+        };
+        using Cuts = std::vector<std::pair<std::size_t, std::vector<TokenId>>>;
+        const auto cuts = [](const KvSequence& of) {
+            Cuts all;
+            for (const KvSequence::CutStep& cut : of.cut_steps()) all.emplace_back(cut.end, cut.rest);
+            return all;
+        };
+        write(a, 0, 20, 20, 1);
+        write(a, 100, 6, 6, 2);
+        QVERIFY(cuts(a).empty());
+        a.truncate(23);
+        QVERIFY((cuts(a) == Cuts{{23, {103, 104, 105}}}));
+        a.truncate(23);
+        QVERIFY((cuts(a) == Cuts{{23, {103, 104, 105}}}));
+        write(a, 200, 3, 3, 3);
+        a.truncate(25);
+        QVERIFY((cuts(a) == Cuts{{23, {103, 104, 105}}, {25, {202}}}));
+        KvSequence b = a.fork();
+        a.truncate(24);
+        QVERIFY((cuts(a) == Cuts{{23, {103, 104, 105}}, {24, {201, 202}}}));
+        a.truncate(22);
+        QVERIFY((cuts(a) == Cuts{{22, {102, 103, 104, 105}}}));
+        a.truncate(20);
+        QVERIFY(cuts(a).empty());
+        QVERIFY((cuts(b) == Cuts{{23, {103, 104, 105}}, {25, {202}}}));
+        KvSequence moved = std::move(b);
+        moved.truncate(23);
+        QVERIFY((cuts(moved) == Cuts{{23, {103, 104, 105}}}));
+        // Of steps of which any part is the same, and of those that nobody can make again, nothing.
+        write(a, 300, 70, WrittenToken::kInAnyStep, 4);
+        a.truncate(50);
+        write(a, 400, 6, WrittenToken::kBesideOthers, 5);
+        a.truncate(53);
+        QVERIFY(cuts(a).empty());
+        moved.clear();
+        QVERIFY(cuts(moved).empty());
+    }
+
     void anyOrderOfForksAndEnds_givesEveryBlockBack() {
         Fixture f(64);
         std::mt19937 random(3);

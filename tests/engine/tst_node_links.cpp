@@ -170,9 +170,12 @@ class TestNodeLinks : public QObject {
         QVERIFY2(notes.contains(takes ? QStringLiteral("node and node are connected to each other")
                                       : QStringLiteral("(It exchanges nothing with other nodes (--no-peers))")),
                  qPrintable(notes));
-        const auto says = [](NodeProcess& node, const std::string& text) {
-            node.process().waitForReadyRead(300);
-            return node.said().contains(text.c_str());
+        const auto says = [&](NodeProcess& node, const std::string& text) {
+            const auto said = [&] {
+                node.process().waitForReadyRead(takes ? 20 : 300);
+                return node.said().contains(text.c_str());
+            };
+            return takes ? becomesTrue(said) : said();
         };
         QCOMPARE(says(*first, "Connected to node at 127.0.0.1:" + std::to_string(second->port())), takes);
         QCOMPARE(says(*second, "node has connected, which a desktop has named"), takes);

@@ -39,6 +39,45 @@ NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t mach
     return outputs;
 }
 
+// The steps that a node is sent and makes. Without the last answer to one it has not said anything.
+struct StepWatch {
+    // What it says of its steps passes if `passes` does.
+    void put_on(NodeInProcess& node, const std::function<bool()>& passes = {}) {
+        node.faults.sees = [this](const ToNode& message) {
+            const std::scoped_lock lock(mutex);
+            if (const auto* step = std::get_if<NodeStep>(&message)) sent.push_back(*step);
+            if (const auto* abandon = std::get_if<NodeAbandon>(&message)) abandoned = {abandon->step, sent.size()};
+        };
+        node.faults.passes_back = [this, passes](FromNode& message) {
+            const auto* stepped = std::get_if<NodeStepped>(&message);
+            if (stepped == nullptr) return true;
+            const std::scoped_lock lock(mutex);
+            if (stepped->done) {
+                const auto step = std::find_if(sent.begin(), sent.end(),
+                                               [&](const NodeStep& one) { return one.number == stepped->number; });
+                n_made += step->tokens.size();
+            }
+            return !passes || passes();
+        };
+    }
+    // It has made steps of so many tokens, one after the other.
+    bool makes(std::size_t n_tokens) {
+        return becomesTrue([&] {
+            const std::scoped_lock lock(mutex);
+            return n_made >= n_tokens;
+        });
+    }
+    void clear() {
+        const std::scoped_lock lock(mutex);
+        sent.clear();
+        n_made = 0;
+    }
+    std::mutex mutex;
+    std::vector<NodeStep> sent;
+    std::size_t n_made = 0;                                    // tokens
+    std::pair<std::uint64_t, std::size_t> abandoned = {0, 0};  // up to which number, before which of those sent
+};
+
 // Nodes with links between them. The desktop is each one's own.
 struct LinkedNodes {
     LinkedNodes(const LoadRequest& request, int n, const std::vector<int>& without_links = {}) {
@@ -202,6 +241,18 @@ class TestPeerSteps : public QObject {
         compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
+        // A layer takes longer after a wait; both ends are woken, and a ping wakes one; the step is sent before all.
+        link.set(measured(10));
+        here.pause_us = 5;
+        compare(forecast_as_peers(here, nodes), 70, 5, 0);
+        here.pause_us = 0;
+        here.wake_us = 10;
+        compare(forecast_as_peers(here, nodes), 60, 20, 0);
+        here.wake_us = 0;
+        LinkCosts::Measured sending = measured(10);
+        sending.send_us = 4;
+        link.set(sending);
+        compare(forecast_as_peers(here, nodes), 60, 10 + 4, 0);
         // A slow one does nothing; what it has not, it cannot do.
         here.insists = false;
         link.set(measured(1e5));
@@ -234,6 +285,13 @@ class TestPeerSteps : public QObject {
         QVERIFY(network_us(20) > 0 && network_us(20) < star.times.network_us);
         QCOMPARE(network_us(40), star.times.network_us);
         QVERIFY(network_us(400) > star.times.network_us);
+        // Of two messages of a layer the second leaves later.
+        LinkCosts::Measured sends = measured(1);
+        link.set(sends);
+        const double at_once_us = forecast_as_peers(here, two).times.us();
+        sends.send_us = 4;
+        link.set(sends);
+        QCOMPARE(forecast_as_peers(here, two).times.us(), at_once_us + 2 * 4 + 2 * 4);
         cost = CostModel();
         QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
 
@@ -550,6 +608,32 @@ class TestPeerSteps : public QObject {
         }
     }
 
+    // What the two send each other takes one message of their link instead of two of this machine's, which are slow.
+    void linksBetweenNodes_areForecast() {
+        LinkedNodes nodes(request(), 2);
+        for (const auto& machine : nodes.machines) {
+            machine->node.faults.passes_back = [](FromNode& message) {
+                if (std::holds_alternative<NodePong>(message))
+                    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+                return true;
+            };
+        }
+        const auto model = openModel(request());
+        JoinSettings settings = decentralised();
+        settings.forecasts = true;
+        const auto forecast = [&](bool linked) {
+            std::vector<NodeAddress> addresses = nodes.addresses();
+            for (NodeAddress& address : addresses) {
+                if (!linked) address.for_nodes.clear();
+            }
+            JoinedNodes joined(*model, addresses, settings, {}, {});
+            return joined.link(0, 1).direct == linked ? joined.forecast_tokens_per_s(70) : 0;
+        };
+        const double linked = forecast(true), by_desktop = forecast(false);
+        QVERIFY2(by_desktop > 0 && linked > 1.3 * by_desktop,
+                 qPrintable(QStringLiteral("%1 and %2 tokens/s").arg(linked).arg(by_desktop)));
+    }
+
     // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
     void linkThatEnds_isReplacedByTheDesktop_data() {
         QTest::addColumn<bool>("ends");  // else it swallows what it is given
@@ -748,54 +832,141 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.figures()[0].totals.failed_rows, figures.totals.failed_rows);
     }
 
-    // In mid-answer: it makes the steps that it has missed, as they were made, and then takes part again.
+    // In mid-answer: it makes the steps that it has missed, as they were made, and takes part again in the same answer.
     void peerThatComesBack_catchesUpInMidAnswer() {
         OneNode machine(request());
+        StepWatch watch;
+        watch.put_on(machine.node);
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        const auto rows = [&] { return joined.figures()[0].totals.rows; };
         std::uint64_t then = 0;
         QVERIFY(nodeLogits(*model, 12, [&](int step) {
                     if (step == 3) machine.node.cut();
+                    if (step == 5) {
+                        // Ready, and still without what the sequence holds.
+                        QVERIFY(becomesTrue([&] {
+                            return joined.node(0).n_losses() > 0 && joined.node(0).follows() &&
+                                   joined.node(0).n_held() == 64;
+                        }));
+                        watch.clear();
+                        then = rows();
+                        QVERIFY(then < allRows(*model, 5));
+                    }
+                    // The fifth it is sent what it lacks; this machine goes on without it.
+                    if (step == 6) QVERIFY(watch.makes(kNodePrompt + 4) && rows() == then);
+                    // The sixth it is sent the fifth's token as well, and that it makes together with this machine.
+                    if (step == 7) QVERIFY(rows() > then);
+                }) == m_expected);
+        QCOMPARE(watch.sent.back().machines, 3u);
+        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
+    }
+
+    // It joins after steps of which the ends are gone: these it makes whole.
+    void peerThatComes_catchesUpWithCutSteps() {
+        const auto model = openModel(request());
+        OneNode machine(request());
+        StepWatch watch;
+        watch.put_on(machine.node);
+        std::unique_ptr<JoinedNodes> joined;
+        const auto play = [&](bool with_node) {
+            KvSequence sequence = model->new_sequence();
+            std::vector<float> all;
+            TokenId token = 3;
+            const auto step = [&](int n_tokens) {
+                std::vector<TokenId> tokens;
+                for (int i = 0; i < n_tokens; ++i)
+                    tokens.push_back(token = static_cast<TokenId>((token * 37 + 11) % 900));
+                const Segment segment{&sequence, tokens};
+                if (model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return;
+                const auto logits = model->forward().logits();
+                all.insert(all.end(), logits.begin(), logits.end());
+            };
+            step(20);
+            step(10);
+            sequence.truncate(25);
+            step(3);
+            sequence.truncate(27);
+            sequence.truncate(26);
+            if (with_node) {
+                joined = std::make_unique<JoinedNodes>(*model, std::vector{machine.node.address("cupboard")},
+                                                       decentralised(), LoadProgressFn{}, std::stop_token{});
+            }
+            step(1);
+            if (with_node && !watch.makes(20 + 10 + 3)) return std::vector<float>();
+            for (int i = 0; i < 4; ++i) step(1);
+            return all;
+        };
+        const std::vector<float> expected = play(false);
+        QCOMPARE(expected.size(), std::size_t{8} * static_cast<std::size_t>(model->spec().vocab_size));
+        QVERIFY(play(true) == expected);
+        QVERIFY(joined->figures()[0].totals.rows > 0);
+        QCOMPARE(joined->figures()[0].totals.requests, std::uint64_t{4 * 8});
+        QCOMPARE(joined->figures()[0].totals.failed_rows, std::uint64_t{0});
+        QCOMPARE(joined->node(0).n_losses(), std::uint64_t{0});
+    }
+
+    // Another prompt begins while it still makes up what it missed of the one before: nobody needs that any more.
+    void newPrompt_needsNothingOfWhatWasMissed() {
+        OneNode machine(request());
+        std::atomic<bool> is_silent = false;  // so that it is never done
+        StepWatch watch;
+        watch.put_on(machine.node, [&] { return !is_silent; });
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        QVERIFY(nodeLogits(*model, 12, [&](int step) {
+                    if (step == 3) {
+                        is_silent = true;
+                        machine.node.cut();
+                    }
                     if (step != 5) return;
-                    // Ready, and still without what the sequence holds.
                     QVERIFY(becomesTrue([&] {
-                        return joined.node(0).n_losses() > 0 && joined.node(0).follows() &&
+                        return joined.node(0).n_losses() == 1 && joined.node(0).follows() &&
                                joined.node(0).n_held() == 64;
                     }));
-                    then = joined.figures()[0].totals.rows;
-                    QVERIFY(then < allRows(*model, 5));
+                    watch.clear();
                 }) == m_expected);
-        // Each step asks it; it is through with its own at some later one, or by the next answer.
-        std::uint64_t now = joined.figures()[0].totals.rows;
-        for (int i = 0; i < 50 && now == then; ++i) {
-            QTest::qWait(20);
-            QVERIFY(nodeLogits(*model, 3).size() == m_expected.size() / 4);
-            now = joined.figures()[0].totals.rows;
-        }
-        QVERIFY(now > then);
-        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+        const JoinedNodes::Figures before = joined.figures()[0];
+        QVERIFY(watch.makes(kNodePrompt + 4));
+        const std::size_t n_missed = watch.sent.size();
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const JoinedNodes::Figures after = joined.figures()[0];
+        QVERIFY(after.totals.rows > before.totals.rows);
+        QCOMPARE(after.totals.requests, before.totals.requests + 12 * 8);
+        QCOMPARE(after.totals.failed_rows, before.totals.failed_rows);
+        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
+        // It was told so before the first step of the new one.
+        QVERIFY(watch.abandoned == std::pair(watch.sent[n_missed - 1].number, n_missed));
+        QCOMPARE(watch.sent[n_missed].n_kept, std::int64_t{0});
     }
 
     // It never says that it has caught up: it is given up and connected anew.
     void peerThatIsSilentOfWhatItMissed_isGivenUp() {
         OneNode machine(request());
         std::atomic<bool> is_silent = false;
-        machine.node.faults.passes_back = [&](FromNode& message) {
-            return !is_silent || !std::holds_alternative<NodeStepped>(message);
-        };
+        StepWatch watch;
+        watch.put_on(machine.node, [&] { return !is_silent; });
         const auto model = openModel(request());
         JoinSettings settings = ::decentralised();
         settings.patience.most_answer_s = 0.1;
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
         const auto ready = [&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; };
+        std::optional<std::chrono::steady_clock::time_point> sent_at;
         QVERIFY(nodeLogits(*model, 12, [&](int step) {
                     if (step == 3) {
                         is_silent = true;
                         machine.node.cut();
                     }
                     if (step == 5) QVERIFY(becomesTrue([&] { return joined.node(0).n_losses() == 1 && ready(); }));
+                    if (step == 6) sent_at = std::chrono::steady_clock::now();
+                    if (step == 7) {
+                        QVERIFY(becomesTrue([&] {
+                            return std::chrono::steady_clock::now() - *sent_at > std::chrono::milliseconds(200);
+                        }));
+                    }
+                    if (step == 8) QVERIFY(joined.node(0).n_losses() >= 2);
                 }) == m_expected);
-        QVERIFY(becomesTrue([&] { return !nodeLogits(*model, 1).empty() && joined.node(0).n_losses() > 1; }));
         is_silent = false;
         QVERIFY(becomesTrue(ready));
         const std::uint64_t before = joined.figures()[0].totals.rows;

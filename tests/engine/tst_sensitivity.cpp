@@ -177,7 +177,8 @@ class TestSensitivity : public QObject {
             QVERIFY(one.has_value() && one == two);
             seen.push_back(*one);
         }
-        for (const char* name : {"synthetic:fine", "synthetic:fine?seed=2", "synthetic:fine?layers=3"}) {
+        for (const char* name :
+             {"synthetic:fine", "synthetic:fine?seed=2", "synthetic:fine?layers=3", "synthetic:fine?vocab=500"}) {
             seen.push_back(*draw_weights(parse_synthetic(name), pool)->model_fingerprint());
         }
         std::sort(seen.begin(), seen.end());

@@ -247,6 +247,9 @@ class TestWeights : public QObject {
                                          << QStringLiteral("layers is \"two\"");
         QTest::newRow("too many layers") << QStringLiteral("synthetic:fine?layers=99999") << QStringLiteral("4096");
         QTest::newRow("negative seed") << QStringLiteral("synthetic:fine?seed=-1") << QStringLiteral("seed is \"-1\"");
+        QTest::newRow("vocabulary") << QStringLiteral("synthetic:dbrx?layers=3&vocab=4096&seed=18446744073709551615")
+                                    << QString();
+        QTest::newRow("larger vocabulary") << QStringLiteral("synthetic:dbrx?vocab=100353") << QStringLiteral("100352");
         QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1")
                                         << QStringLiteral("no option \"depth\"");
     }
@@ -259,7 +262,9 @@ class TestWeights : public QObject {
             QVERIFY(model.spec.total_weights() > 0);
             if (name.contains(QStringLiteral("layers=3"))) {
                 QCOMPARE(model.spec.n_layers(), 3);
-                QCOMPARE(model.spec.experts.ffn_dim, 7168);
+                const bool is_dbrx = name.contains(QStringLiteral("dbrx"));
+                QCOMPARE(model.spec.experts.ffn_dim, is_dbrx ? 10752 : 7168);
+                QCOMPARE(model.spec.vocab_size, is_dbrx ? 4096 : 32000);
                 QCOMPARE(model.seed, std::numeric_limits<std::uint64_t>::max());
             }
         } catch (const Error& error) {
