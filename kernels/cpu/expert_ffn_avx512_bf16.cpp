@@ -1,6 +1,4 @@
-// expert_ffn_bf16: kPairedNeurons neurons at a time, w1 and w3 by rows, w2 by pairs of rows. Rows are read four or
-// eight at a time, but fetched into the second cache in the order in which they lie, by every loop that reads weights,
-// as many lines as it reads: so memory delivers without a break.
+// expert_ffn_bf16: kPairedNeurons neurons at a time, w1 and w3 by rows, w2 by pairs of rows.
 
 #include <algorithm>
 #include <array>
@@ -9,8 +7,7 @@
 #include <utility>
 
 #include "kernels/bf16_experts.h"
-#include "kernels/cpu/prefetch.h"
-#include "kernels/cpu/simd_avx512.h"
+#include "kernels/cpu/pair_rows_avx512.h"
 // The names above are what activation_simd.h is written in.
 #define OFFSTAGE_VECTOR_BITS 512
 #include "kernels/cpu/activation_simd.h"
@@ -19,19 +16,8 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr int kPairs = 2 * kLanes;            // bf16 values of a vector
-constexpr int kTileTokens = 4;                // whose sums with four rows are the registers' share
-constexpr std::int64_t kBlockColumns = 2048;  // of a tile's inputs, which stay in the first cache while rows go by
 constexpr int kGroupNeurons = static_cast<int>(kPairedNeurons);
-constexpr std::int64_t kLineBytes = 64;
-constexpr std::int64_t kAheadBytes = 192 * 1024;  // of weights, fetched into the second cache; found by measuring
-
-__attribute__((always_inline)) inline __m512bh pairs(__m512i words) {
-    return reinterpret_cast<__m512bh>(words);
-}
-__attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
-    return _mm512_loadu_si512(p);
-}
+constexpr std::int64_t kPairsAheadBytes = 192 * 1024;  // of weights, fetched into the second cache; found by measuring
 
 // The neurons at hand; those that are too many for the range are its last one again, whose activation then counts as 0.
 struct Group {
@@ -39,99 +25,51 @@ struct Group {
     std::int64_t n = 0;                  // hidden_dim
 };
 
-// Which of the lines that a loop reads it fetches anew, further on.
-enum class Fetches { kNone, kHalf, kAll };
-
-template <int kLines>
-__attribute__((always_inline)) inline void fetch(const std::byte*& next) {
-#pragma GCC unroll 16
-    for (int line = 0; line < kLines; ++line) prefetch(next + line * kLineBytes);
-    next += kLines * kLineBytes;
-}
-
-// Of columns [begin, begin + n): w1 and w3 of kTogether neurons from `first` on, times kTokens tokens. products:
-// (tokens, neurons, 2), w1's before w3's; those of the columns before are there. x: for each kPairs values those of all
-// tokens.
-template <int kTogether, int kTokens, Fetches kFetches>
-__attribute__((always_inline)) inline void multiply_neurons(const Group& group, int first, std::int64_t begin,
-                                                            std::int64_t n, const Bf16* x, float* products,
-                                                            const std::byte*& next) {
-    constexpr int kRows = 2 * kTogether;
-    constexpr int kLinesFetched = kFetches == Fetches::kAll ? kRows : kFetches == Fetches::kHalf ? kRows / 2 : 0;
-    static_assert(kRows * kTokens <= kLanes);
-    const Bf16* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = group.neurons[first + r / 2] + r % 2 * group.n + begin;
-    Vector sums[kLanes];
-#pragma GCC unroll 16
-    for (Vector& sum : sums) sum = zero();
-    for (std::int64_t i = 0; i < n; i += kPairs, x += kTokens * kPairs) {
-        fetch<kLinesFetched>(next);
-        __m512i weights[kRows];
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) weights[r] = load_pairs(rows[r] + i);
-#pragma GCC unroll 4
+// Of columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products: (tokens, neurons, 2), w1's before
+// w3's; those of the columns before are there. x: for each kPairs values those of all tokens. Returns where fetching
+// goes on.
+template <int kTokens, Fetches kFetches>
+const std::byte* multiply_neurons(const Group& group, std::int64_t begin, std::int64_t n, const Bf16* x,
+                                  float* products, const std::byte* next) {
+    constexpr int kRows = rows_beside(kTokens);
+    for (int row = 0; row < 2 * kGroupNeurons; row += kRows) {
+        const Bf16* rows[kRows];
+        for (int r = 0; r < kRows; ++r) rows[r] = group.neurons[(row + r) / 2] + r % 2 * group.n + begin;
+        float values[kLanes];
+        multiply_rows<kRows, kTokens, kFetches>(rows, n, x, next, values);
         for (int t = 0; t < kTokens; ++t) {
-            const __m512bh inputs = pairs(load_pairs(x + t * kPairs));
-#pragma GCC unroll 8
-            for (int r = 0; r < kRows; ++r) {
-                Vector& sum = sums[t * kRows + r];
-                sum = _mm512_dpbf16_ps(sum, pairs(weights[r]), inputs);
+            float* const to = products + t * kGroupNeurons * 2 + row;
+            if (begin == 0) {
+                std::memcpy(to, values + t * kRows, kRows * sizeof(float));
+            } else {
+                for (int r = 0; r < kRows; ++r) to[r] += values[t * kRows + r];
             }
         }
     }
-    float values[kLanes];
-    store(values, sums_of_lanes(sums));
-    for (int t = 0; t < kTokens; ++t) {
-        float* const to = products + (t * kGroupNeurons + first) * 2;
-        if (begin == 0) {
-            std::memcpy(to, values + t * kRows, kRows * sizeof(float));
-        } else {
-            for (int r = 0; r < kRows; ++r) to[r] += values[t * kRows + r];
-        }
-    }
-}
-
-// The same of all neurons. Returns where fetching goes on.
-template <int kTokens, Fetches kFetches>
-const std::byte* multiply_group(const Group& group, std::int64_t begin, std::int64_t n, const Bf16* x, float* products,
-                                const std::byte* next) {
-    constexpr int kTogether = kTokens <= 2 ? 4 : 2;
-    for (int j = 0; j < kGroupNeurons; j += kTogether)
-        multiply_neurons<kTogether, kTokens, kFetches>(group, j, begin, n, x, products, next);
     return next;
 }
 
-using MultiplyGroup = const std::byte* (*)(const Group&, std::int64_t, std::int64_t, const Bf16*, float*,
-                                           const std::byte*);
+using MultiplyNeurons = const std::byte* (*)(const Group&, std::int64_t, std::int64_t, const Bf16*, float*,
+                                             const std::byte*);
 template <Fetches kFetches, int... kTokens>
-constexpr std::array<MultiplyGroup, sizeof...(kTokens)> by_tokens(std::integer_sequence<int, kTokens...>) {
-    return {multiply_group<kTokens + 1, kFetches>...};
+constexpr std::array<MultiplyNeurons, sizeof...(kTokens)> by_tokens(std::integer_sequence<int, kTokens...>) {
+    return {multiply_neurons<kTokens + 1, kFetches>...};
 }
-using TileSizes = std::make_integer_sequence<int, kTileTokens>;
-constexpr auto kFetchingNone = by_tokens<Fetches::kNone>(TileSizes());
-constexpr auto kFetchingHalf = by_tokens<Fetches::kHalf>(TileSizes());
-constexpr auto kFetchingAll = by_tokens<Fetches::kAll>(TileSizes());
-
-// Tiles of at most kTileTokens tokens, about as many in each.
-struct Tiles {
-    std::int64_t n_tokens = 0;
-    std::int64_t count = (n_tokens + kTileTokens - 1) / kTileTokens;
-
-    std::int64_t begin(std::int64_t tile) const { return n_tokens * tile / count; }
-    std::int64_t size(std::int64_t tile) const { return begin(tile + 1) - begin(tile); }
-};
+using TileSizes = std::make_integer_sequence<int, PairTiles::kMostTokens>;
+constexpr std::array kMultiplyNeurons = {by_tokens<Fetches::kNone>(TileSizes()), by_tokens<Fetches::kHalf>(TileSizes()),
+                                         by_tokens<Fetches::kAll>(TileSizes())};
 
 // All tokens with the group's w1 and w3: a tile with all neurons before the next one.
-const std::byte* multiply_tokens(const Group& group, const Tiles& tiles, const Bf16* x, float* products,
+const std::byte* multiply_tokens(const Group& group, const PairTiles& tiles, const Bf16* x, float* products,
                                  const std::byte* next) {
     for (std::int64_t begin = 0; begin < group.n; begin += kBlockColumns) {
         const std::int64_t n = std::min(kBlockColumns, group.n - begin);
         for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
             const std::int64_t first = tiles.begin(tile);
             const std::int64_t size = tiles.size(tile);
-            const auto& multiply = tiles.count == 1 ? kFetchingAll : tile < 2 ? kFetchingHalf : kFetchingNone;
-            next = multiply[static_cast<std::size_t>(size - 1)](group, begin, n, x + first * group.n + begin * size,
-                                                                products + first * kGroupNeurons * 2, next);
+            const auto fetches = static_cast<std::size_t>(fetches_of(tile, tiles.count));
+            next = kMultiplyNeurons[fetches][static_cast<std::size_t>(size - 1)](
+                group, begin, n, x + first * group.n + begin * size, products + first * kGroupNeurons * 2, next);
         }
     }
     return next;
@@ -191,7 +129,7 @@ void in_order(const float* sums, std::int64_t step, const float* bias, std::int6
 }
 
 // Tile after tile, of each kPairs values of a token beside those of the others.
-void lay_out(const Bf16* const* inputs, const Tiles& tiles, std::int64_t n, Bf16* to) {
+void lay_out(const Bf16* const* inputs, const PairTiles& tiles, std::int64_t n, Bf16* to) {
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
         const std::int64_t first = tiles.begin(tile);
         const std::int64_t end = tiles.begin(tile + 1);
@@ -246,7 +184,7 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     auto* const x = reinterpret_cast<Bf16*>(sums + n_tokens * n);
     auto* const products = reinterpret_cast<float*>(x + n_tokens * n);
     auto* const activations = reinterpret_cast<Bf16*>(products + n_tokens * kGroupNeurons * 2);
-    const Tiles tiles{n_tokens};
+    const PairTiles tiles{n_tokens};
     lay_out(inputs, tiles, n, x);
 
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
@@ -254,7 +192,7 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     const std::int64_t group_bytes = kGroupNeurons * neuron * static_cast<std::int64_t>(sizeof(Bf16));
     // Half a group is more than w1 and w3 of a group are ahead of what was fetched when its w2's turn comes.
     const auto* next = reinterpret_cast<const std::byte*>(first_neuron + neuron_begin * neuron) +
-                       std::max(kAheadBytes, group_bytes / 2);
+                       std::max(kPairsAheadBytes, group_bytes / 2);
     Group group;
     group.n = n;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kGroupNeurons) {
