@@ -58,7 +58,8 @@ constexpr std::array<MultiplyTile, sizeof...(kTokens)> by_tokens(std::integer_se
     return {multiply_tile<kTokens + 1, kFetches>...};
 }
 using TileSizes = std::make_integer_sequence<int, PairTiles::kMostTokens>;
-constexpr std::array kMultiplyTile = {by_tokens<Fetches::kNone>(TileSizes()), by_tokens<Fetches::kHalf>(TileSizes()),
+constexpr std::array kMultiplyTile = {by_tokens<Fetches::kNone>(TileSizes()), by_tokens<Fetches::kEighth>(TileSizes()),
+                                      by_tokens<Fetches::kQuarter>(TileSizes()), by_tokens<Fetches::kHalf>(TileSizes()),
                                       by_tokens<Fetches::kAll>(TileSizes())};
 
 void lay_out_pairs(const float* x, std::int64_t x_stride, const PairTiles& tiles, std::int64_t n,

@@ -56,8 +56,10 @@ constexpr std::array<MultiplyNeurons, sizeof...(kTokens)> by_tokens(std::integer
     return {multiply_neurons<kTokens + 1, kFetches>...};
 }
 using TileSizes = std::make_integer_sequence<int, PairTiles::kMostTokens>;
-constexpr std::array kMultiplyNeurons = {by_tokens<Fetches::kNone>(TileSizes()), by_tokens<Fetches::kHalf>(TileSizes()),
-                                         by_tokens<Fetches::kAll>(TileSizes())};
+constexpr std::array kMultiplyNeurons = {by_tokens<Fetches::kNone>(TileSizes()),
+                                         by_tokens<Fetches::kEighth>(TileSizes()),
+                                         by_tokens<Fetches::kQuarter>(TileSizes()),
+                                         by_tokens<Fetches::kHalf>(TileSizes()), by_tokens<Fetches::kAll>(TileSizes())};
 
 // All tokens with the group's w1 and w3: a tile with all neurons before the next one.
 const std::byte* multiply_tokens(const Group& group, const PairTiles& tiles, const Bf16* x, float* products,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/bf16_products.h"
 #include "kernels/cpu/prefetch.h"
@@ -25,11 +26,16 @@ __attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
 }
 
 // How many of the lines that a loop reads it fetches anew, further on.
-enum class Fetches { kNone, kHalf, kAll };
+enum class Fetches { kNone, kEighth, kQuarter, kHalf, kAll };
 
-// What a tile's loops are to fetch, of so many tiles, so that all is fetched by the first two.
+// What a tile's loops are to fetch, of so many tiles, so that each of the lines is fetched once and as evenly as can
+// be: where they come in a burst, the other cores' share of memory is waited for.
 inline Fetches fetches_of(std::int64_t tile, std::int64_t n_tiles) {
-    return n_tiles == 1 ? Fetches::kAll : tile < 2 ? Fetches::kHalf : Fetches::kNone;
+    if (n_tiles == 1) return Fetches::kAll;
+    const auto [share, parts] = n_tiles < 4   ? std::pair{Fetches::kHalf, 2}
+                                : n_tiles < 8 ? std::pair{Fetches::kQuarter, 4}
+                                              : std::pair{Fetches::kEighth, 8};
+    return tile < parts ? share : Fetches::kNone;
 }
 
 template <int kLines>
@@ -50,13 +56,17 @@ template <int kRows, int kTokens, Fetches kFetches>
 __attribute__((always_inline)) inline void multiply_rows(const Bf16* const (&rows)[kRows], std::int64_t n,
                                                          const Bf16* x, const std::byte*& next,
                                                          float (&products)[kLanes]) {
-    constexpr int kLinesFetched = kFetches == Fetches::kAll ? kRows : kFetches == Fetches::kHalf ? kRows / 2 : 0;
+    constexpr int kLinesFetched = kFetches == Fetches::kAll       ? kRows
+                                  : kFetches == Fetches::kHalf    ? kRows / 2
+                                  : kFetches == Fetches::kQuarter ? kRows / 4
+                                                                  : 0;
     static_assert(kRows * kTokens <= kLanes);
     Vector sums[kLanes];
 #pragma GCC unroll 16
     for (Vector& sum : sums) sum = zero();
     for (std::int64_t i = 0; i < n; i += kPairs, x += kTokens * kPairs) {
         fetch<kLinesFetched>(next);
+        if (kFetches == Fetches::kEighth && i % (2 * kPairs) == 0) fetch<kRows / 4>(next);
         __m512i weights[kRows];
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) weights[r] = load_pairs(rows[r] + i);
