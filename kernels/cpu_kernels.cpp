@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/pair_products.h"
 #include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
@@ -110,6 +111,14 @@ ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
 
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
     return tables_of(set).expert_ffn_bf16;
+}
+
+const PairProducts& pair_products([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+    if (set == InstructionSet::kAvx512Bf16) return avx512_bf16::kPairProducts;
+#endif
+    static const PairProducts kNone;
+    return kNone;
 }
 
 SparseExpertFfn sparse_expert_ffn(InstructionSet set) {

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <vector>
 
+#include "kernels/bf16_products.h"
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu_kernels.h"
 
@@ -199,6 +200,7 @@ struct Gemm::State {
         : pool(compute_pool),
           kernels(cpu_kernels()),
           pack(pack_kernels(kernels.instruction_set)),
+          pair_products(offstage::kernels::pair_products(kernels.instruction_set)),
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
@@ -214,6 +216,7 @@ struct Gemm::State {
     ThreadPool& pool;
     const CpuKernels& kernels;
     const PackKernels& pack;
+    const PairProducts& pair_products;
     TokenGroups groups;
     dnnl::engine engine;
     std::vector<Thread> threads;
@@ -379,7 +382,24 @@ struct Gemm::State {
         }
     }
 
+    // Rows in bf16 need no packing, which for few tokens takes longer than the products.
+    void multiply_by_pairs(const Call& call) {
+        const PairTiles tiles{call.n_tokens};
+        auto* const x = narrow_x.get<Bf16>(call.n_tokens * call.n_in);
+        pool.parallel_for(tiles.count, 1, [&](std::int64_t begin, std::int64_t end, int) {
+            pair_products.lay_out(call.x, call.x_stride, tiles, call.n_in, begin, end, x);
+        });
+        pool.parallel_for(call.weight.n_rows, kPanelGrain, [&](std::int64_t begin, std::int64_t end, int) {
+            pair_products.multiply(call.weight, x, tiles, begin, end, call.y, call.y_stride);
+        });
+    }
+
     void multiply(GemmMode mode, Call call, std::int64_t n_out) {
+        if (mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
+            pair_products.multiply != nullptr && takes_pair_products(call.weight)) {
+            multiply_by_pairs(call);
+            return;
+        }
         reserve(mode, call.n_tokens, call.n_in);
         std::atomic<bool> all_done{true};
         std::vector<std::int64_t> done(threads.size(), 0);

@@ -8,12 +8,14 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kPairNeurons = 1024;  // of a piece: each costs a sum for each row, written and read once
+constexpr std::int64_t kFewNeurons = 64;     // and for each of few rows, whose experts may be too few for all threads
 constexpr std::int64_t kMostPieces = 16;     // of an expert
 constexpr std::int64_t kPairRows = 64;       // of a piece: what they need lies in a core's second cache
 
-// By the shape alone, so that neither the rows nor the other experts change a bit.
-std::int64_t n_pieces(std::int64_t ffn_dim) {
-    return std::clamp<std::int64_t>(ffn_dim / kPairNeurons, 1, kMostPieces);
+// By the shape alone, and by the number of rows where these are few: the other experts change no bit.
+std::int64_t n_pieces(std::int64_t ffn_dim, std::int64_t n_rows, bool are_few) {
+    const std::int64_t neurons = are_few ? std::min(kFewNeurons * n_rows, kPairNeurons) : kPairNeurons;
+    return std::clamp<std::int64_t>(ffn_dim / neurons, 1, kMostPieces);
 }
 
 std::int64_t piece_begin(std::int64_t ffn_dim, std::int64_t pieces, std::int64_t piece) {
@@ -31,7 +33,7 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
     std::int32_t last_token = -1;
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || !goes_by_pairs(call)) continue;
-        const std::int64_t n = n_pieces(call.weights.layout.ffn_dim);
+        const std::int64_t n = n_pieces(call.weights.layout.ffn_dim, call.n_rows, are_few(call.n_rows));
         for (std::int64_t piece = 0; piece < n; ++piece) {
             for (std::int64_t row = 0; row < call.n_rows; row += kPairRows) {
                 paired.push_back({&call, piece, n, row, n_partials + (piece - 1) * call.n_rows + row});

@@ -171,10 +171,10 @@ struct CpuOperations::State {
                (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
     }
     // Whether the expert goes through expert_ffn_bf16(): several rows of a prompt, which need no sums for each chunk of
-    // neurons then. One or two are read faster by the kernels for float32, and neurons that few rows leave out are not
-    // read by these.
+    // neurons then. One alone keeps its inputs in float32, and neurons that few rows leave out are not read by the
+    // kernels for these.
     bool goes_by_pairs(const ExpertCall& call) const {
-        constexpr std::int64_t kFewestPaired = 3;
+        constexpr std::int64_t kFewestPaired = 2;
         const bool several =
             !are_few(call.n_rows) || (call.n_rows >= kFewestPaired && call.weights.layout.spec.theta == 0);
         return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && several &&

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "kernels/bf16_experts.h"
-#include "kernels/cpu/prefetch.h"
-#include "kernels/cpu/simd_avx512.h"
+#include "kernels/cpu/pair_rows_avx512.h"
 // The names above are what activation_simd.h is written in.
 #define OFFSTAGE_VECTOR_BITS 512
 #include "kernels/cpu/activation_simd.h"
@@ -17,88 +16,75 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr int kPairs = 2 * kLanes;  // bf16 values of a vector
-constexpr int kTileTokens = 8;      // whose inputs, of up to 3072 values, the first cache holds
 constexpr int kGroupNeurons = static_cast<int>(kPairedNeurons);
-constexpr std::int64_t kPairsAheadBytes = 48 * 1024;  // of weights, fetched into the second cache; found by measuring
-
-__attribute__((always_inline)) inline __m512bh pairs(__m512i words) {
-    return reinterpret_cast<__m512bh>(words);
-}
-__attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
-    return _mm512_loadu_si512(p);
-}
+constexpr std::int64_t kPairsAheadBytes = 192 * 1024;  // of weights, fetched into the second cache; found by measuring
 
 // The neurons at hand; those that are too many for the range are its last one again, whose activation then counts as 0.
 struct Group {
     const Bf16* neurons[kGroupNeurons];  // w1, w3 and w2 follow each other
     std::int64_t n = 0;                  // hidden_dim
-    std::int64_t ahead = 0;              // from a weight to the one that is fetched beside it
 };
 
-// gates[t * kGroupNeurons + j] = w1_j . x[t], ups the same of w3, of neurons j = first .. first + kTogether - 1.
-// x: for each kPairs values those of all kTokens tokens.
-template <int kTogether, int kTokens, bool kFetches>
-__attribute__((always_inline)) inline void gate_and_up(const Group& group, int first, const Bf16* x, float* gates,
-                                                       float* ups) {
-    Vector sums[kLanes];
-#pragma GCC unroll 16
-    for (Vector& sum : sums) sum = zero();
-    const Bf16* rows[2 * kTogether];
-    for (int r = 0; r < 2 * kTogether; ++r) rows[r] = group.neurons[first + r / 2] + r % 2 * group.n;
-    for (std::int64_t i = 0; i < group.n; i += kPairs, x += kTokens * kPairs) {
-        if (kFetches) {
-            for (int j = 0; j < kTogether; ++j) {
-                const Bf16* const place = rows[2 * j] + group.ahead + i;
-                prefetch(place);
-                prefetch(place + group.n);
-                prefetch(place + 2 * group.n);
-            }
-        }
-        __m512i weights[2 * kTogether];
-#pragma GCC unroll 4
-        for (int r = 0; r < 2 * kTogether; ++r) weights[r] = load_pairs(rows[r] + i);
-#pragma GCC unroll 8
+// Of columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products: (tokens, neurons, 2), w1's before
+// w3's; those of the columns before are there. x: for each kPairs values those of all tokens. Returns where fetching
+// goes on.
+template <int kTokens, Fetches kFetches>
+const std::byte* multiply_neurons(const Group& group, std::int64_t begin, std::int64_t n, const Bf16* x,
+                                  float* products, const std::byte* next) {
+    constexpr int kRows = rows_beside(kTokens);
+    for (int row = 0; row < 2 * kGroupNeurons; row += kRows) {
+        const Bf16* rows[kRows];
+        for (int r = 0; r < kRows; ++r) rows[r] = group.neurons[(row + r) / 2] + r % 2 * group.n + begin;
+        float values[kLanes];
+        multiply_rows<kRows, kTokens, kFetches>(rows, n, x, next, values);
         for (int t = 0; t < kTokens; ++t) {
-            const __m512bh inputs = pairs(load_pairs(x + t * kPairs));
-#pragma GCC unroll 4
-            for (int r = 0; r < 2 * kTogether; ++r) {
-                Vector& sum = sums[t * 2 * kTogether + r];
-                sum = _mm512_dpbf16_ps(sum, pairs(weights[r]), inputs);
+            float* const to = products + t * kGroupNeurons * 2 + row;
+            if (begin == 0) {
+                std::memcpy(to, values + t * kRows, kRows * sizeof(float));
+            } else {
+                for (int r = 0; r < kRows; ++r) to[r] += values[t * kRows + r];
             }
         }
     }
-    float values[kLanes];
-    store(values, sums_of_lanes(sums));
-    for (int t = 0; t < kTokens; ++t) {
-        for (int j = 0; j < kTogether; ++j) {
-            gates[t * kGroupNeurons + first + j] = values[(t * kTogether + j) * 2];
-            ups[t * kGroupNeurons + first + j] = values[(t * kTogether + j) * 2 + 1];
+    return next;
+}
+
+using MultiplyNeurons = const std::byte* (*)(const Group&, std::int64_t, std::int64_t, const Bf16*, float*,
+                                             const std::byte*);
+template <Fetches kFetches, int... kTokens>
+constexpr std::array<MultiplyNeurons, sizeof...(kTokens)> by_tokens(std::integer_sequence<int, kTokens...>) {
+    return {multiply_neurons<kTokens + 1, kFetches>...};
+}
+using TileSizes = std::make_integer_sequence<int, PairTiles::kMostTokens>;
+constexpr std::array kMultiplyNeurons = {by_tokens<Fetches::kNone>(TileSizes()),
+                                         by_tokens<Fetches::kEighth>(TileSizes()),
+                                         by_tokens<Fetches::kQuarter>(TileSizes()),
+                                         by_tokens<Fetches::kHalf>(TileSizes()), by_tokens<Fetches::kAll>(TileSizes())};
+
+// All tokens with the group's w1 and w3: a tile with all neurons before the next one.
+const std::byte* multiply_tokens(const Group& group, const PairTiles& tiles, const Bf16* x, float* products,
+                                 const std::byte* next) {
+    for (std::int64_t begin = 0; begin < group.n; begin += kBlockColumns) {
+        const std::int64_t n = std::min(kBlockColumns, group.n - begin);
+        for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
+            const std::int64_t first = tiles.begin(tile);
+            const std::int64_t size = tiles.size(tile);
+            const auto fetches = static_cast<std::size_t>(fetches_of(tile, tiles.count));
+            next = kMultiplyNeurons[fetches][static_cast<std::size_t>(size - 1)](
+                group, begin, n, x + first * group.n + begin * size, products + first * kGroupNeurons * 2, next);
         }
     }
+    return next;
 }
-
-template <int kTokens, bool kFetches>
-void gates_and_ups(const Group& group, const Bf16* x, float* gates, float* ups) {
-    constexpr int kTogether = kTokens <= kTileTokens / 2 ? 2 : 1;  // so that 16 sums are on their way
-    for (int j = 0; j < kGroupNeurons; j += kTogether)
-        gate_and_up<kTogether, kTokens, kFetches>(group, j, x, gates, ups);
-}
-
-using GatesAndUps = void (*)(const Group&, const Bf16*, float*, float*);
-template <bool kFetches, int... kTokens>
-constexpr std::array<GatesAndUps, sizeof...(kTokens)> by_tokens(std::integer_sequence<int, kTokens...>) {
-    return {gates_and_ups<kTokens + 1, kFetches>...};
-}
-constexpr auto kFetching = by_tokens<true>(std::make_integer_sequence<int, kTileTokens>());
-constexpr auto kFromCache = by_tokens<false>(std::make_integer_sequence<int, kTileTokens>());
 
 // sums += sum_j activations[t][j] * w2_j, or = with kIsFirst. sums: for each kPairs outputs those of all tokens, so
 // that memory is gone through in order; of the kPairs those of the first four of eight before those of the last four,
 // as unpacking pairs leaves them. in_order() mends both.
 template <bool kIsFirst>
-void add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens, float* sums) {
+const std::byte* add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens, float* sums,
+                          const std::byte* next) {
     for (std::int64_t i = 0; i < group.n; i += kPairs) {
+        fetch<kGroupNeurons>(next);
         __m512bh low[kGroupNeurons / 2];
         __m512bh high[kGroupNeurons / 2];
 #pragma GCC unroll 8
@@ -123,6 +109,7 @@ void add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens
             store(sums + kLanes, high_sum);
         }
     }
+    return next;
 }
 
 // What add_down() leaves, for one token: from its first sums on, those of the next outputs lie `step` further.
@@ -143,29 +130,33 @@ void in_order(const float* sums, std::int64_t step, const float* bias, std::int6
     }
 }
 
-// Tiles of kTileTokens tokens, each with its kPairs values beside those of the others.
-void lay_out(const Bf16* const* inputs, std::int64_t n_tokens, std::int64_t n, Bf16* to) {
-    for (std::int64_t first = 0; first < n_tokens; first += kTileTokens) {
-        const std::int64_t count = std::min<std::int64_t>(kTileTokens, n_tokens - first);
+// Tile after tile, of each kPairs values of a token beside those of the others.
+void lay_out(const Bf16* const* inputs, const PairTiles& tiles, std::int64_t n, Bf16* to) {
+    for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
+        const std::int64_t first = tiles.begin(tile);
+        const std::int64_t end = tiles.begin(tile + 1);
         for (std::int64_t i = 0; i < n; i += kPairs) {
-            for (std::int64_t t = 0; t < count; ++t, to += kPairs)
-                _mm512_storeu_si512(to, load_pairs(inputs[first + t] + i));
+            for (std::int64_t t = first; t < end; ++t, to += kPairs) _mm512_storeu_si512(to, load_pairs(inputs[t] + i));
         }
     }
 }
 
-// Sums of kGroupNeurons neurons become what w2 is multiplied by, in bf16.
+// Products of kGroupNeurons neurons become what w2 is multiplied by, in bf16.
 void activate_neurons(const ExpertView& expert, std::int64_t first, int count, std::int64_t n_tokens,
-                      const float* gates, const float* ups, Bf16* activations, NeuronCounts& counts) {
+                      const float* products, Bf16* activations, NeuronCounts& counts) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
     const ExpertBiases biases = expert.biases();
     const bool is_biased = biases.gate != nullptr;
     const Vector gate_bias = is_biased ? load_some(biases.gate + first, count) : zero();
     const Vector up_bias = is_biased ? load_some(biases.up + first, count) : zero();
     const ExpertSpec& spec = expert.layout.spec;
     const __mmask16 there = count == kLanes ? 0xffff : first_lanes(count);
-    for (std::int64_t t = 0; t < n_tokens; ++t) {
-        const Vector gate = activated(spec, add(load(gates + t * kGroupNeurons), gate_bias));
-        const Vector up = up_factor(spec, add(load(ups + t * kGroupNeurons), up_bias));
+    for (std::int64_t t = 0; t < n_tokens; ++t, products += 2 * kGroupNeurons) {
+        const Vector low = load(products);
+        const Vector high = load(products + kLanes);
+        const Vector gate = activated(spec, add(_mm512_permutex2var_ps(low, even, high), gate_bias));
+        const Vector up = up_factor(spec, add(_mm512_permutex2var_ps(low, odd, high), up_bias));
         __mmask16 active = there;
         if (spec.theta > 0) {  // as is_left_out()
             active &= _mm512_cmp_ps_mask(_mm512_abs_ps(gate), broadcast(spec.theta), _CMP_NLE_UQ);
@@ -193,27 +184,27 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     }
     auto* const sums = reinterpret_cast<float*>(scratch);
     auto* const x = reinterpret_cast<Bf16*>(sums + n_tokens * n);
-    auto* const gates = reinterpret_cast<float*>(x + n_tokens * n);
-    float* const ups = gates + n_tokens * kGroupNeurons;
-    auto* const activations = reinterpret_cast<Bf16*>(ups + n_tokens * kGroupNeurons);
-    lay_out(inputs, n_tokens, n, x);
+    auto* const products = reinterpret_cast<float*>(x + n_tokens * n);
+    auto* const activations = reinterpret_cast<Bf16*>(products + n_tokens * kGroupNeurons * 2);
+    const PairTiles tiles{n_tokens};
+    lay_out(inputs, tiles, n, x);
 
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
     const std::int64_t neuron = 3 * n;
+    const std::int64_t group_bytes = kGroupNeurons * neuron * static_cast<std::int64_t>(sizeof(Bf16));
+    // Half a group is more than w1 and w3 of a group are ahead of what was fetched when its w2's turn comes.
+    const auto* next = reinterpret_cast<const std::byte*>(first_neuron + neuron_begin * neuron) +
+                       std::max(kPairsAheadBytes, group_bytes / 2);
     Group group;
     group.n = n;
-    group.ahead = (kPairsAheadBytes / static_cast<std::int64_t>(sizeof(Bf16)) + neuron - 1) / neuron * neuron;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kGroupNeurons) {
         const auto count = static_cast<int>(std::min<std::int64_t>(kGroupNeurons, neuron_end - first));
         for (int j = 0; j < kGroupNeurons; ++j)
             group.neurons[j] = first_neuron + (first + std::min(j, count - 1)) * neuron;
-        for (std::int64_t t = 0; t < n_tokens; t += kTileTokens) {
-            const auto tile = static_cast<std::size_t>(std::min<std::int64_t>(kTileTokens, n_tokens - t));
-            const auto& run = t == 0 ? kFetching : kFromCache;
-            run[tile - 1](group, x + t * n, gates + t * kGroupNeurons, ups + t * kGroupNeurons);
-        }
-        activate_neurons(expert, first, count, n_tokens, gates, ups, activations, counts);
-        (first == neuron_begin ? add_down<true> : add_down<false>)(group, activations, n_tokens, sums);
+        next = multiply_tokens(group, tiles, x, products, next);
+        activate_neurons(expert, first, count, n_tokens, products, activations, counts);
+        const auto& add = first == neuron_begin ? add_down<true> : add_down<false>;
+        next = add(group, activations, n_tokens, sums, next);
     }
     const float* const bias = neuron_begin == 0 ? expert.biases().down : nullptr;
     for (std::int64_t t = 0; t < n_tokens; ++t) in_order(sums + t * kPairs, n_tokens * kPairs, bias, n, out + t * n);

@@ -11,6 +11,7 @@
 
 #include <QTest>
 
+#include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
 #include "kernels/thread_pool.h"
 #include "tests/kernels/packed_data.h"
@@ -345,6 +346,24 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
         std::vector<float> all(kAllRows * kHidden, 7.0f);
         operations.experts(calls, x.data(), tokens.data(), all.data());
         QVERIFY(all == alone);
+
+        // By number, each expert by itself and beside the others.
+        operations.set_sum_order(SumOrder::kByNumber);
+        single.set_sum_order(SumOrder::kByNumber);
+        operations.experts(calls, x.data(), tokens.data(), all.data());
+        for (const ExpertCall& call : calls) {
+            std::vector<float> of_call(kAllRows * kHidden);
+            single.experts({&call, 1}, x.data(), tokens.data(), of_call.data());
+            const std::int64_t begin = call.first_row * kHidden;
+            const std::int64_t end = begin + call.n_rows * kHidden;
+            QVERIFY(std::equal(of_call.begin() + begin, of_call.begin() + end, all.begin() + begin));
+            error = size = 0;
+            for (std::int64_t i = begin; i < end; ++i) {
+                error += std::pow(double{all[as_size(i)]} - double{in_f32[as_size(i)]}, 2);
+                size += std::pow(double{in_f32[as_size(i)]}, 2);
+            }
+            QVERIFY2(error < 1e-4 * size, qPrintable(QString::number(error / size)));
+        }
     }
 }
 
