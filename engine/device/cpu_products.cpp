@@ -87,10 +87,21 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         }
         return;
     }
+    // Few heads (one, where queries, keys and values are apart) are divided among the threads, many go as they are.
+    const bool divided = n_heads < state_->pool.n_threads();
+    const std::int64_t piece_rows = divided ? State::kPieceRows : n_rows;
+    const std::int64_t n_pieces = (n_rows + piece_rows - 1) / piece_rows;
+    const auto multiply_pieces = [&](const auto& inputs_of) {
+        state_->pool.parallel_dynamic(n_heads * n_pieces, [&](std::int64_t i, int thread) {
+            const std::int64_t head = i / n_pieces;
+            const std::int64_t begin = i % n_pieces * piece_rows;
+            state_->multiply_rows(of_head(head), inputs_of(head), begin, std::min(begin + piece_rows, n_rows),
+                                  y + head * y_head_stride, y_stride, thread);
+        });
+    };
     if (!state_->rounds_inputs(weight.type, n)) {
-        state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-            const State::Inputs inputs{x + head * x_head_stride, x_stride, n, nullptr};
-            state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
+        multiply_pieces([&](std::int64_t head) {
+            return State::Inputs{x + head * x_head_stride, x_stride, n, nullptr};
         });
         return;
     }
@@ -106,9 +117,8 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
     }
     state_->round_all();
     state_->reserve_scratch(weight.n_cols);
-    state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-        const State::Inputs inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
-        state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
+    multiply_pieces([&](std::int64_t head) {
+        return State::Inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
     });
 }
 
