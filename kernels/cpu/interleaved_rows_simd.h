@@ -1,10 +1,12 @@
 #pragma once
 // Interleaved rows (kernels/interleaved.h) times inputs of 8 bits: four codes of each of
-// as many rows as a vector has lanes are multiplied by four inputs in all lanes. The sums
-// are those of integer_rows_simd.h, in the same order.
+// as many rows as a vector has lanes are multiplied by four inputs in all lanes. Of many
+// tokens codes are unpacked into panels where registers are few, as are those of rows that
+// lie one by one. The sums are those of integer_rows_simd.h, in the same order.
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/integer_panels_simd.h"
 #include "kernels/cpu_features.h"
@@ -435,6 +437,43 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     }
 }
 
+// Up to so many tokens are multiplied by strips. With eight lanes, registers hold too few codes for more tokens to be
+// faster than a panel, unpacked once; with 16 lanes they always are.
+constexpr bool kHasStripPanels = kLanes == 8;
+constexpr int kStripTokens = kHasStripPanels ? 12 : std::numeric_limits<int>::max();
+
+// As unpack_rows() of rows that lie one by one.
+template <WeightType kType>
+void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, const CodePanel& panel) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    const bool near = Group::fetches_near();
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        Group group(strip, g, half);
+        group.open();
+        std::uint8_t* const codes = panel.codes + g * kGroup * kLanes;
+        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kStep = decltype(index)::value / 2;
+            constexpr int kOdd = decltype(index)::value % 2;
+            constexpr int k = Group::step_scale(kStep, kOdd);
+            group.fetch_next(near, decltype(index)::value);
+            if (g * kScales + k >= n_scales) return;
+            Vector values[Group::kNumbers];
+            group.template read_numbers<k>(values);
+            float* const to = panel.numbers + (g * kScales + k) * Group::kNumbers * kLanes;
+            for (int i = 0; i < Group::kNumbers; ++i) store(to + i * kLanes, values[i]);
+            for (int part = 0; part < 2; ++part) {
+                const int place = kPlacesOf<kType>[static_cast<std::size_t>(2 * k + part)];
+                for (int four = 0; four < kPartVectors; ++four) {
+                    const Bytes vector = group.template codes<kStep, kOdd>(part, four);
+                    std::memcpy(codes + (place * kPartVectors + four) * static_cast<int>(sizeof(Bytes)), &vector,
+                                sizeof vector);
+                }
+            }
+        });
+    }
+}
+
 // A tile of tokens meets all rows before the next one does: these have come from memory then.
 template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
@@ -485,6 +524,14 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
         const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
         for (std::int64_t row = begin; row < end; row += kLanes) {
             const CodePanel panel = panel_at((row - begin) / kLanes);
+            if constexpr (can_interleave(kType) && kHasStripPanels) {
+                if (weight.interleaved) {
+                    const std::int64_t lane = row % kInterleavedRows;
+                    const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row - lane));
+                    unpack_strip<kType>(strip, static_cast<int>(lane) / kLanes, weight.n_cols, panel);
+                    continue;
+                }
+            }
             unpack_rows<kType>(weight, &layout, row, end - row, panel);
         }
         for (int tile = 0; tile < n_tiles; ++tile) {
