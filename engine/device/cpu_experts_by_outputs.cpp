@@ -117,12 +117,13 @@ void CpuOperations::State::by_outputs(std::span<const ExpertCall> calls, const f
 // then the outputs. So threads wait for each other twice, not for every matrix.
 void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out) {
     pieces.clear();
-    const auto split = [&](const ExpertRows& expert, std::int64_t n_rows) {
-        for (std::int64_t row = 0; row < n_rows; row += kPieceRows) {
-            pieces.push_back({&expert, row, std::min(row + kPieceRows, n_rows)});
+    const auto split = [&](const ExpertRows& expert, std::int64_t n_rows, std::int64_t piece) {
+        for (std::int64_t row = 0; row < n_rows; row += piece) {
+            pieces.push_back({&expert, row, std::min(row + piece, n_rows)});
         }
     };
-    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.ffn_dim);
+    // Of gate and up, which may be interleaved with each other: an even number of strips in any case.
+    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.ffn_dim, kPieceRows);
     const ExpertRows& last = few.back();
     const std::int64_t n_values = last.first_value + last.call->n_rows * last.call->weights.layout.ffn_dim;
     float* const gates = room(batch_gate, n_values);
@@ -158,7 +159,9 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
     end_counting();
     round_for_second_job(gates);
     pieces.clear();
-    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);
+    for (const ExpertRows& expert : few) {
+        split(expert, expert.call->weights.layout.hidden_dim, piece_rows(expert.call->weights.down()));
+    }
     pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int thread) {
         const auto& [expert, begin, end] = pieces[as_size(i)];
         const kernels::ExpertView& weights = expert->call->weights;

@@ -20,6 +20,7 @@ namespace offstage::engine {
 struct CpuOperations::State {
     static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the smallest worth another thread
     static constexpr std::int64_t kPieceRows = 48;     // of a weight: a piece of a job of several; all grains divide it
+    static constexpr std::int64_t kStripRows = 64;     // the same of interleaved rows: an even number of strips
     static constexpr std::int64_t kValueGrain = 4096;  // the same for single values
     static constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 
@@ -160,6 +161,9 @@ struct CpuOperations::State {
         } else if (x.n > 1) {
             kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
         }
+    }
+    static std::int64_t piece_rows(const kernels::WeightView& weight) {
+        return weight.interleaved ? kStripRows : kPieceRows;
     }
     // Whether the expert's matrices are multiplied one by one in a job with those of
     // others: all experts of few rows whose w2 lies by outputs, and of many if all their

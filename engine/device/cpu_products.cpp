@@ -57,14 +57,16 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         return;
     }
     const Inputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n);
-    if (!are_few(n)) {
-        pool.parallel_dynamic((weight.n_rows + kPieceRows - 1) / kPieceRows, [&](std::int64_t piece, int thread) {
-            const std::int64_t begin = piece * kPieceRows;
-            multiply_rows(weight, inputs, begin, std::min(begin + kPieceRows, weight.n_rows), y, weight.n_rows, thread);
+    // Memory seldom serves two threads alike: whoever is done helps the others.
+    if (!are_few(n) || weight.interleaved) {
+        const std::int64_t rows = piece_rows(weight);
+        pool.parallel_dynamic((weight.n_rows + rows - 1) / rows, [&](std::int64_t piece, int thread) {
+            const std::int64_t begin = piece * rows;
+            multiply_rows(weight, inputs, begin, std::min(begin + rows, weight.n_rows), y, weight.n_rows, thread);
         });
         return;
     }
-    pool.parallel_for(weight.n_rows, n == 1 || weight.interleaved ? kRowGrain : kGrainOfSeveral,
+    pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
                       [&](std::int64_t begin, std::int64_t end, int thread) {
                           multiply_rows(weight, inputs, begin, end, y, weight.n_rows, thread);
                       });
@@ -87,10 +89,21 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         }
         return;
     }
+    // Few heads (one, where queries, keys and values are apart) are divided among the threads, many go as they are.
+    const bool divided = n_heads < state_->pool.n_threads();
+    const std::int64_t rows = divided ? State::piece_rows(weight) : n_rows;
+    const std::int64_t n_pieces = (n_rows + rows - 1) / rows;
+    const auto multiply_pieces = [&](const auto& inputs_of) {
+        state_->pool.parallel_dynamic(n_heads * n_pieces, [&](std::int64_t i, int thread) {
+            const std::int64_t head = i / n_pieces;
+            const std::int64_t begin = i % n_pieces * rows;
+            state_->multiply_rows(of_head(head), inputs_of(head), begin, std::min(begin + rows, n_rows),
+                                  y + head * y_head_stride, y_stride, thread);
+        });
+    };
     if (!state_->rounds_inputs(weight.type, n)) {
-        state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-            const State::Inputs inputs{x + head * x_head_stride, x_stride, n, nullptr};
-            state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
+        multiply_pieces([&](std::int64_t head) {
+            return State::Inputs{x + head * x_head_stride, x_stride, n, nullptr};
         });
         return;
     }
@@ -106,9 +119,8 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
     }
     state_->round_all();
     state_->reserve_scratch(weight.n_cols);
-    state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-        const State::Inputs inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
-        state_->multiply_rows(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride, thread);
+    multiply_pieces([&](std::int64_t head) {
+        return State::Inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
     });
 }
 

@@ -77,6 +77,14 @@ __attribute__((always_inline)) inline Bytes all_words(std::int32_t word) {
 }
 #endif
 
+__attribute__((always_inline)) inline void keep_in_register(Bytes& v) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    asm("" : "+v"(v));
+#else
+    asm("" : "+x"(v));
+#endif
+}
+
 #if !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
 // Sums of two products each, in 16 bits.
 template <CodeRange kRange>

@@ -104,8 +104,8 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
     with_coded_type(weight.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
         if constexpr (can_interleave(kType)) {
-            if (weight.interleaved && n_tokens <= kStripTokens<kType>) {
-                multiply_interleaved<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
+            if (weight.interleaved && n_tokens <= kStripTokens) {
+                multiply_interleaved<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride);
                 return;
             }
         }

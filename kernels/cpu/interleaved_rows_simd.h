@@ -1,12 +1,12 @@
 #pragma once
 // Interleaved rows (kernels/interleaved.h) times inputs of 8 bits: four codes of each of
-// as many rows as a vector has lanes are multiplied by four inputs in all lanes. Of a few
-// tokens codes are taken from the strip as they are met; of more they are unpacked into
-// panels, as are those of rows that lie one by one. The sums are those of
-// integer_rows_simd.h, in the same order.
+// as many rows as a vector has lanes are multiplied by four inputs in all lanes. Of many
+// tokens codes are unpacked into panels where registers are few, as are those of rows that
+// lie one by one. The sums are those of integer_rows_simd.h, in the same order.
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/integer_panels_simd.h"
 #include "kernels/cpu_features.h"
@@ -82,6 +82,20 @@ __attribute__((always_inline)) inline Bytes signed_bytes_moved(Bytes codes, int 
     return offset > 0 ? _mm512_xor_si512(codes, all_bytes(-128)) : codes;
 #else
     return offset > 0 ? _mm256_xor_si256(codes, all_bytes(-128)) : codes;
+#endif
+}
+
+// codes, and the bits of each byte of `bits` that `mask` has, moved from kFrom to kTo.
+template <int kTo, int kMask, int kFrom>
+__attribute__((always_inline)) inline Bytes with_bits(Bytes codes, Bytes bits) {
+    Bytes moved = bits;
+    if constexpr (kFrom > kTo) moved = shifted_down<kFrom - kTo>(bits);
+    if constexpr (kFrom < kTo) moved = shifted_up<kTo - kFrom>(bits);
+    constexpr std::int32_t kWanted = (kMask << kTo) * 0x01010101;
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_ternarylogic_epi32(codes, moved, all_words(kWanted), 0xf8);  // a | (b & c)
+#else
+    return either(codes, masked(moved, kWanted));
 #endif
 }
 
@@ -229,33 +243,31 @@ struct StripGroup {
 
     // Four codes of each row: of the half `part` of the 32 weights step_scale(step, kOdd),
     // the fours `four`.
-    template <int kOdd>
-    __attribute__((always_inline)) Bytes codes(int step, int part, int four) const {
+    template <int kStep, int kOdd>
+    __attribute__((always_inline)) Bytes codes(int part, int four) const {
         if constexpr (kType == WeightType::kQ4K) {
-            return bits_of_bytes(word(4 + 8 * step + 4 * part + four), 4 * kOdd, 15);
+            return bits_of_bytes(word(4 + 8 * kStep + 4 * part + four), 4 * kOdd, 15);
         } else if constexpr (kType == WeightType::kQ5K) {
-            const Bytes high = shifted_down(word(4 + 4 * part + four), 2 * step + kOdd);
-            return either(bits_of_bytes(word(12 + 8 * step + 4 * part + four), 4 * kOdd, 15),
-                          shifted_up<4>(masked(high, 0x01010101)));
+            return with_bits<4, 1, 2 * kStep + kOdd>(
+                bits_of_bytes(word(12 + 8 * kStep + 4 * part + four), 4 * kOdd, 15), word(4 + 4 * part + four));
         } else if constexpr (kType == WeightType::kQ2K || kType == WeightType::kQ3K) {
             constexpr int kBegin = kType == WeightType::kQ2K ? 4 : 8;
-            const int k = 2 * step + kOdd;
+            constexpr int k = 2 * kStep + kOdd;
             const Bytes low =
-                masked(shifted_down(word(kBegin + 8 * (k / 4) + 4 * part + four), 2 * (k % 4)), 0x03030303);
+                masked(shifted_down<2 * (k % 4)>(word(kBegin + 8 * (k / 4) + 4 * part + four)), 0x03030303);
             if constexpr (kType == WeightType::kQ2K) return low;
-            return either(low, shifted_up<2>(masked(shifted_down(word(4 * part + four), k), 0x01010101)));
+            return with_bits<2, 1, k>(low, word(4 * part + four));
         } else if constexpr (kType == WeightType::kQ6K) {
-            const int n = step / 2;
-            const Bytes low = bits_of_bytes(word(16 * n + 8 * (step % 2) + 4 * part + four), 4 * kOdd, 15);
-            const Bytes high = shifted_down(word(32 + 8 * n + 4 * part + four), 2 * (step % 2) + 4 * kOdd);
-            return either(low, shifted_up<4>(masked(high, 0x03030303)));
+            constexpr int n = kStep / 2;
+            const Bytes low = bits_of_bytes(word(16 * n + 8 * (kStep % 2) + 4 * part + four), 4 * kOdd, 15);
+            return with_bits<4, 3, 2 * (kStep % 2) + 4 * kOdd>(low, word(32 + 8 * n + 4 * part + four));
         } else if constexpr (kType == WeightType::kIq4Xs) {
-            const Bytes both = word(2 + 4 * (2 * step + kOdd) + four);
+            const Bytes both = word(2 + 4 * (2 * kStep + kOdd) + four);
             return places_in(kIq4Values, offset_of(kType),
                              part == 0 ? bits_of_bytes(both, 0, 15) : bits_of_bytes(both, 4, 15));
         } else {
             constexpr int kScale = kType == WeightType::kMxfp4 ? kRows : 2 * kRows;  // bytes of a block's scales
-            const std::uint8_t* const block = words + (2 * step + kOdd) * kRows * kBlockBytes + kScale;
+            const std::uint8_t* const block = words + (2 * kStep + kOdd) * kRows * kBlockBytes + kScale;
             if constexpr (kType == WeightType::kQ8_0) {
                 return signed_bytes_moved(load_unit(block + (4 * part + four) * kWord), offset_of(kType));
             } else {
@@ -279,46 +291,111 @@ constexpr int kSteps = kScales / 2;
 template <WeightType kType>
 constexpr auto kPlacesOf = places_of_parts(kType);
 
-// y[t] of kLanes rows of a strip, of n_tokens tokens: kTokens or one less, in whose place
-// the last one is multiplied twice. numbers: (n_groups, kScales, kNumbers) vectors.
-template <WeightType kType, int kTokens>
-void multiply_strip(const std::uint8_t* strip, int half, const float* numbers, std::int64_t n_cols,
-                    const std::byte* const* inputs, int n_tokens, float* y, std::int64_t y_stride) {
-    using Group = StripGroup<kType>;
-    const std::int64_t n_scales = n_cols / kInputsPerScale;
-    const ByteGroup* x[kTokens];
-    for (int t = 0; t < kTokens; ++t) {
-        x[t] = reinterpret_cast<const ByteGroup*>(inputs[std::min(t, n_tokens - 1)]);
+// sums[s] += 32 weights of kLanes rows of each strip times a token's inputs, as add_scale(); first and second halves of
+// the inputs lie at kFirst and kSecond.
+template <bool kHalves, InputWords kWords, CodeRange kRange, int k, int kFirst, int kSecond, int kStrips, int kNumbers>
+__attribute__((always_inline)) inline void add_scale_of_strips(const ByteGroup& x,
+                                                               const Bytes (&codes)[kStrips][2][kPartVectors],
+                                                               const Vector (&numbers)[kStrips][kNumbers],
+                                                               Vector (&sums)[kStrips]) {
+    Bytes dots[kStrips];
+    Vector products[kStrips];
+    unrolled<2>([&](auto index) __attribute__((always_inline)) {
+        constexpr int kPart = decltype(index)::value;
+        if constexpr (kPart == 0 || kHalves) {
+            for (Bytes& dot : dots) {
+                dot = kWords == InputWords::kCorrections ? all_words(x.words[kScales * kPart + k]) : no_sums();
+            }
+        }
+        Bytes fours[kPartVectors];
+        for (int i = 0; i < kPartVectors; ++i) {
+            std::int32_t word = 0;
+            std::memcpy(&word, x.codes + (kPart == 0 ? kFirst : kSecond) * kPartWeights + 4 * i, sizeof word);
+            fours[i] = all_words(word);
+            keep_in_register(fours[i]);
+        }
+        for (int s = 0; s < kStrips; ++s) {
+            dots[s] = add_dots<kRange>(
+                dots[s], codes[s][kPart], [&](int i) __attribute__((always_inline)) { return fours[i]; });
+            if constexpr (kHalves) {
+                products[s] = kPart == 0 ? multiply(as_numbers(dots[s]), numbers[s][0])
+                                         : fma(as_numbers(dots[s]), numbers[s][1], products[s]);
+            } else if constexpr (kPart == 1) {
+                products[s] = multiply(as_numbers(dots[s]), numbers[s][0]);
+            }
+        }
+    });
+    const Vector scale = broadcast(x.scales[k]);
+    for (int s = 0; s < kStrips; ++s) sums[s] = fma(products[s], scale, sums[s]);
+    if constexpr (kWords == InputWords::kSums) {
+        constexpr int kBiases = kHalves ? 2 : 1;
+        for (int part = 0; part < kBiases; ++part) {
+            const Vector sum = broadcast(float_from_bits(static_cast<std::uint32_t>(x.words[kScales * part + k])));
+            for (int s = 0; s < kStrips; ++s) sums[s] = fma(numbers[s][kBiases + part], sum, sums[s]);
+        }
     }
+}
+
+constexpr int kTileTokens = 16;                           // multiplied at once
+constexpr int kStripsAtOnce = kStripHalves == 1 ? 2 : 1;  // what the codes of 32 weights leave registers for
+
+// y[t] of kLanes rows of each of kStrips strips that follow each other, of n_tokens <= kTileTokens tokens. The codes of
+// 32 weights are unpacked into registers, where one token after the other meets them; an input is loaded once for all
+// strips. Bounded by the products themselves: 8 of four bytes and 2 or 3 of float32 for 32 weights of a token.
+template <WeightType kType, int kStrips>
+void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* const* inputs,
+                     int n_tokens, float* y, std::int64_t y_stride) {
+    using Group = StripGroup<kType>;
+    constexpr bool kHalves = has_half_scales(kType);
+    constexpr InputWords kWords = input_words(kType);
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
     const std::int64_t strip_bytes = n_cols / traits_of(kType).group * Group::kRows * Group::kBlockBytes;
-    Vector eighths[kScales][kTokens];
-    for (int step = 0; step < kSteps; ++step) {
-        Vector sums[2][kTokens];
-        for (auto& of_scale : sums) {
+    Vector eighths[kTileTokens][kScales][kStrips];
+    for (int t = 0; t < n_tokens; ++t) {
+        for (auto& of_scale : eighths[t]) {
             for (Vector& sum : of_scale) sum = zero();
         }
-        for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
-            const Group group(strip, g, half);
-            group.template fetch_part<kSteps, false>(strip_bytes, step);
+    }
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        const auto group_of = [&](int s) __attribute__((always_inline)) {
+            return Group(strip + s * strip_bytes, g, half);
+        };
+        Group groups[2] = {group_of(0), group_of(kStrips - 1)};
+        for (int s = 0; s < kStrips; ++s) groups[s].open();
+        const bool whole = (g + 1) * kScales <= n_scales;
+        unrolled<kSteps>([&](auto of_step) __attribute__((always_inline)) {
+            constexpr int kStep = decltype(of_step)::value;
+            for (int s = 0; s < kStrips; ++s) {
+                groups[s].template fetch_part<kSteps, false>(kStripsAtOnce * strip_bytes, kStep);
+            }
             unrolled<2>([&](auto index) __attribute__((always_inline)) {
                 constexpr int kOdd = decltype(index)::value;
-                const int k = Group::step_scale(step, kOdd);
-                if (g * kScales + k >= n_scales) return;
-                const float* const from = numbers + (g * kScales + k) * Group::kNumbers * kLanes;
-                add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
-                    x, g, k,
-                    kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return load(from + i * kLanes); },
-                    [&](int part, int four)
-                        __attribute__((always_inline)) { return group.template codes<kOdd>(step, part, four); },
-                    sums[kOdd]);
+                constexpr int k = Group::step_scale(kStep, kOdd);
+                if (!whole && g * kScales + k >= n_scales) return;
+                Bytes codes[kStrips][2][kPartVectors];
+                Vector numbers[kStrips][Group::kNumbers];
+                for (int s = 0; s < kStrips; ++s) {
+                    for (int part = 0; part < 2; ++part) {
+                        for (int four = 0; four < kPartVectors; ++four) {
+                            codes[s][part][four] = groups[s].template codes<kStep, kOdd>(part, four);
+                            keep_in_register(codes[s][part][four]);
+                        }
+                    }
+                    groups[s].template read_numbers<k>(numbers[s]);
+                }
+                for (int t = 0; t < n_tokens; ++t) {
+                    add_scale_of_strips<kHalves, kWords, code_range(kType), k, kPlacesOf<kType>[2 * k],
+                                        kPlacesOf<kType>[2 * k + 1]>(reinterpret_cast<const ByteGroup*>(inputs[t])[g],
+                                                                     codes, numbers, eighths[t][k]);
+                }
             });
-        }
-        for (int odd = 0; odd < 2; ++odd) {
-            for (int t = 0; t < kTokens; ++t) eighths[Group::step_scale(step, odd)][t] = sums[odd][t];
-        }
+        });
     }
     for (int t = 0; t < n_tokens; ++t) {
-        store(y + t * y_stride, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; }));
+        for (int s = 0; s < kStrips; ++s) {
+            store(y + t * y_stride + s * Group::kRows,
+                  sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[t][k][s]; }));
+        }
     }
 }
 
@@ -351,7 +428,7 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
             add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
                 x, g, k, kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return numbers[i]; },
                 [&](int part, int four)
-                    __attribute__((always_inline)) { return group.template codes<kOdd>(kStep, part, four); },
+                    __attribute__((always_inline)) { return group.template codes<kStep, kOdd>(part, four); },
                 eighths[k]);
         });
     }
@@ -360,23 +437,10 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     }
 }
 
-template <WeightType kType>
-void read_strip_numbers(const std::uint8_t* strip, int half, std::int64_t n_cols, float* numbers) {
-    using Group = StripGroup<kType>;
-    const std::int64_t n_scales = n_cols / kInputsPerScale;
-    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
-        Group group(strip, g, half);
-        group.open();
-        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
-            constexpr int k = decltype(index)::value;
-            if (g * kScales + k >= n_scales) return;
-            Vector values[Group::kNumbers];
-            group.template read_numbers<k>(values);
-            float* const to = numbers + (g * kScales + k) * Group::kNumbers * kLanes;
-            for (int i = 0; i < Group::kNumbers; ++i) store(to + i * kLanes, values[i]);
-        });
-    }
-}
+// Up to so many tokens are multiplied by strips. With eight lanes, registers hold too few codes for more tokens to be
+// faster than a panel, unpacked once; with 16 lanes they always are.
+constexpr bool kHasStripPanels = kLanes == 8;
+constexpr int kStripTokens = kHasStripPanels ? 12 : std::numeric_limits<int>::max();
 
 // As unpack_rows() of rows that lie one by one.
 template <WeightType kType>
@@ -401,7 +465,7 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
             for (int part = 0; part < 2; ++part) {
                 const int place = kPlacesOf<kType>[static_cast<std::size_t>(2 * k + part)];
                 for (int four = 0; four < kPartVectors; ++four) {
-                    const Bytes vector = group.template codes<kOdd>(kStep, part, four);
+                    const Bytes vector = group.template codes<kStep, kOdd>(part, four);
                     std::memcpy(codes + (place * kPartVectors + four) * static_cast<int>(sizeof(Bytes)), &vector,
                                 sizeof vector);
                 }
@@ -410,41 +474,30 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
     }
 }
 
-// For 3, 4, 5, ... tokens: compiled for 3 and for even numbers of them.
-template <WeightType kType, int... kPairs>
-constexpr auto strip_products(std::integer_sequence<int, kPairs...> /*pairs*/) {
-    return std::array{multiply_strip<kType, 3>, multiply_strip<kType, 2 * kPairs + 4>...};
-}
-
-// Up to so many tokens are multiplied by strips, kPanelTokens at a time; each time the
-// codes are unpacked again. For more tokens a panel, unpacked once, is faster; for types
-// whose codes lie in two parts it is faster sooner.
-template <WeightType kType>
-constexpr int kStripTokens =
-    kType == WeightType::kQ5K || kType == WeightType::kQ6K ? 3 * kPanelTokens / 2 : 3 * kPanelTokens;
-
+// A tile of tokens meets all rows before the next one does: these have come from memory then.
 template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
-                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
-                          std::byte* scratch) {
-    static constexpr auto kByTokens = strip_products<kType>(std::make_integer_sequence<int, kPanelTokens / 2 - 1>{});
-    float* const numbers = CodePanel(scratch, weight.n_cols).numbers;
-    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
-    for (std::int64_t row = row_begin; row < row_end; row += kInterleavedRows) {
-        const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
-        for (int half = 0; half < kStripHalves; ++half) {
-            float* const to = y + row + half * kLanes;
-            if (n_tokens <= 2) {
-                (n_tokens == 1 ? multiply_strip_once<kType, 1>
-                               : multiply_strip_once<kType, 2>)(strip, half, weight.n_cols, inputs, to, y_stride);
-                continue;
-            }
-            read_strip_numbers<kType>(strip, half, weight.n_cols, numbers);
-            for (int tile = 0; tile < n_tiles; ++tile) {
-                const int first = n_tokens * tile / n_tiles;
-                const int count = n_tokens * (tile + 1) / n_tiles - first;
-                kByTokens[static_cast<std::size_t>(count == 3 ? 0 : (count - 1) / 2)](
-                    strip, half, numbers, weight.n_cols, inputs + first, count, to + first * y_stride, y_stride);
+                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride) {
+    const int n_tiles = (n_tokens + kTileTokens - 1) / kTileTokens;
+    for (int tile = 0; tile < n_tiles; ++tile) {
+        const int first = n_tokens * tile / n_tiles;
+        const int count = n_tokens * (tile + 1) / n_tiles - first;
+        const bool once = count <= 2;
+        int n_strips = 1;
+        for (std::int64_t row = row_begin; row < row_end; row += n_strips * kInterleavedRows) {
+            const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
+            n_strips = once || row_end - row < kStripsAtOnce * kInterleavedRows ? 1 : kStripsAtOnce;
+            for (int half = 0; half < kStripHalves; ++half) {
+                float* const to = y + first * y_stride + row + half * kLanes;
+                if (once) {
+                    (count == 1
+                         ? multiply_strip_once<kType, 1>
+                         : multiply_strip_once<kType, 2>)(strip, half, weight.n_cols, inputs + first, to, y_stride);
+                } else {
+                    (n_strips == 1 ? multiply_strips<kType, 1>
+                                   : multiply_strips<kType, kStripsAtOnce>)(strip, half, weight.n_cols, inputs + first,
+                                                                            count, to, y_stride);
+                }
             }
         }
     }
@@ -471,7 +524,7 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
         const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
         for (std::int64_t row = begin; row < end; row += kLanes) {
             const CodePanel panel = panel_at((row - begin) / kLanes);
-            if constexpr (can_interleave(kType)) {
+            if constexpr (can_interleave(kType) && kHasStripPanels) {
                 if (weight.interleaved) {
                     const std::int64_t lane = row % kInterleavedRows;
                     const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row - lane));

@@ -345,13 +345,15 @@ class TestByteInputs : public QObject {
             WeightView interleaved = rows.view();
             interleaved.data = strips.data();
             interleaved.interleaved = true;
-            constexpr int kMostInStrips = 24;
-            const std::vector<float> x = inputs(n_cols, kMostInStrips + 1);
-            for (int n_tokens = 1; n_tokens <= kMostInStrips + 1; ++n_tokens) {
+            // Two strips together and one alone; fewer tokens than go together, and up to three times as many.
+            constexpr int kMostInStrips = 33;
+            const std::vector<float> x = inputs(n_cols, kMostInStrips);
+            for (int n_tokens = 1; n_tokens <= kMostInStrips;
+                 n_tokens = n_tokens == 18 ? kMostInStrips : n_tokens + 1) {
                 std::vector<float> expected(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
                 std::vector<float> got = expected;
-                multiply(kernels, rows.view(), x.data(), n_tokens, 16, 48, expected.data());
-                multiply(kernels, interleaved, x.data(), n_tokens, 16, 48, got.data());
+                multiply(kernels, rows.view(), x.data(), n_tokens, 16, kRows, expected.data());
+                multiply(kernels, interleaved, x.data(), n_tokens, 16, kRows, got.data());
                 QCOMPARE(std::memcmp(expected.data(), got.data(), sizeof(float) * got.size()), 0);
             }
         }
