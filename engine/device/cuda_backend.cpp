@@ -267,8 +267,10 @@ class CudaBackend final : public Backend {
         // One token's launches are to be the next one's: see begin_repeated().
         const bool one = graphs_ && segments.size() == 1 && segments[0].n_tokens == 1;
         for (const AttentionSegment& segment : segments) {
+            const bool in_host = segment.n_tokens > 1 &&
+                                 std::find(segment.in_host.begin(), segment.in_host.end(), 1) != segment.in_host.end();
             segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
-                                 one ? segment.device_past : nullptr});
+                                 one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr});
         }
     }
 
