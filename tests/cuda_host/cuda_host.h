@@ -50,7 +50,8 @@ std::vector<std::size_t> pageable_copies();
 std::size_t taken_bytes();
 
 // What went wrong that a real GPU might not have shown: writes beside an allocation or beside shared memory, frees of
-// unknown addresses, memory never freed. Checks all allocations. Empty: nothing.
+// unknown addresses, memory never freed; and kernels that used an address that is not there, after which every call
+// fails as it does after lose_context(). Checks all allocations. Empty: nothing.
 std::vector<std::string> problems();
 
 }  // namespace cuda_host

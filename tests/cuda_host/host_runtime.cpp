@@ -219,10 +219,18 @@ void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_
     Host& h = host();
     const std::uint32_t seed = h.settings.seed * 2654435761u + ++h.launches;
     enqueue_locked(stream, [=, thread = std::move(thread)] {
-        stream->runner->run(grid, block, shared_bytes, thread, seed, [](const std::string& problem) {
+        const auto report = [](const std::string& problem) {
             const std::lock_guard problem_lock(host().mutex);
             host().problems.push_back(problem);
-        });
+        };
+        {
+            const std::lock_guard lost_lock(host().mutex);
+            if (host().lost) return;
+        }
+        if (stream->runner->run(grid, block, shared_bytes, thread, seed, report)) return;
+        report("a kernel used an address that is not there");
+        const std::lock_guard lost_lock(host().mutex);
+        host().lost = true;
     });
 }
 
