@@ -92,6 +92,7 @@ class CudaQuantizer {
 struct CudaReplays {
     std::uint64_t n_graphs = 0;    // that were built
     std::uint64_t n_replayed = 0;  // sequences that were started as graphs
+    std::uint64_t bytes = 0;       // that the driver took of the GPU's memory for those that there were at once
 };
 
 // All functions are called from one thread, but those of memory, which any thread may call. Nothing throws but
@@ -150,6 +151,10 @@ class CudaContext {
     virtual CudaReplays replays() const = 0;
     // Why they are off although nobody said so; empty: they are not.
     virtual std::string graphs_problem() const = 0;
+    // Off from now on, for this reason: a sentence for the log.
+    virtual void give_up_graphs(const std::string& why) = 0;
+    // What a plan sets aside for the graphs of a model of so many layers: an estimate.
+    virtual std::uint64_t expected_graph_bytes(std::int64_t n_layers) const = 0;
 
     // ---- scratch memory of the operations. scratch_bytes() grows with every field of the step.
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;

@@ -26,8 +26,9 @@ struct Settings {
     std::size_t memory_bytes = std::size_t{1} << 30;
     bool cublas = true;
     bool memory_pools = true;
-    std::size_t pool_page_bytes = 1;  // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
-    std::uint32_t seed = 1;           // of the order in which blocks and threads run
+    std::size_t pool_page_bytes = 1;     // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
+    std::size_t graph_node_bytes = 512;  // that a graph takes of the GPU's memory, for each node
+    std::uint32_t seed = 1;              // of the order in which blocks and threads run
 };
 
 // No device may be open.

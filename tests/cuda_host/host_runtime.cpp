@@ -58,6 +58,7 @@ struct HostGraph {
 };
 struct HostGraphExec {
     std::vector<HostGraphNode> nodes;  // as they were when it was made
+    std::size_t bytes = 0;             // of the GPU's memory, since it was uploaded
 };
 struct HostStream {
     std::deque<std::function<void()>> tasks;
@@ -850,11 +851,24 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
     return cudaSuccess;
 }
 
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    const cudaError_t status = begin("cudaGraphUpload");
+    if (status != cudaSuccess) return status;
+    if (h.graph_execs.count(exec) == 0 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
+    const std::size_t bytes = exec->nodes.size() * h.settings.graph_node_bytes;
+    if (bytes > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
+    if (exec->bytes == 0) h.allocated_bytes += exec->bytes = bytes;
+    return cudaSuccess;
+}
+
 // What was launched of it ends.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     const std::lock_guard lock(host().mutex);
     (void)begin("cudaGraphExecDestroy");
     if (host().graph_execs.erase(exec) == 0) return answer(cudaErrorInvalidValue);
+    host().allocated_bytes -= exec->bytes;
     delete exec;
     return cudaSuccess;
 }

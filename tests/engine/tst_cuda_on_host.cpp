@@ -583,6 +583,53 @@ void TestCudaOnHost::sequences_that_come_again_are_replayed() {
     QVERIFY(backend->ok() && backend->take_note().empty());
 }
 
+// What they take is counted as soon as they are there, and where there is no room for it they go.
+void TestCudaOnHost::graphs_are_of_the_budget() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Repeated repeated(*backend);
+    Arena& memory = backend->memory();
+    const auto workspace = [&] { return memory.usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)]; };
+    const std::uint64_t before = workspace(), others = backend->others_bytes();
+    const std::size_t taken = cuda_host::taken_bytes();
+    repeated.run(0, 0.5f, 2);
+    constexpr std::uint64_t kGraph = 4 * 512;  // two kernels and two points
+    QCOMPARE(cuda_host::taken_bytes() - taken, kGraph);
+    QCOMPARE(backend->replays().bytes, kGraph);
+    QCOMPARE(workspace() - before, kGraph);
+    QCOMPARE(backend->others_bytes(), others);
+    // Another one in its place takes what it left.
+    repeated.run(0, 0.25f, 3);
+    QCOMPARE(backend->replays().n_graphs, std::uint64_t{2});
+    QCOMPARE(workspace() - before, kGraph);
+
+    const std::uint64_t budget = memory.usage().budget_bytes;
+    memory.set_budget(memory.usage().used_bytes + 3 * 512);
+    repeated.run(1, 0.5f, 3);
+    const Message note = backend->take_note();
+    QVERIFY(QString::fromStdString(note.english()).contains("4096 bytes"));
+    QVERIFY(backend->ok());
+    QVERIFY(repeated.right());
+    QCOMPARE(backend->replays().bytes, std::uint64_t{0});
+    QCOMPARE(workspace(), before);
+    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
+    const std::uint64_t n_replayed = backend->replays().n_replayed;
+    repeated.run(1, 0.5f, 3);
+    QCOMPARE(backend->replays().n_replayed, n_replayed);
+    // With room they come back when they are asked for.
+    memory.set_budget(budget);
+    backend->set_graphs(true);
+    repeated.run(1, 0.5f, 3);
+    QVERIFY(backend->replays().n_replayed > n_replayed && repeated.right());
+    QCOMPARE(workspace() - before, kGraph);
+    backend->set_graphs(false);
+    QCOMPARE(workspace(), before);
+    // Plans set some aside.
+    Backend::StepShape shape = parity::largest_step();
+    const std::uint64_t without = backend->scratch_bytes(shape);
+    shape.n_layers = 32;
+    QVERIFY(backend->scratch_bytes(shape) >= without + 32 * 20 * 512);
+}
+
 void TestCudaOnHost::a_graph_that_fails_changes_nothing_data() {
     QTest::addColumn<QString>("function");
     QTest::addColumn<bool>("of_graphs");
