@@ -44,6 +44,8 @@ struct CudaSegment {
     std::byte* const* blocks = nullptr;
     // Where it is given kernels read `past` there: the same number, in the device's memory. Of segments of one token.
     const std::int32_t* device_past = nullptr;
+    // In host memory: 1 for each block that lies there; nullptr: none does, or nobody said so.
+    const std::uint8_t* in_host = nullptr;
 };
 
 // One expert's rows. weights: a block (ExpertLayout) in the device's memory.
@@ -90,6 +92,7 @@ class CudaQuantizer {
 struct CudaReplays {
     std::uint64_t n_graphs = 0;    // that were built
     std::uint64_t n_replayed = 0;  // sequences that were started as graphs
+    std::uint64_t bytes = 0;       // that the driver took of the GPU's memory for those that there were at once
 };
 
 // All functions are called from one thread, but those of memory, which any thread may call. Nothing throws but
@@ -148,6 +151,10 @@ class CudaContext {
     virtual CudaReplays replays() const = 0;
     // Why they are off although nobody said so; empty: they are not.
     virtual std::string graphs_problem() const = 0;
+    // Off from now on, for this reason: a sentence for the log.
+    virtual void give_up_graphs(const std::string& why) = 0;
+    // What a plan sets aside for the graphs of a model of so many layers: an estimate.
+    virtual std::uint64_t expected_graph_bytes(std::int64_t n_layers) const = 0;
 
     // ---- scratch memory of the operations. scratch_bytes() grows with every field of the step.
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
@@ -168,8 +175,8 @@ class CudaContext {
     // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
     // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
     // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
-    // where cuBLAS knows none, f16; not at all without cuBLAS. So are blocks of files, which lie at any address;
-    // of experts in these the rows of w2 are outputs.
+    // before compute capability 8.0, f16; there not at all without cuBLAS. Blocks of files, which lie at any address:
+    // the same, and without cuBLAS never rounded; of experts in these the rows of w2 are outputs.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;

@@ -102,6 +102,19 @@ void Arena::give_back(DeviceBlock& block) noexcept {
     usage_.by_use[static_cast<std::size_t>(block.use_)] -= counted;
 }
 
+bool Arena::count_beside(std::uint64_t bytes, MemoryUse use) {
+    const std::uint64_t counted = rounded_up(bytes);
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t blocks = usage_.used_bytes - beside_bytes_;
+    if (counted > beside_bytes_ && counted > usage_.budget_bytes - blocks) return false;
+    usage_.by_use[static_cast<std::size_t>(use)] += counted - beside_bytes_;
+    usage_.used_bytes = blocks + counted;
+    usage_.high_water_bytes = std::max(usage_.high_water_bytes, usage_.used_bytes);
+    beside_bytes_ = counted;
+    source_.set_limit(usage_.budget_bytes - beside_bytes_);
+    return true;
+}
+
 ArenaUsage Arena::usage() const {
     const std::lock_guard lock(mutex_);
     return usage_;
@@ -120,7 +133,7 @@ void Arena::set_budget(std::uint64_t bytes) {
     }
     usage_.budget_bytes = bytes;
     usage_.high_water_bytes = usage_.used_bytes;
-    source_.set_limit(bytes);
+    source_.set_limit(bytes - beside_bytes_);
 }
 
 void Arena::fail_allocation(int n) {

@@ -67,13 +67,17 @@ class Arena {
   public:
     // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
     Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes);
-    ~Arena();  // every block must have been given back
+    ~Arena();  // every block must have been given back, and nothing be counted beside them
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
     // Zero bytes give an empty block. Throws Error (kOutOfMemory): names the place, the purpose, what was asked for and
     // what is left of the budget, or that the device itself had no more.
     DeviceBlock allocate(std::size_t bytes, MemoryUse use, const MessageArgument& purpose);
+
+    // What the device itself takes for this program beside the blocks counts as well: from now on so many bytes, for
+    // this use. False: the budget has no room for more than it was, which stays.
+    bool count_beside(std::uint64_t bytes, MemoryUse use);
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
@@ -91,6 +95,7 @@ class Arena {
     MemorySource& source_;
     mutable std::mutex mutex_;
     ArenaUsage usage_;
+    std::uint64_t beside_bytes_ = 0;  // of the used ones: count_beside()
     int fail_in_ = 0;
 };
 

@@ -175,6 +175,7 @@ class Backend {
     struct Replays {
         std::uint64_t n_graphs = 0;    // that were built
         std::uint64_t n_replayed = 0;  // sequences that were started with one call
+        std::uint64_t bytes = 0;       // of the device's memory for them, in memory().usage() as workspace
     };
     virtual Replays replays() const { return {}; }
     // A sentence for the person about what the device had to give up since the last call; empty: nothing.
@@ -281,7 +282,8 @@ class Backend {
     virtual bool set_byte_inputs(const kernels::ByteInputTypes& /*types*/) { return false; }
 
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens, and
-    // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had.
+    // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had. And what
+    // begin_repeated() is expected to take, which is counted when it does: then there have to be that many bytes left.
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;
@@ -289,6 +291,7 @@ class Backend {
         std::int64_t dense_ffn_dim = 0;  // of the largest network that every token passes; 0: none
         std::int64_t n_experts = 0;
         std::int64_t n_active = 0;
+        std::int64_t n_layers = 0;
         kernels::AttentionShape attention;  // the largest of all layers, field by field
         std::int64_t vocab_size = 0;
         std::int64_t context = 0;

@@ -83,14 +83,17 @@ class CudaBackend final : public Backend {
           info_(info_of(context_->facts())),
           source_(*context_),
           arena_(info_.name, source_, budget_bytes) {}
-    ~CudaBackend() override { finish(); }
+    ~CudaBackend() override {
+        finish();
+        arena_.count_beside(0, MemoryUse::kWorkspace);
+    }
 
     const DeviceInfo& info() const override { return info_; }
     Arena& memory() override { return arena_; }
     bool shares_host_memory() const override { return false; }
     std::uint64_t others_bytes() override {
         const std::uint64_t taken = info_.memory_bytes - std::min(info_.memory_bytes, context_->free_bytes());
-        return taken - std::min(taken, std::max(arena_.usage().used_bytes, context_->held_bytes()));
+        return taken - std::min(taken, std::max(arena_.usage().used_bytes, context_->held_bytes() + graph_bytes_));
     }
 
     bool ok() const override { return context_->failure().none(); }
@@ -141,14 +144,18 @@ class CudaBackend final : public Backend {
         return begin.queue == end.queue ? context_->elapsed_us(queue_of(begin), begin.ticket, end.ticket) : 0;
     }
     void begin_repeated(std::int64_t place) override { context_->begin_repeated(place); }
-    void end_repeated() override { context_->end_repeated(); }
+    void end_repeated() override {
+        context_->end_repeated();
+        count_graphs();
+    }
     void set_graphs(bool on) override {
         context_->set_graphs(on);
         graphs_ = on;
+        count_graphs();
     }
     Replays replays() const override {
         const kernels::CudaReplays counted = context_->replays();
-        return {counted.n_graphs, counted.n_replayed};
+        return {counted.n_graphs, counted.n_replayed, counted.bytes};
     }
     Message take_note() override {
         const std::string problem = context_->graphs_problem();
@@ -246,7 +253,8 @@ class CudaBackend final : public Backend {
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
-        return context_->scratch_bytes(step_of(shape)) + quantizer_bytes(shape);
+        return context_->scratch_bytes(step_of(shape)) + quantizer_bytes(shape) +
+               context_->expected_graph_bytes(shape.n_layers);
     }
     void reserve(const StepShape& shape) override;
     void fail_copy(int n) override { fail_in_ = n; }
@@ -256,6 +264,17 @@ class CudaBackend final : public Backend {
     // An expert's rows are the longest and the most.
     static std::uint64_t quantizer_bytes(const StepShape& shape) {
         return CudaRowQuantizer::device_bytes(3 * shape.ffn_dim, shape.hidden_dim);
+    }
+    // What graphs have taken by now, of what scratch_bytes() set aside; more where the budget has it.
+    void count_graphs() {
+        const std::uint64_t bytes = context_->replays().bytes;
+        if (bytes == graph_bytes_) return;
+        if (!arena_.count_beside(bytes, MemoryUse::kWorkspace)) {
+            context_->give_up_graphs("The VRAM budget has no room for the " + std::to_string(bytes) +
+                                     " bytes that they take.");
+            arena_.count_beside(0, MemoryUse::kWorkspace);
+        }
+        graph_bytes_ = context_->replays().bytes;
     }
     // Memory is given back below: nothing may still work on it.
     void finish() {
@@ -267,8 +286,10 @@ class CudaBackend final : public Backend {
         // One token's launches are to be the next one's: see begin_repeated().
         const bool one = graphs_ && segments.size() == 1 && segments[0].n_tokens == 1;
         for (const AttentionSegment& segment : segments) {
+            const bool in_host = segment.n_tokens > 1 &&
+                                 std::find(segment.in_host.begin(), segment.in_host.end(), 1) != segment.in_host.end();
             segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
-                                 one ? segment.device_past : nullptr});
+                                 one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr});
         }
     }
 
@@ -279,6 +300,7 @@ class CudaBackend final : public Backend {
     DeviceBlock scratch_;
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
     std::uint64_t quantizer_bytes_ = 0;           // that it was last tried with
+    std::uint64_t graph_bytes_ = 0;               // that the arena counts
     std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
     std::vector<kernels::CudaExpertCall> calls_;
     int fail_in_ = 0;

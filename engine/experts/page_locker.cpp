@@ -23,6 +23,11 @@ void PageLocker::release(DeviceBlock memory, bool locked) {
     if (memory) add({{}, std::move(memory), locked});
 }
 
+bool PageLocker::is_locked(const std::byte* memory) const {
+    const std::lock_guard lock(mutex_);
+    return locked_.count(memory) > 0;
+}
+
 bool PageLocker::busy() const {
     const std::lock_guard lock(mutex_);
     return !jobs_.empty();
@@ -59,11 +64,17 @@ void PageLocker::work() {
 
 void PageLocker::run(Job& job) {
     if (!job.to_lock.empty()) {
-        if (device_.pin(job.to_lock)) locked_.insert(job.to_lock.data());
+        if (!device_.pin(job.to_lock)) return;
+        const std::lock_guard lock(mutex_);
+        locked_.insert(job.to_lock.data());
         return;
     }
     const std::span memory(job.to_release.data(), job.to_release.size());
-    if (locked_.erase(memory.data()) > 0 || job.locked) device_.unpin(memory);
+    const bool locked_here = [&] {
+        const std::lock_guard lock(mutex_);
+        return locked_.erase(memory.data()) > 0;
+    }();
+    if (locked_here || job.locked) device_.unpin(memory);
     job.to_release = DeviceBlock();
 }
 

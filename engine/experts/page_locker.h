@@ -25,6 +25,8 @@ class PageLocker {
 
     // Which may be used meanwhile. It stays as it is where the system refuses. Until release().
     void lock(std::span<std::byte> memory);
+    // What was given to lock() is locked by now: where nothing is on its way, false means that the system refused.
+    bool is_locked(const std::byte* memory) const;
     // Unlocks what it locked, or what was locked otherwise (`locked`), and gives it back to its arena.
     void release(DeviceBlock memory, bool locked = false);
 
@@ -47,8 +49,8 @@ class PageLocker {
     std::condition_variable changed_;
     std::deque<Job> jobs_;  // the first is being done
     bool ends_ = false;
-    std::set<const std::byte*> locked_;  // the thread's
-    std::thread thread_;                 // the last member: it uses the others
+    std::set<const std::byte*> locked_;
+    std::thread thread_;  // the last member: it uses the others
 };
 
 // A block of an arena that a PageLocker locks and unlocks; nullptr: nobody does. Must not outlive either.

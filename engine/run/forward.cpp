@@ -124,6 +124,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
     shape.dense_ffn_dim = spec.dense_ffn_dim();
     shape.n_experts = spec.experts.n_experts;
     shape.n_active = spec.experts.n_active;
+    shape.n_layers = spec.n_layers();
     shape.attention = spec.largest_attention();
     shape.vocab_size = spec.vocab_size;
     shape.context = context;
@@ -220,8 +221,9 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         }
         run_layer(layer, context);
     }
-    device_.end_repeated();
     compute_logits(segments, n_tokens, wanted);
+    device_.end_repeated();
+    moe_.fetch();
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) return Outcome::kFailed;
     moe_.finish();
@@ -362,6 +364,7 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         if (head_bias != nullptr) device_.add_bias(head_bias, n, vocab, logits_.device());
         if (spec_.logits_scale != 1) device_.scale(spec_.logits_scale, n * vocab, logits_.device());
         if (spec_.logits_cap > 0) device_.soft_cap(spec_.logits_cap, n * vocab, logits_.device());
+        device_.end_repeated();
         logits_.download(0, as_size(n * vocab));
     };
     if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {

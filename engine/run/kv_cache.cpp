@@ -14,8 +14,9 @@ using kernels::kKvBlockTokens;
 
 KvCache::KvCache(const KvLayout& layout, std::span<const KvRoom> rooms, Backend& device, Arena& ram) {
     assert(layout.groups.size() == rooms.size());
+    if (!device.shares_host_memory() && !device.info().emulated) locker_ = std::make_unique<PageLocker>(device);
     for (std::size_t g = 0; g < rooms.size(); ++g) {
-        pools_.push_back(std::make_unique<KvPool>(layout.groups[g], rooms[g], device, ram));
+        pools_.push_back(std::make_unique<KvPool>(layout.groups[g], rooms[g], device, ram, locker_.get()));
         if (!layout.groups[g].is_state) type_ = layout.groups[g].shape.type;
     }
 }
@@ -31,8 +32,11 @@ bool KvCache::has_states() const {
 }
 
 void KvCache::resize(std::span<const KvRoom> rooms) {
-    while (!approach(rooms, std::uint64_t{1} << 62)) {
-    }
+    for_each_group(rooms, [&](std::size_t g) {
+        pools_[g]->resize(rooms[g]);
+        return true;
+    });
+    wait_for_memory();
 }
 
 bool KvCache::holds_more_than(std::span<const KvRoom> rooms) const {
@@ -43,17 +47,34 @@ bool KvCache::holds_more_than(std::span<const KvRoom> rooms) const {
 }
 
 bool KvCache::approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes) {
+    const bool reached = for_each_group(rooms, [&](std::size_t g) {
+        const auto block_bytes = static_cast<std::uint64_t>(pools_[g]->shape().block_bytes());
+        return pools_[g]->approach(rooms[g],
+                                   static_cast<std::int64_t>(std::max<std::uint64_t>(1, most_bytes / block_bytes)));
+    });
+    return reached && (locker_ == nullptr || !locker_->busy());
+}
+
+bool KvCache::for_each_group(std::span<const KvRoom> rooms, const std::function<bool(std::size_t group)>& step) {
     while (holds_more_than(rooms) && (give_up(GiveUp::kEnds) || give_up(GiveUp::kWhole))) {
     }
+    std::vector<std::size_t> order;
     for (const bool smaller : {true, false}) {
         for (std::size_t g = 0; g < pools_.size(); ++g) {
-            if ((rooms[g].n_blocks() < pools_[g]->n_blocks()) != smaller) continue;
-            const auto block_bytes = static_cast<std::uint64_t>(pools_[g]->shape().block_bytes());
-            const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(1, most_bytes / block_bytes));
-            if (!pools_[g]->approach(rooms[g], n)) return false;
+            if ((rooms[g].n_blocks() < pools_[g]->n_blocks()) == smaller) order.push_back(g);
         }
     }
-    return true;
+    return std::all_of(order.begin(), order.end(), step);
+}
+
+void KvCache::wait_for_memory() {
+    if (locker_ != nullptr) locker_->wait();
+}
+
+void KvCache::drop_prepared() {
+    bool any = false;
+    for (const auto& pool : pools_) any |= pool->drop_prepared();
+    if (any) wait_for_memory();  // others may have it then
 }
 
 void KvCache::bring_to_device() {

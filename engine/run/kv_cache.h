@@ -32,7 +32,13 @@ class KvCache {
     // what the others reached stays.
     void resize(std::span<const KvRoom> rooms);
     // most_bytes: to be taken or copied by this call, at least one block.
+    // Memory in RAM is page-locked, and unlocked before it is given back, by a thread beside the one that calls; true
+    // only when that has done all of it.
     bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
+    // Waits for what approach() has begun: another call goes on.
+    void wait_for_memory();
+    // Gives back what approach() has begun to lock: its room is not wanted any more.
+    void drop_prepared();
     // Where it throws, all groups are in the type that they were in. Idle sequences are
     // given up: what they hold would not be what a fresh read in the new type computes.
     void retype(kernels::KvType type);
@@ -51,7 +57,10 @@ class KvCache {
 
   private:
     bool holds_more_than(std::span<const KvRoom> rooms) const;
+    // Calls step(group) for those that get smaller and then the others, until it is false.
+    bool for_each_group(std::span<const KvRoom> rooms, const std::function<bool(std::size_t group)>& step);
 
+    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only as if
     std::vector<std::unique_ptr<KvPool>> pools_;
     kernels::KvType type_ = kernels::KvType::kF32;
     std::function<bool(GiveUp what)> give_up_;

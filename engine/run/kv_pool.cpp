@@ -17,22 +17,33 @@ using kernels::kKvBlockTokens;
 KvPool::Memory::Memory(Memory&& other) noexcept
     : bytes(std::move(other.bytes)),
       place(std::exchange(other.place, {})),
-      pinned_by(std::exchange(other.pinned_by, nullptr)) {}
+      pinned_by(std::exchange(other.pinned_by, nullptr)),
+      locker(std::exchange(other.locker, nullptr)) {}
 
 KvPool::Memory& KvPool::Memory::operator=(Memory&& other) noexcept {
     Memory gone(std::move(*this));
     bytes = std::move(other.bytes);
     place = std::exchange(other.place, {});
     pinned_by = std::exchange(other.pinned_by, nullptr);
+    locker = std::exchange(other.locker, nullptr);
     return *this;
 }
 
 KvPool::Memory::~Memory() {
-    if (pinned_by != nullptr) pinned_by->unpin({bytes.data(), bytes.size()});
+    if (locker != nullptr) {
+        locker->release(std::move(bytes), pinned_by != nullptr);
+    } else if (pinned_by != nullptr) {
+        pinned_by->unpin({bytes.data(), bytes.size()});
+    }
 }
 
-KvPool::KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram)
-    : shape_(group.shape), window_(group.window), is_state_(group.is_state), device_(device), ram_(ram) {
+KvPool::KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram, PageLocker* locker)
+    : shape_(group.shape),
+      window_(group.window),
+      is_state_(group.is_state),
+      device_(device),
+      ram_(ram),
+      locker_(locker) {
     resize(room);
 }
 
@@ -97,11 +108,28 @@ bool KvPool::add_block() {
 
 void KvPool::resize(KvRoom room) {
     const std::int64_t all = std::max<std::int64_t>(0, room.n_blocks()) + n_blocks() + 1;
-    while (!approach(room, all)) {
+    prepared_.clear();
+    while (!approach(room, all, false)) {
     }
+    if (locker_ != nullptr) locker_->wait();  // what it is to give back
 }
 
 bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
+    try {
+        return approach(room, most_blocks, locker_ != nullptr);
+    } catch (const Error&) {
+        prepared_.clear();
+        throw;
+    }
+}
+
+bool KvPool::drop_prepared() {
+    if (prepared_.empty()) return false;
+    prepared_.clear();
+    return true;
+}
+
+bool KvPool::approach(KvRoom room, std::int64_t most_blocks, bool prepares) {
     assert(most_blocks > 0);
     const std::int64_t n_held = n_blocks() - n_free();
     if (is_state_ && n_held > room.n_blocks()) {  // more than planned: see add_block()
@@ -118,6 +146,7 @@ bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
         return std::clamp(end, now - most_blocks, now + most_blocks);
     };
     const KvRoom next{nearer(room_.device_blocks, room.device_blocks), nearer(room_.host_blocks, room.host_blocks)};
+    if (prepares && !prepare(next.host_blocks - room_.host_blocks, room.host_blocks)) return false;
     const std::int64_t n_copied = change_room(next);
     return settle(most_blocks - n_copied) && room_ == room;
 }
@@ -219,21 +248,71 @@ void KvPool::rewrite(Held& held, kernels::KvType type) {
     held.memory = std::move(memory);
 }
 
+Message KvPool::purpose_of(const kernels::KvShape& shape, std::int64_t of_all) const {
+    return messages::kv_cache_of_all(
+        ByteSize{static_cast<std::uint64_t>(of_all) * static_cast<std::uint64_t>(shape.block_bytes())});
+}
+
+DeviceBlock KvPool::allocate_host(std::size_t bytes, const Message& purpose) {
+    try {
+        return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
+    } catch (const Error&) {
+        if (locker_ == nullptr || !locker_->wait()) throw;  // what is being unlocked may be enough
+    }
+    return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
+}
+
+// The next so many blocks in RAM, locked by the locker. False: they are not yet.
+bool KvPool::prepare(std::int64_t n, std::int64_t of_all) {
+    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, n));
+    while (prepared_.size() > wanted) prepared_.pop_back();
+    if (wanted == 0) return true;
+    const auto bytes = static_cast<std::size_t>(shape_.block_bytes());
+    const Message purpose = purpose_of(shape_, of_all);
+    while (prepared_.size() < wanted) {
+        Memory memory;
+        try {
+            memory.bytes = ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
+        } catch (const Error&) {
+            if (!locker_->busy()) throw;
+            return false;  // what is being unlocked may be enough
+        }
+        locker_->lock({memory.bytes.data(), bytes});
+        memory.locker = locker_;
+        prepared_.push_back(std::move(memory));
+    }
+    if (locker_->busy()) return false;
+    for (Memory& memory : prepared_) {
+        std::byte* const address =
+            locker_->is_locked(memory.bytes.data()) ? device_.mapped(memory.bytes.data()) : nullptr;
+        if (address == nullptr) throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));
+        memory.place = {address, true};
+    }
+    return true;
+}
+
+// What prepare() has locked first.
 std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape& shape, std::int64_t n,
                                              std::int64_t of_all) {
     std::vector<Memory> memories;
     if (n <= 0) return memories;
     memories.reserve(static_cast<std::size_t>(n));
     const auto bytes = static_cast<std::size_t>(shape.block_bytes());
-    const Message purpose = messages::kv_cache_of_all(ByteSize{static_cast<std::uint64_t>(of_all) * bytes});
+    const Message purpose = purpose_of(shape, of_all);
     for (; n > 0; --n) {
+        if (place == Place::kHost && !prepared_.empty()) {
+            memories.push_back(std::move(prepared_.back()));
+            prepared_.pop_back();
+            continue;
+        }
         Memory memory;
-        Arena& arena = place == Place::kDevice ? device_.memory() : ram_;
-        memory.bytes = arena.allocate(bytes, MemoryUse::kKvCache, purpose);
+        memory.bytes = place == Place::kDevice ? device_.memory().allocate(bytes, MemoryUse::kKvCache, purpose)
+                                               : allocate_host(bytes, purpose);
         std::byte* address = memory.bytes.data();
         if (place == Place::kHost) {
             const bool pinned = device_.pin({address, bytes});
             if (pinned) memory.pinned_by = &device_;
+            memory.locker = locker_;
             address = pinned ? device_.mapped(address) : nullptr;
             if (address == nullptr) {
                 throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));

@@ -6,6 +6,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
+#include "engine/experts/page_locker.h"
 #include "engine/model/kv_layout.h"
 #include "engine/plan/kv_demand.h"
 #include "kernels/types.h"
@@ -26,8 +27,9 @@ namespace offstage::engine {
 // sequences hold (set_idle()) goes before all others, also when a new block is taken.
 class KvPool {
   public:
-    // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
-    KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram);
+    // Throws Error (kOutOfMemory). The device, the arena and the locker must outlive the pool. locker: page-locks the
+    // memory in RAM that approach() takes, and unlocks what is given back; nullptr: the pool does, on its own thread.
+    KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram, PageLocker* locker = nullptr);
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
 
@@ -40,7 +42,10 @@ class KvPool {
     // in each memory, of which at most so many are copied (two where the only thing left is to exchange one for
     // another). True when it is reached and nothing is left to move. Between two calls the pool is as usable as ever,
     // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
+    // With a locker memory in RAM is taken once it is locked: until then calls return false, and what was taken for it
+    // already counts as used. drop_prepared() gives that back, should no other call follow.
     bool approach(KvRoom room, std::int64_t most_blocks);
+    bool drop_prepared();  // false: there was none
 
     // From now on keys and values are kept in this type (states stay as they are): all
     // that sequences hold is written anew, one block at a time, so that little memory is
@@ -87,6 +92,7 @@ class KvPool {
         DeviceBlock bytes;
         KvBlock place;
         Backend* pinned_by = nullptr;
+        PageLocker* locker = nullptr;  // which unlocks it and gives it back
     };
     struct Held {
         Memory memory;
@@ -98,7 +104,11 @@ class KvPool {
     static Place other(Place place) { return place == Place::kDevice ? Place::kHost : Place::kDevice; }
 
     std::vector<Memory>& spare(Place place) { return spare_[static_cast<std::size_t>(place)]; }
+    Message purpose_of(const kernels::KvShape& shape, std::int64_t of_all) const;
+    DeviceBlock allocate_host(std::size_t bytes, const Message& purpose);
     std::vector<Memory> allocate(Place place, const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all);
+    bool prepare(std::int64_t n, std::int64_t of_all);
+    bool approach(KvRoom room, std::int64_t most_blocks, bool prepares);
     bool is_read_more(const Held& a, const Held& b) const;
     void make_device_room();
     // Numbers of what sequences hold there, what is read least first.
@@ -115,10 +125,12 @@ class KvPool {
     bool is_state_;
     Backend& device_;
     Arena& ram_;
+    PageLocker* locker_;
     KvRoom room_;
     std::vector<Held> held_;  // by number
     std::vector<std::int32_t> free_numbers_;
     std::vector<Memory> spare_[2];  // by Place; the next one to hand out last
+    std::vector<Memory> prepared_;  // in RAM, of no room yet: the locker has been given them
     std::uint64_t n_taken_ = 0;
     std::int64_t n_idle_ = 0;  // references, of all blocks
 };

@@ -155,11 +155,11 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     unread.end = last_end_ = device_.record(Queue::kCompute);
     ++n_unread_;
     if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
-    // Between two fetches nothing is asked of the device, so that these layers' operations may be kept back until then.
-    if (!is_last && n_unread_ - n_fetched_ < as_size(ResidentLayers::kFetchedTogether)) return;
-    fetch_choices();
+    // Between two fetches nothing is asked of the device, so that these layers' operations may be kept back until then;
+    // behind the last ones follows what makes the logits.
+    if (is_last || n_unread_ - n_fetched_ < as_size(ResidentLayers::kFetchedTogether)) return;
+    fetch();
     read_fetched(false);
-    experts_.places().poll();
 }
 
 // The layers that were not asked for yet follow each other: before another layer they are.
@@ -371,6 +371,12 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     n_read_ = n_fetched_ = n_unread_ = 0;
     if (residents_ != nullptr && !finished_) residents_->forget();
     finished_ = false;
+}
+
+void MoeLayer::fetch() {
+    if (n_fetched_ == n_unread_) return;
+    fetch_choices();
+    experts_.places().poll();
 }
 
 void MoeLayer::finish() {

@@ -70,10 +70,12 @@ class MoeLayer {
              const StepContext& step, float* sum, std::int32_t* routing, std::int64_t routing_stride);
     // From the next step on: whether somebody needs the choice of a layer when run() returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
-    // Around the layers of a step; `last`: no further piece of the prompt follows. finish(): after a host_wait for all
+    // Around the layers of a step; `last`: no further piece of the prompt follows. fetch(): when no more operations are
+    // to be one sequence with the last layers' (Backend::begin_repeated). finish(): after that and a host_wait for all
     // of the step; without it the layers that were not read yet are forgotten (at least the step's last one), as they
     // should be when the step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
+    void fetch();
     void finish();
     // Of tokens that were decoded one at a time.
     HabitCounter& habits() { return habits_; }

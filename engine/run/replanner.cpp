@@ -219,6 +219,7 @@ void Replanner::start_moving() {
     moving_ = true;
     moving_since_us_ = migrator_.now_us();
     model_.runtime().set_resting(true);
+    model_.kv().drop_prepared();  // of the plan before
     try {
         model_.grow_for(target_.plan, target_.budget);
         migrator_.begin(target_.plan);
@@ -256,8 +257,7 @@ void Replanner::stay_as_it_is(const Message& problem) {
     migrator_.stop();
     in_force_ = plan_as_it_is();
     try {
-        while (!model_.runtime().resize_kv(in_force_)) {
-        }
+        while (!model_.runtime().resize_kv(in_force_)) model_.kv().wait_for_memory();
     } catch (const Error&) {  // answers end where its blocks do
     }
     shed();
@@ -301,7 +301,12 @@ void Replanner::finish(const std::stop_token& stop) {
     idle_ = true;
     while (moving_ && !stop.stop_requested()) {
         advance(Migrator::When::kIdle);
-        if (moving_ && phase_ == Phase::kExperts) migrator_.wait();
+        if (!moving_) break;
+        if (phase_ == Phase::kExperts) {
+            migrator_.wait();
+        } else {
+            model_.kv().wait_for_memory();
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/staged_keys.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -289,7 +290,7 @@ constexpr int kTileKeys = 32;
 // (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores for its keys and 4 rows' results for its dimensions.
 template <int kRows, int kFours>
 __global__ void __launch_bounds__(kTileThreads)
-    attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, const float* queries_of_rows,
+    attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range, const float* queries_of_rows,
                  std::int64_t query_stride, float* out) {
     constexpr int kPer = 4;  // rows of a thread
     constexpr int kRowGroups = kRows / kPer;
@@ -341,8 +342,36 @@ __global__ void __launch_bounds__(kTileThreads)
     float largest = -INFINITY;
     float sum = 0.0f;
     float result[kPer][kFours][4] = {};
+    // Calls body(value, place in out) for each value of the thread.
+    const auto for_each_value = [&](const auto& body) {
+#pragma unroll
+        for (int r = 0; r < kPer; ++r) {
+            const std::int64_t pair = first_pair + row_group * kPer + r;
+            if (pair >= n_pairs) continue;
+            const std::int64_t row = segment.first_row + pair / group;
+            float* const to = out + (row * shape.n_heads + kv_head * group + pair % group) * d;
+#pragma unroll
+            for (int f = 0; f < kFours; ++f) {
+                const int dim = (part + f * kParts) * 4;
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    if (dim + i < d) body(result[r][f][i], to[dim + i], r);
+                }
+            }
+        }
+    };
+    const std::int64_t softmax_pair = first_pair + softmax_row;
+    const std::int64_t state_place = softmax_pair / group * shape.n_heads + kv_head * group + softmax_pair % group;
+    if (range.resumes) {
+        if (softmax_pair < n_pairs) {
+            largest = range.state[state_place].x;
+            sum = range.state[state_place].y;
+        }
+        for_each_value([](float& value, const float& place, int) { value = place; });
+    }
 
-    for (std::int64_t first_key = begin; first_key <= last_position; first_key += kTileKeys) {
+    for (std::int64_t first_key = range.first_tile(begin, kTileKeys);
+         first_key <= last_position && first_key < range.end; first_key += kTileKeys) {
         const auto load = [&](bool are_keys) {
             for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
                 const std::int64_t key = first_key + c;
@@ -458,31 +487,25 @@ __global__ void __launch_bounds__(kTileThreads)
         __syncthreads();  // before the next keys and scores
     }
 
+    if (!range.is_last) {
+        if (thread % kPerRow == 0 && softmax_pair < n_pairs) {
+            range.state[state_place].x = largest;
+            range.state[state_place].y = sum;
+        }
+        for_each_value([](const float& value, float& place, int) { place = value; });
+        return;
+    }
     if (thread % kPerRow == 0) {
-        const std::int64_t head = kv_head * group + (first_pair + softmax_row) % group;
+        const std::int64_t head = kv_head * group + softmax_pair % group;
         sums[softmax_row] = sum + sink_share(shape, head, largest);
     }
     __syncthreads();
-#pragma unroll
-    for (int r = 0; r < kPer; ++r) {
-        const std::int64_t pair = first_pair + row_group * kPer + r;
-        if (pair >= n_pairs) continue;
-        const std::int64_t row = segment.first_row + pair / group;
-        float* to = out + (row * shape.n_heads + kv_head * group + pair % group) * d;
-        const float divisor = sums[row_group * kPer + r];
-#pragma unroll
-        for (int f = 0; f < kFours; ++f) {
-            const int dim = (part + f * kParts) * 4;
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                if (dim + i < d) to[dim + i] = result[r][f][i] / divisor;
-            }
-        }
-    }
+    for_each_value([&](const float& value, float& place, int r) { place = value / sums[row_group * kPer + r]; });
 }
 
 template <int kRows, int kFours>
-void start_tiles(const Attention& attention, const CudaSegment* segments, std::size_t n_segments) {
+void start_tiles(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
+                 const KeyRange& range) {
     const AttentionShape& shape = attention.shape;
     const std::int64_t group = attention.heads_per_kv();
     const std::size_t floats =
@@ -490,15 +513,27 @@ void start_tiles(const Attention& attention, const CudaSegment* segments, std::s
     for_segment_lists(
         segments, n_segments,
         [&](const CudaSegment& segment) {
-            return segment.n_tokens <= kFewTokens ? 0 : std::int64_t{blocks_for(segment.n_tokens * group, kRows)};
+            if (segment.n_tokens <= kFewTokens || has_staged_keys(segment)) return std::int64_t{0};
+            return std::int64_t{blocks_for(segment.n_tokens * group, kRows)};
         },
         [&](const SegmentList& list) {
             attention.worker.start(
                 attend_tiles<kRows, kFours>,
                 dim3(static_cast<unsigned>(list.first_unit[list.n]), static_cast<unsigned>(shape.n_kv_heads)),
-                kTileThreads, floats * sizeof(float), list, shape, attention.places, attention.queries,
+                kTileThreads, floats * sizeof(float), list, shape, attention.places, range, attention.queries,
                 attention.query_stride, attention.out);
         });
+}
+
+void attend_many(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
+                 const KeyRange& range) {
+    if (is_wide(attention.shape)) {
+        attend_many_wide(attention, segments, n_segments, range);
+    } else if (attention.shape.key_dim <= 128) {
+        start_tiles<32, 2>(attention, segments, n_segments, range);
+    } else {
+        start_tiles<8, 1>(attention, segments, n_segments, range);
+    }
 }
 
 }  // namespace
@@ -514,7 +549,7 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
                                 partial_bytes(step.attention.n_heads, value_dim, splits));
     };
     const AttentionShape& shape = step.attention;
-    const std::uint64_t largest = bytes(shape.value_dim, most_splits_of(shape));
+    const std::uint64_t largest = std::max(bytes(shape.value_dim, most_splits_of(shape)), staged_keys_bytes(step));
     if (!is_wide(shape) || shape.values_in_keys) return largest;
     // Beside layers with wide heads there may be others, whose keys are split into more.
     return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
@@ -558,12 +593,13 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
         }
     }
     flush();
-    if (is_wide(shape)) {
-        attend_many_wide(attention, segments, n_segments);
-    } else if (shape.key_dim <= 128) {
-        start_tiles<32, 2>(attention, segments, n_segments);
-    } else {
-        start_tiles<8, 1>(attention, segments, n_segments);
+    attend_many(attention, segments, n_segments, {});
+    const LayerPlace place{kv.keys_offset(layer, 0), kv.layer_token_bytes() * kKvBlockTokens};
+    for (std::size_t s = 0; s < n_segments; ++s) {
+        if (!has_staged_keys(segments[s])) continue;
+        for_staged_keys(attention, segments[s], place, [&](const CudaSegment& segment, const KeyRange& range) {
+            attend_many(attention, &segment, 1, range);
+        });
     }
 }
 

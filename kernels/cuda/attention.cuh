@@ -21,6 +21,21 @@ struct Attention {
     std::int64_t heads_per_kv() const { return shape.n_heads / shape.n_kv_heads; }
 };
 
+// The tiles of keys that a launch takes, by their first key: all, or one range after the other. Between two launches
+// what was summed up lies in `out`, not yet divided, and in state; no bit depends on the ranges.
+struct KeyRange {
+    std::int64_t first = 0;
+    std::int64_t end = std::int64_t{1} << 62;
+    bool resumes = false;  // an earlier launch took those before
+    bool is_last = true;
+    float2* state = nullptr;  // (tokens of the launch's only segment, n_heads): the largest score, the sum of e^(score
+                              // - largest)
+
+    __device__ std::int64_t first_tile(std::int64_t begin, std::int64_t tile_keys) const {
+        return first <= begin ? begin : begin + (first - begin + tile_keys - 1) / tile_keys * tile_keys;
+    }
+};
+
 constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this its rows are items, whose keys are split
 constexpr int kItemsPerLaunch = 16;
 constexpr std::int32_t kLeastSplitKeys = 64;
@@ -78,7 +93,8 @@ constexpr std::int64_t kMostKeyDim = 576;
 constexpr std::int64_t kMostValueDim = 512;
 constexpr std::int32_t kMostWideSplits = 16;
 void attend_few_wide(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials);
-// The segments of more than kFewTokens tokens.
-void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments);
+// The segments of more than kFewTokens tokens that do not have to be staged (staged_keys.cuh).
+void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
+                      const KeyRange& range);
 
 }  // namespace offstage::kernels::cuda

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cuda_runtime.h>
 #include <memory>
 #include <utility>
@@ -21,6 +22,8 @@ constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
 #else
 constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
 #endif
+
+constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see EventRing
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
 
@@ -138,6 +141,10 @@ class Context final : public CudaContext {
     void set_graphs(bool on) override;
     CudaReplays replays() const override { return replay_.counts(); }
     std::string graphs_problem() const override { return replay_.problem(); }
+    void give_up_graphs(const std::string& why) override;
+    std::uint64_t expected_graph_bytes(std::int64_t n_layers) const override {
+        return cuda::expected_graph_bytes(n_layers);
+    }
 
     std::uint64_t scratch_bytes(const CudaStep& step) const override;
     void set_scratch(void* data, std::size_t bytes) override;
@@ -277,7 +284,7 @@ class Context final : public CudaContext {
     DeviceMemory memory_;
     EventRing compute_points_;
     EventRing copy_points_;
-    Replay replay_{compute_points_};
+    Replay replay_{compute_points_, memory_};
     std::unique_ptr<Cublas> cublas_;
     std::size_t cublas_bytes_ = 0;
     bool is_open_ = false;
@@ -504,7 +511,14 @@ void Context::wait(CudaQueue queue, std::uint64_t ticket) {
 void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
-    if (event != nullptr && use_device()) check(cudaEventSynchronize(event), "Waiting for the GPU");
+    if (event == nullptr || !use_device()) return;
+    // A layer's choice comes in less time than it takes to be woken; a prompt's step takes seconds, in which the
+    // processor has better things to do.
+    const auto begin = std::chrono::steady_clock::now();
+    while (cudaEventQuery(event) == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kAwakeWait) {
+    }
+    (void)cudaGetLastError();
+    check(cudaEventSynchronize(event), "Waiting for the GPU");
 }
 
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
@@ -546,6 +560,11 @@ void Context::end_repeated() {
 void Context::set_graphs(bool on) {
     start_kept();
     if (use_device()) replay_.set_on(on);
+}
+
+void Context::give_up_graphs(const std::string& why) {
+    start_kept();
+    if (use_device()) replay_.give_up(why);
 }
 
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {

@@ -97,6 +97,7 @@ void DeviceMemory::set_limit(std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     limit_ = bytes;
     if (pool_.get() == nullptr) return;
+    if (held_bytes() <= limit_) return;
     // What was given back just now is to go, too. Budgets change between two steps, when there is little to wait for.
     (void)succeeds(cudaStreamSynchronize(stream_.get()));
     trim();

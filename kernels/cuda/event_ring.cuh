@@ -20,7 +20,8 @@ class EventRing {
     cudaError_t open() {
         points_.resize(CudaContext::kTimedTickets);
         for (Point& point : points_) {
-            const cudaError_t status = cudaEventCreate(point.own.out());
+            // Whoever waits sleeps, after a while: Context::host_wait().
+            const cudaError_t status = cudaEventCreateWithFlags(point.own.out(), cudaEventBlockingSync);
             if (status != cudaSuccess) return status;
         }
         return cudaSuccess;

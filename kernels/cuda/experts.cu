@@ -7,11 +7,12 @@
 // Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
 // outputs, down is a product with a matrix, for each call or (blocks) for all. No sum depends on when a block
 // runs, so results do not vary from run to run; nor do they depend on the other calls.
-// Many rows: products of matrices, as they lie in the block.
+// Many rows: products of matrices, as they lie in the block; packed ones of all calls together (packed_tiles.cu).
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/packed_tiles.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -459,8 +460,10 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
         many_rows_in_bytes(worker, layout, calls, n_calls, inputs, row_token, out);
         return;
     }
+    many_rows_in_tiles(worker, layout, calls, n_calls, inputs, row_token, out);
     for (std::size_t c = 0; c < n_calls; ++c) {
-        if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, layout, calls[c], inputs, row_token, out);
+        if (calls[c].n_rows <= CudaContext::kFewRows || tiles_packed(worker, layout, calls[c].n_rows)) continue;
+        many_rows(worker, layout, calls[c], inputs, row_token, out);
     }
 }
 

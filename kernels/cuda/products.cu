@@ -1,6 +1,7 @@
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/packed_tiles.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -243,6 +244,10 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
     const bool few = n <= CudaContext::kFewRows;
     if ((few ? worker.byte_inputs.rounds_few(weight.type) : worker.byte_inputs.rounds_many(weight.type)) &&
         multiply_in_bytes(worker, weight, x, n, y)) {
+        return;
+    }
+    if (tiles_packed(worker, weight.type, n)) {
+        multiply_in_tiles(worker, weight, x, n, y);
         return;
     }
     const bool unpacked_first = unpacks(worker, weight.type);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "kernels/cuda/replay.cuh"
@@ -7,6 +8,23 @@ namespace {
 
 // Sequences that did not come for so many others are forgotten: some tokens, where each layer is one.
 constexpr std::uint64_t kMostOthersBetween = 4096;
+
+// No driver says what a node takes; what a graph takes is measured when it is built. A layer has some twenty kernels
+// and events.
+#ifdef OFFSTAGE_GRAPH_NODE_BYTES  // the tests' host layer: what it takes
+constexpr std::uint64_t kNodeBytes = OFFSTAGE_GRAPH_NODE_BYTES;
+#else
+constexpr std::uint64_t kNodeBytes = std::uint64_t{16} << 10;
+#endif
+constexpr std::uint64_t kLayerNodes = 32;
+constexpr std::uint64_t kOtherNodes = 16;
+
+std::int64_t free_memory() {
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<std::int64_t>(free);
+    (void)cudaGetLastError();
+    return 0;
+}
 
 }  // namespace
 
@@ -24,7 +42,7 @@ void Replay::end(Worker& worker) {
         return;
     }
     Sequence& sequence = sequence_at(place_);
-    if (sequence.list == kept_ && (sequence.graph.get() != nullptr || build(sequence)) &&
+    if (sequence.list == kept_ && (sequence.graph.get() != nullptr || build(sequence, worker.stream)) &&
         start_graph(sequence, worker)) {
         worker.kept = nullptr;
         ++counts_.n_replayed;
@@ -48,6 +66,11 @@ void Replay::set_on(bool on) {
     problem_.clear();
 }
 
+void Replay::give_up(const std::string& why) {
+    set_on(false);
+    problem_.set(why);
+}
+
 Replay::Sequence& Replay::sequence_at(std::int64_t place) {
     const auto [found, is_new] = sequences_.try_emplace(place);
     found->second.last_use = ++n_uses_;
@@ -62,8 +85,11 @@ Replay::Sequence& Replay::sequence_at(std::int64_t place) {
     return found->second;
 }
 
-bool Replay::build(Sequence& sequence) {
+bool Replay::build(Sequence& sequence, cudaStream_t stream) {
     Graph graph;
+    // The pool takes memory meanwhile as well, for other threads.
+    const auto left = [&] { return free_memory() + static_cast<std::int64_t>(memory_.held_bytes()); };
+    const std::int64_t before = left();
     cudaError_t status = cudaGraphCreate(graph.out(), 0);
     std::vector<cudaEvent_t> events;
     while (status == cudaSuccess && events.size() < sequence.list.n_points()) {
@@ -72,8 +98,13 @@ bool Replay::build(Sequence& sequence) {
     }
     if (status == cudaSuccess) status = sequence.list.add_nodes(graph.get(), events.data());
     if (status == cudaSuccess) status = cudaGraphInstantiateWithFlags(sequence.graph.out(), graph.get(), 0);
+    if (status == cudaSuccess) status = cudaGraphUpload(sequence.graph.get(), stream);  // takes what a launch would
     if (status == cudaSuccess) {
         ++counts_.n_graphs;
+        sequence.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, before - left()));
+        bytes_ += sequence.bytes;
+        // Drivers keep what a graph leaves for the next one, which then seems to take nothing.
+        counts_.bytes = std::max(counts_.bytes, bytes_);
         return true;
     }
     drop_graph(sequence);
@@ -103,11 +134,18 @@ void Replay::drop_graph(Sequence& sequence) {
     sequence.tickets.clear();
     sequence.graph.reset();  // one that is running ends first
     sequence.events.clear();
+    bytes_ -= sequence.bytes;
+    sequence.bytes = 0;
 }
 
 void Replay::forget_all() {
     for (auto& [place, sequence] : sequences_) drop_graph(sequence);
     sequences_.clear();
+    counts_.bytes = 0;
+}
+
+std::uint64_t expected_graph_bytes(std::int64_t n_layers) {
+    return (static_cast<std::uint64_t>(n_layers) * kLayerNodes + kOtherNodes) * kNodeBytes;
 }
 
 }  // namespace offstage::kernels::cuda

@@ -105,6 +105,7 @@ void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, cons
         const std::int64_t n_units = units(segments[s]);
         if (n_units > 0) {
             list.segments[list.n] = segments[s];
+            list.segments[list.n].in_host = nullptr;                                 // the host's
             if (segments[s].device_past != nullptr) list.segments[list.n].past = 0;  // the same for each token
             list.first_unit[list.n + 1] = list.first_unit[list.n] + n_units;
             ++list.n;

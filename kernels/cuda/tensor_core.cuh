@@ -1,7 +1,7 @@
 #pragma once
-// Products of small matrices of 8-bit numbers, formed by a warp on tensor cores
-// (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5). In the
-// tests' host layer the lanes exchange what they hold and add it up in loops.
+// Products of small matrices of 8-bit numbers and of bf16, formed by a warp on tensor cores
+// (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5, bf16 since 8.0).
+// In the tests' host layer the lanes exchange what they hold and add it up in loops.
 
 #include <cuda_runtime.h>
 
@@ -60,6 +60,52 @@ __device__ inline void multiply_bytes(int (&c)[4], const unsigned (&a)[2 * kStep
                          : "r"(a[2 * s + h]), "r"(b[s]));
         }
     }
+#endif
+}
+
+// Two numbers as bf16, to nearest even: the first in the lower half.
+__device__ inline unsigned pack_bf16(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    return narrow<Bf16>(low).bits | static_cast<unsigned>(narrow<Bf16>(high).bits) << 16;
+#endif
+}
+
+// c (16, 8) += a (16, 16) * b (8, 16)^T, bf16, sums in float32. By a whole warp. What a lane
+// holds, with row = lane / 4 and place = lane % 4, two columns in a word:
+//   a[2 * s + h]  row `row + 8 * h`, columns 8 * s + 2 * place and the next
+//   b[s]          row `row`, the same columns
+//   c[2 * h + i]  row `row + 8 * h`, column 2 * place + i
+// Nothing in code for GPUs before compute capability 8.0, where nobody calls it.
+__device__ inline void multiply_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    const unsigned mine[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+    const std::uint32_t* const all = cuda_host::meet_warp(kAllLanes, "mma.sync", mine, 6);
+    const auto value_of = [&](unsigned lane, int word, unsigned half) {
+        const unsigned bits = all[lane * 6 + static_cast<unsigned>(word)];
+        return __uint_as_float(half == 0 ? bits << 16 : bits & 0xffff0000u);
+    };
+    const unsigned lane = threadIdx.x % kWarp;
+    for (int h = 0; h < 2; ++h) {
+        for (unsigned i = 0; i < 2; ++i) {
+            for (int s = 0; s < 2; ++s) {
+                for (unsigned column = 0; column < 8; ++column) {
+                    const float of_a = value_of(lane / 4 * 4 + column / 2, 2 * s + h, column % 2);
+                    const float of_b = value_of((lane % 4 * 2 + i) * 4 + column / 2, 4 + s, column % 2);
+                    c[2 * h + static_cast<int>(i)] += of_a * of_b;
+                }
+            }
+        }
+    }
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #endif
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/staged_keys.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -70,10 +71,12 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
 }
 
 // result[h][j]: of head h and value thread + j * kThreads, the sum over keys [begin, end), at least one, of e^(score -
-// largest) * value. The block's shared memory then begins with the heads' Softmax.
+// largest) * value, as far as the range goes; state and so_far: what it resumes, of the first of the heads. The block's
+// shared memory then begins with the heads' Softmax.
 template <int kHeads>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const HeadRange& heads,
                             std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
+                            const KeyRange& range, const float2* state, const float* so_far,
                             float (&result)[kHeads][kValuesPerThread]) {
     auto* softmax = shared_memory<Softmax>();                     // (kHeads)
     float* queries = reinterpret_cast<float*>(softmax + kHeads);  // (kHeads, key_dim)
@@ -88,15 +91,22 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
         const int h = i / key_dim < heads.n ? i / key_dim : 0;  // beyond the last: again the first, dropped later
         queries[i] = query_row[(heads.first + h) * key_dim + i % key_dim] * shape.scale;
     }
-    if (thread < kHeads) softmax[thread] = {-INFINITY, 0.0f, 0.0f};
+    if (thread < kHeads) {
+        const bool resumes = range.resumes && thread < heads.n;
+        softmax[thread] = {resumes ? state[thread].x : -INFINITY, resumes ? state[thread].y : 0.0f, 0.0f};
+    }
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
 #pragma unroll
-        for (int j = 0; j < kValuesPerThread; ++j) result[h][j] = 0.0f;
+        for (int j = 0; j < kValuesPerThread; ++j) {
+            const int i = thread + j * kThreads;
+            result[h][j] = range.resumes && h < heads.n && i < value_dim ? so_far[h * value_dim + i] : 0.0f;
+        }
     }
     __syncthreads();
 
-    for (std::int64_t first = begin; first < end; first += kTileKeys) {
+    for (std::int64_t first = range.first_tile(begin, kTileKeys); first < end && first < range.end;
+         first += kTileKeys) {
         const int n = static_cast<int>(end - first < kTileKeys ? end - first : kTileKeys);
         for (int k = warp; k < n; k += kWarps) {
             const std::byte* key = key_row(places, blocks, first + k, heads.kv_head);
@@ -161,7 +171,8 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t begin = item.first_key + my_split * item.split_keys;
     const std::int64_t end = begin + item.split_keys < item.n_keys ? begin + item.split_keys : item.n_keys;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, item.blocks, queries + item.row * query_stride, begin, end, result);
+    attend_keys<kHeads>(shape, places, heads, item.blocks, queries + item.row * query_stride, begin, end, KeyRange(),
+                        nullptr, nullptr, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
@@ -187,8 +198,9 @@ __global__ void __launch_bounds__(kThreads)
 
 // grid: (tokens, pieces of heads).
 template <int kHeads>
-__global__ void __launch_bounds__(kThreads) attend_rows(SegmentList list, AttentionShape shape, KvPlaces places,
-                                                        const float* queries, std::int64_t query_stride, float* out) {
+__global__ void __launch_bounds__(kThreads)
+    attend_rows(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range, const float* queries,
+                std::int64_t query_stride, float* out) {
     const std::int64_t unit = blockIdx.x;
     const int index = segment_of(list, unit);
     const CudaSegment& segment = list.segments[index];
@@ -197,13 +209,20 @@ __global__ void __launch_bounds__(kThreads) attend_rows(SegmentList list, Attent
     const std::int64_t end = past_of(segment) + token + 1;
     const std::int64_t begin = shape.window > 0 && end > shape.window ? end - shape.window : 0;
     const HeadRange heads = heads_of<kHeads>(shape, blockIdx.y);
+    float2* const state = range.state == nullptr ? nullptr : range.state + token * shape.n_heads + heads.first;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, segment.blocks, queries + row * query_stride, begin, end, result);
+    attend_keys<kHeads>(shape, places, heads, segment.blocks, queries + row * query_stride, begin, end, range, state,
+                        out + (row * shape.n_heads + heads.first) * shape.value_dim, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
         const std::int64_t head = heads.first + h;
-        const float divisor = softmax[h].sum + sink_share(shape, head, softmax[h].largest);
+        // A part is kept as it is.
+        const float divisor = range.is_last ? softmax[h].sum + sink_share(shape, head, softmax[h].largest) : 1.0f;
+        if (!range.is_last && threadIdx.x == 0) {
+            state[h].x = softmax[h].largest;
+            state[h].y = softmax[h].sum;
+        }
         float* to = out + (row * shape.n_heads + head) * shape.value_dim;
 #pragma unroll
         for (int j = 0; j < kValuesPerThread; ++j) {
@@ -242,17 +261,20 @@ void attend_few_wide(const Attention& attention, const DecodeItems& list, std::i
     });
 }
 
-void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments) {
+void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
+                      const KeyRange& range) {
     for_segment_lists(
         segments, n_segments,
-        [&](const CudaSegment& segment) { return segment.n_tokens <= kFewTokens ? 0 : segment.n_tokens; },
+        [&](const CudaSegment& segment) {
+            return segment.n_tokens <= kFewTokens || has_staged_keys(segment) ? 0 : segment.n_tokens;
+        },
         [&](const SegmentList& list) {
             with_heads(attention, [&](auto heads) {
                 constexpr int kHeads = decltype(heads)::value;
                 const dim3 grid(static_cast<unsigned>(list.first_unit[list.n]), pieces_of_heads(attention, kHeads));
                 attention.worker.start(attend_rows<kHeads>, grid, kThreads, shared_bytes<kHeads>(attention.shape), list,
-                                       attention.shape, attention.places, attention.queries, attention.query_stride,
-                                       attention.out);
+                                       attention.shape, attention.places, range, attention.queries,
+                                       attention.query_stride, attention.out);
             });
         });
 }

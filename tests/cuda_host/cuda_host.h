@@ -26,8 +26,9 @@ struct Settings {
     std::size_t memory_bytes = std::size_t{1} << 30;
     bool cublas = true;
     bool memory_pools = true;
-    std::size_t pool_page_bytes = 1;  // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
-    std::uint32_t seed = 1;           // of the order in which blocks and threads run
+    std::size_t pool_page_bytes = 1;     // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
+    std::size_t graph_node_bytes = 512;  // that a graph takes of the GPU's memory, for each node
+    std::uint32_t seed = 1;              // of the order in which blocks and threads run
 };
 
 // No device may be open.
@@ -50,7 +51,8 @@ std::vector<std::size_t> pageable_copies();
 std::size_t taken_bytes();
 
 // What went wrong that a real GPU might not have shown: writes beside an allocation or beside shared memory, frees of
-// unknown addresses, memory never freed. Checks all allocations. Empty: nothing.
+// unknown addresses, memory never freed; and kernels that used an address that is not there, after which every call
+// fails as it does after lose_context(). Checks all allocations. Empty: nothing.
 std::vector<std::string> problems();
 
 }  // namespace cuda_host

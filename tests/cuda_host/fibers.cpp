@@ -1,16 +1,15 @@
 #include "tests/cuda_host/fibers.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <vector>
 
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -104,6 +103,7 @@ struct BlockRunner::State {
     Fiber* current = nullptr;
     bool from_scheduler = false;  // came there, not from another fiber
     bool quit = false;
+    bool faulted = false;
 
     const std::function<void()>* thread = nullptr;
     std::vector<Warp> warps;
@@ -116,6 +116,7 @@ struct BlockRunner::State {
     std::minstd_rand random;
 
     void add_fiber();
+    void forget_fibers();
     Fiber& draw();
     void resume(Fiber& fiber);
     // To a fiber that can go on; without one, or for ever, to run_block().
@@ -160,6 +161,14 @@ void BlockRunner::State::add_fiber() {
     fiber->tsan_fiber = __tsan_create_fiber(0);
 #endif
     fibers.push_back(std::move(fiber));
+}
+
+// What they were in the midst of ends there: nothing on their stacks is destroyed.
+void BlockRunner::State::forget_fibers() {
+    for (const auto& fiber : fibers) munmap(fiber->stack, kStackBytes);
+    fibers.clear();
+    runnable.clear();
+    at_barrier.clear();
 }
 
 // Any of those that can go on.
@@ -237,10 +246,68 @@ void BlockRunner::State::run_block(int n_threads) {
     runnable.resize(static_cast<std::size_t>(n_threads));
     std::iota(runnable.begin(), runnable.end(), 0);
     resume(draw());
-    if (alive > 0) report_deadlock();
+    if (alive > 0 && !faulted) report_deadlock();
 }
 
-BlockRunner::BlockRunner() : state_(std::make_unique<State>()) {}
+// ---- addresses that are not there: a GPU's kernel ends then, and the context with it, not the program.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+
+struct sigaction others_action;
+
+// On the stack of the fiber that did it, which is left for ever.
+[[noreturn]] void leave_faulted() {
+    active->faulted = true;
+    switch_places(active->current->place, active->scheduler);
+    std::abort();
+}
+
+void handle_fault(int signal, siginfo_t*, void* context) {
+    if (active == nullptr || active->current == nullptr) {  // no kernel's: as if nobody had listened
+        sigaction(signal, &others_action, nullptr);
+        return;
+    }
+    greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    const auto top = reinterpret_cast<greg_t>(active->current->stack + kStackBytes);
+    registers[REG_RSP] = top / 16 * 16 - 8;  // as after a call
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&leave_faulted);
+}
+
+// Of this thread; the handler is everybody's.
+class FaultStack {
+  public:
+    FaultStack() {
+        stack_t stack{};
+        stack.ss_sp = memory_.data();
+        stack.ss_size = memory_.size();
+        sigaltstack(&stack, &before_);
+        struct sigaction current {};
+        sigaction(SIGSEGV, nullptr, &current);
+        if (current.sa_sigaction == handle_fault) return;
+        struct sigaction ours {};
+        ours.sa_sigaction = handle_fault;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigaction(SIGSEGV, &ours, &others_action);
+    }
+    ~FaultStack() { sigaltstack(&before_, nullptr); }
+
+  private:
+    std::vector<std::byte> memory_ = std::vector<std::byte>(std::size_t{64} << 10);
+    stack_t before_{};
+};
+
+}  // namespace
+#else
+namespace {
+struct FaultStack {};
+}  // namespace
+#endif
+
+struct BlockRunner::Faults {
+    FaultStack stack;
+};
+
+BlockRunner::BlockRunner() : state_(std::make_unique<State>()), faults_(std::make_unique<Faults>()) {}
 
 BlockRunner::~BlockRunner() {
     active = state_.get();
@@ -259,7 +326,7 @@ BlockRunner::~BlockRunner() {
     active = nullptr;
 }
 
-void BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread,
+bool BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread,
                       std::uint32_t seed, const std::function<void(const std::string&)>& report) {
     State& state = *state_;
     active = &state;
@@ -284,6 +351,12 @@ void BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std
         std::memset(state.shared.data(), kGuard, state.shared.size());
         std::memset(state.shared_data, kUninitialised, shared_bytes);
         state.run_block(n_threads);
+        if (state.faulted) {
+            state.faulted = false;
+            state.forget_fibers();
+            active = nullptr;
+            return false;
+        }
         const auto is_guard = [](std::byte value) { return value == std::byte{kGuard}; };
         if (!std::all_of(state.shared.data(), state.shared_data, is_guard) ||
             !std::all_of(state.shared_data + shared_bytes, state.shared.data() + state.shared.size(), is_guard)) {
@@ -291,6 +364,7 @@ void BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std
         }
     }
     active = nullptr;
+    return true;
 }
 
 const ThisThread& this_thread() {

@@ -58,6 +58,7 @@ struct HostGraph {
 };
 struct HostGraphExec {
     std::vector<HostGraphNode> nodes;  // as they were when it was made
+    std::size_t bytes = 0;             // of the GPU's memory, since it was uploaded
 };
 struct HostStream {
     std::deque<std::function<void()>> tasks;
@@ -219,10 +220,18 @@ void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_
     Host& h = host();
     const std::uint32_t seed = h.settings.seed * 2654435761u + ++h.launches;
     enqueue_locked(stream, [=, thread = std::move(thread)] {
-        stream->runner->run(grid, block, shared_bytes, thread, seed, [](const std::string& problem) {
+        const auto report = [](const std::string& problem) {
             const std::lock_guard problem_lock(host().mutex);
             host().problems.push_back(problem);
-        });
+        };
+        {
+            const std::lock_guard lost_lock(host().mutex);
+            if (host().lost) return;
+        }
+        if (stream->runner->run(grid, block, shared_bytes, thread, seed, report)) return;
+        report("a kernel used an address that is not there");
+        const std::lock_guard lost_lock(host().mutex);
+        host().lost = true;
     });
 }
 
@@ -842,11 +851,24 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
     return cudaSuccess;
 }
 
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    const cudaError_t status = begin("cudaGraphUpload");
+    if (status != cudaSuccess) return status;
+    if (h.graph_execs.count(exec) == 0 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
+    const std::size_t bytes = exec->nodes.size() * h.settings.graph_node_bytes;
+    if (bytes > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
+    if (exec->bytes == 0) h.allocated_bytes += exec->bytes = bytes;
+    return cudaSuccess;
+}
+
 // What was launched of it ends.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     const std::lock_guard lock(host().mutex);
     (void)begin("cudaGraphExecDestroy");
     if (host().graph_execs.erase(exec) == 0) return answer(cudaErrorInvalidValue);
+    host().allocated_bytes -= exec->bytes;
     delete exec;
     return cudaSuccess;
 }

@@ -348,8 +348,10 @@ class TestCudaModelOnHost : public QObject {
             const bool builds = replays && kReplays[i - 1] == 0;
             if (resident) {
                 QVERIFY2(graphs.replays[i] == kReplays[i], step);
-                // The inputs, the logits and the choices take some calls, whatever the number of layers.
+                // The inputs, the logits and the choices are copied, whatever the number of layers; no kernel is
+                // started by itself.
                 if (replays && !builds) QVERIFY2(graphs.calls[i] <= kMostCalls, step);
+                if (replays) QVERIFY2(graphs.launches[i] == 0, step);
             } else if (replays) {
                 QVERIFY2(graphs.replays[i] == 2, step);  // from one layer's experts to the next one's choice
                 if (!builds) QVERIFY2(graphs.calls[i] < each.calls[i], step);
@@ -385,7 +387,8 @@ class TestCudaModelOnHost : public QObject {
         std::vector<std::vector<std::uint64_t>> events;
         std::vector<std::vector<std::uint64_t>> uses;
         std::vector<double> habits;
-        std::vector<int> replays, calls;  // of each step: graphs that were started, calls of the runtime
+        // Of each step: graphs that were started, calls of the runtime, kernels that were started by themselves.
+        std::vector<int> replays, calls, launches;
     };
 
     // A probe needs every choice at once.
@@ -482,7 +485,7 @@ class TestCudaModelOnHost : public QObject {
     }
 
     // Graphs that each step of answerInGraphs() starts where all experts are resident; in the first kWholeSteps they
-    // are all of the step but the logits.
+    // are all of the step.
     static constexpr std::array<int, 23> kReplays = {0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0,
                                                      0, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1};
     static constexpr std::size_t kWholeSteps = 14;
@@ -515,11 +518,13 @@ class TestCudaModelOnHost : public QObject {
             const Segment segment{&sequence, tokens};
             const std::uint64_t begin = recorder.n_events();
             const std::uint64_t replayed = device.replays().n_replayed;
-            // Times are read when the step has ended, three of each layer, and are not counted.
+            // Times are read when the step has ended, three of each layer, and are not counted; nor how often somebody
+            // asks whether it has.
             const auto calls = [&] {
-                return cuda_host::calls_of_all(here) - 2 * cuda_host::calls_of("cudaEventElapsedTime", here);
+                return cuda_host::calls_of_all(here) - 2 * cuda_host::calls_of("cudaEventElapsedTime", here) -
+                       cuda_host::calls_of("cudaEventQuery", here);
             };
-            const int called = calls();
+            const int called = calls(), launched = cuda_host::calls_of("cudaLaunchKernel", here);
             QVERIFY(forward.step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone);
             const auto logits = forward.logits();
             answer.logits.emplace_back(logits.begin(), logits.end());
@@ -528,6 +533,7 @@ class TestCudaModelOnHost : public QObject {
             if (tokens.size() > 1) return;
             answer.replays.push_back(static_cast<int>(device.replays().n_replayed - replayed));
             answer.calls.push_back(calls() - called);
+            answer.launches.push_back(cuda_host::calls_of("cudaLaunchKernel", here) - launched);
         };
         const auto tokens = [&](KvSequence& sequence, int n) {
             for (int i = 0; i < n && !QTest::currentTestFailed(); ++i) {

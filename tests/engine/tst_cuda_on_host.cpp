@@ -184,10 +184,14 @@ class TestCudaOnHost : public QObject {
     void attention_of_unusual_shapes_matches_the_cpu();
     void more_experts_than_a_launch_takes_match_the_cpu();
     void more_rows_than_scratch_takes_match_the_cpu();
+    void packed_experts_of_many_rows_are_multiplied_together();
+    void prompts_read_keys_in_host_memory_once_data();
+    void prompts_read_keys_in_host_memory_once();
     void opening_says_why_it_fails();
     void nth_failure_leaves_a_device_that_works_data();
     void nth_failure_leaves_a_device_that_works();
     void sequences_that_come_again_are_replayed();
+    void graphs_are_of_the_budget();
     void a_graph_that_fails_changes_nothing_data();
     void a_graph_that_fails_changes_nothing();
     void one_tokens_place_may_be_the_devices_to_read();
@@ -243,8 +247,10 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     settings.cublas = cublas;
     settings.seed = static_cast<std::uint32_t>(seed);
     cuda_host::reset(settings);
-    parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *open_on_host(),
-                      {cublas ? kRounded : kExact, true, byte_inputs});
+    const parity::Check& run = parity::kAllChecks[static_cast<std::size_t>(check)];
+    // Tensor cores multiply many rows of packed weights, with cuBLAS or without.
+    const bool rounds = cublas || QString(run.name).contains("packed") || QString(run.name).contains("mixed");
+    parity::run_check(run, *open_on_host(), {rounds ? kRounded : kExact, true, byte_inputs});
     QCOMPARE(problems(), QString());
 }
 
@@ -327,6 +333,99 @@ void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
     QVERIFY2(backend->ok(), backend->failure().english().c_str());
     QVERIFY2(apart < 3e-2, qPrintable(QString::number(apart)));  // inputs in bf16
     QVERIFY(apart > 0);
+}
+
+// From their bits, all of a layer in one launch for each matrix; cuBLAS only where rows are many.
+void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
+    using kernels::WeightType;
+    const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const auto rows = [](Backend& device) {
+        device.reserve(parity::largest_step());
+        const parity::TestExperts experts(device, WeightType::kHqq4, 64, 18, 66);
+        const parity::OnDevice<float> inputs(device, parity::random_floats(64 * 64, 1));
+        std::vector<parity::TestExperts::Share> shares;
+        for (std::size_t e = 0; e < 66; ++e) {
+            shares.push_back({e, parity::some_tokens(e == 0 ? 70 : 9, static_cast<std::int32_t>(e % 50), 1)});
+        }
+        return experts.run(shares, inputs, 0).rows;
+    };
+    const int launches = calls("cudaLaunchKernel");
+    const std::vector<float> got = rows(*backend);
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
+    QCOMPARE(calls("cublasGemmEx"), 0);
+    // Inputs, three products and the activation, of 64 experts and of the others.
+    QCOMPARE(calls("cudaLaunchKernel") - launches, 10);
+    const double difference = distance(got, rows(cpu_));
+    QVERIFY2(difference > 0 && difference < 1e-2, qPrintable(QString::number(difference)));  // rounded to bf16
+
+    const parity::TestWeight weight(*backend, WeightType::kHqq4, 8, 64, 3);
+    const parity::OnDevice<float> x(*backend, parity::random_floats(257 * 64, 4));
+    const parity::OnDevice<float> y(*backend, parity::filled(257 * 8, NAN));
+    backend->multiply(weight.view, x.data(), 256, y.data());
+    QCOMPARE(calls("cublasGemmEx"), 0);
+    const std::vector<float> tiles = y.download();
+    backend->multiply(weight.view, x.data(), 257, y.data());
+    QVERIFY(calls("cublasGemmEx") > 0);
+    std::vector<float> products = y.download();
+    products.resize(256 * 8);
+    const double apart = distance({tiles.begin(), tiles.begin() + 256 * 8}, products);
+    QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));  // of the same numbers
+}
+
+void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
+    QTest::addColumn<int>("key_dim");
+    QTest::addColumn<int>("n_kv_heads");
+    QTest::addColumn<int>("window");
+    QTest::addColumn<int>("pieces");  // at least
+    QTest::addRow("all keys") << 64 << 2 << 0 << 3;
+    QTest::addRow("latent in a window") << 48 << 0 << 1900 << 2;
+    if (test::kSanitized) return;
+    QTest::addRow("heads of 256") << 256 << 1 << 0 << 2;
+    QTest::addRow("in a window") << 64 << 2 << 1900 << 3;
+}
+
+// Copied to the device a few blocks at a time, as its memory allows; no bit differs.
+void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
+    QFETCH(int, key_dim);
+    QFETCH(int, n_kv_heads);
+    QFETCH(int, window);
+    QFETCH(int, pieces);
+    const kernels::AttentionShape shape = n_kv_heads == 0 ? parity::latent_attention(2, key_dim, 16, window)
+                                                          : parity::grouped_attention(2, n_kv_heads, key_dim, window);
+    cuda_host::Settings settings;
+    settings.cublas = false;  // whose room is scratch memory as well
+    cuda_host::reset(settings);
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Backend::StepShape step;
+    step.n_tokens = 24;
+    step.hidden_dim = 16;
+    step.ffn_dim = 16;
+    step.n_experts = 1;
+    step.n_active = 1;
+    step.attention = shape;
+    step.context = 2048;
+    backend->reserve(step);
+    using Blocks = parity::TestSequences::Blocks;
+    std::vector<float> results[2];
+    int launches[2];
+    for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
+        const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
+        const parity::TestSequences sequences(*backend, shape, lengths, 2, where);
+        const std::int64_t stride = parity::query_stride(shape);
+        const parity::OnDevice<float> queries(*backend, parity::random_floats(sequences.n_rows() * stride, 2, 2.0f));
+        const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * shape.output_width(), NAN));
+        const int before = cuda_host::calls_of("cudaLaunchKernel");
+        backend->attend(1, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+        const std::size_t at = where == Blocks::kOnDevice ? 0 : 1;
+        results[at] = out.download();
+        launches[at] = cuda_host::calls_of("cudaLaunchKernel") - before;
+    }
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
+    QVERIFY(parity::same_bits<float>(results[0], results[1]));
+    // A table, then pieces of the prompt's keys, each copied by one launch and met by another.
+    const QString said = QStringLiteral("%1 and %2 launches").arg(launches[0]).arg(launches[1]);
+    QVERIFY2(launches[1] - launches[0] >= 2 * pieces && launches[1] <= 30, qPrintable(said));
 }
 
 void TestCudaOnHost::opening_says_why_it_fails() {
@@ -482,6 +581,53 @@ void TestCudaOnHost::sequences_that_come_again_are_replayed() {
     QVERIFY(counts() == Counts(until_now.first + 1, until_now.second + 2));
     QVERIFY(repeated.right());
     QVERIFY(backend->ok() && backend->take_note().empty());
+}
+
+// What they take is counted as soon as they are there, and where there is no room for it they go.
+void TestCudaOnHost::graphs_are_of_the_budget() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Repeated repeated(*backend);
+    Arena& memory = backend->memory();
+    const auto workspace = [&] { return memory.usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)]; };
+    const std::uint64_t before = workspace(), others = backend->others_bytes();
+    const std::size_t taken = cuda_host::taken_bytes();
+    repeated.run(0, 0.5f, 2);
+    constexpr std::uint64_t kGraph = 4 * 512;  // two kernels and two points
+    QCOMPARE(cuda_host::taken_bytes() - taken, kGraph);
+    QCOMPARE(backend->replays().bytes, kGraph);
+    QCOMPARE(workspace() - before, kGraph);
+    QCOMPARE(backend->others_bytes(), others);
+    // Another one in its place takes what it left.
+    repeated.run(0, 0.25f, 3);
+    QCOMPARE(backend->replays().n_graphs, std::uint64_t{2});
+    QCOMPARE(workspace() - before, kGraph);
+
+    const std::uint64_t budget = memory.usage().budget_bytes;
+    memory.set_budget(memory.usage().used_bytes + 3 * 512);
+    repeated.run(1, 0.5f, 3);
+    const Message note = backend->take_note();
+    QVERIFY(QString::fromStdString(note.english()).contains("4096 bytes"));
+    QVERIFY(backend->ok());
+    QVERIFY(repeated.right());
+    QCOMPARE(backend->replays().bytes, std::uint64_t{0});
+    QCOMPARE(workspace(), before);
+    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
+    const std::uint64_t n_replayed = backend->replays().n_replayed;
+    repeated.run(1, 0.5f, 3);
+    QCOMPARE(backend->replays().n_replayed, n_replayed);
+    // With room they come back when they are asked for.
+    memory.set_budget(budget);
+    backend->set_graphs(true);
+    repeated.run(1, 0.5f, 3);
+    QVERIFY(backend->replays().n_replayed > n_replayed && repeated.right());
+    QCOMPARE(workspace() - before, kGraph);
+    backend->set_graphs(false);
+    QCOMPARE(workspace(), before);
+    // Plans set some aside.
+    Backend::StepShape shape = parity::largest_step();
+    const std::uint64_t without = backend->scratch_bytes(shape);
+    shape.n_layers = 32;
+    QVERIFY(backend->scratch_bytes(shape) >= without + 32 * 20 * 512);
 }
 
 void TestCudaOnHost::a_graph_that_fails_changes_nothing_data() {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include <QtTest>
 
@@ -600,6 +601,82 @@ class TestKvPool : public QObject {
             QVERIFY(device->ok());
         }
         QVERIFY(cuda_host::problems().empty());  // nothing stays pinned or allocated
+    }
+
+    // While tokens are made no page is locked or unlocked on their thread.
+    void approach_locksPagesOnAnotherThread() {
+        cuda_host::reset();
+        {
+            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
+            HostMemory source;
+            Arena ram("RAM", source, kBudget);
+            const auto block_bytes = static_cast<std::uint64_t>(kSmall.block_bytes());
+            const KvRoom begin{4, 0};
+            KvCache cache({{{kSmall, 0}}, {}}, {&begin, 1}, *device, ram);
+            KvPool& pool = cache.pool(0);
+            const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+            const auto here = [](const char* function) {
+                return cuda_host::calls_of(function, std::this_thread::get_id());
+            };
+            const auto approach = [&](KvRoom room) { return cache.approach({&room, 1}, 3 * block_bytes); };
+            const auto reach = [&](KvRoom room) {
+                int n = 1;
+                for (; !approach(room); ++n) cache.wait_for_memory();
+                return n;
+            };
+            const auto blocks_in_ram = [&] { return Fixture::used(ram) / block_bytes; };
+            device->host_wait(device->record(DeviceEvent::Queue::kCompute));  // its memory is there
+            std::vector<std::int32_t> held;
+            for (int i = 0; i < 4; ++i) {
+                held.push_back(pool.take());
+                std::memset(pool.block(held.back()).data, 10 + i, static_cast<std::size_t>(block_bytes));
+            }
+            const auto keep_theirs = [&] {
+                for (int i = 0; i < 4; ++i) {
+                    const std::byte* const data = pool.block(held[static_cast<std::size_t>(i)]).data;
+                    const auto is = [&](std::byte value) { return value == static_cast<std::byte>(10 + i); };
+                    if (!std::all_of(data, data + block_bytes, is)) return false;
+                }
+                return true;
+            };
+
+            QVERIFY(reach({1, 7}) >= 3);  // pieces
+            QVERIFY((pool.room() == KvRoom{1, 7}) && blocks_in_ram() == 7);
+            QCOMPARE(pool.n_held_in_host(), 3);
+            QVERIFY(keep_theirs());
+            QCOMPARE(calls("cudaHostRegister"), 7);
+            // Another room while some are being locked; and one that is given up.
+            QVERIFY(!approach({1, 12}));
+            QCOMPARE(blocks_in_ram(), std::uint64_t{10});
+            reach({2, 5});
+            QVERIFY((pool.room() == KvRoom{2, 5}) && blocks_in_ram() == 5);
+            QVERIFY(!approach({2, 12}));
+            cache.drop_prepared();
+            QCOMPARE(blocks_in_ram(), static_cast<std::uint64_t>(pool.room().host_blocks));
+            reach({2, 5});
+            // What the system refuses changes nothing.
+            cuda_host::fail_call("cudaHostRegister", 2);
+            ErrorKind refused = ErrorKind::kInternal;
+            try {
+                reach({2, 8});
+            } catch (const Error& error) {
+                refused = error.kind();
+            }
+            cache.wait_for_memory();
+            QVERIFY(refused == ErrorKind::kOutOfMemory);
+            QVERIFY((pool.room() == KvRoom{2, 5}) && blocks_in_ram() == 5);
+            // Memory that is on its way back is waited for.
+            ram.set_budget(5 * block_bytes);
+            approach({3, 4});
+            reach({2, 5});
+            QCOMPARE(blocks_in_ram(), std::uint64_t{5});
+            QVERIFY(keep_theirs());
+            QCOMPARE(here("cudaHostRegister") + here("cudaHostUnregister"), 0);
+            QVERIFY(calls("cudaHostUnregister") > 0);
+            for (const std::int32_t block : held) pool.drop(block);
+            QVERIFY(device->ok());
+        }
+        QVERIFY(cuda_host::problems().empty());
     }
 
     void anyResizesBetweenForksAndEnds_loseNoToken_data() {

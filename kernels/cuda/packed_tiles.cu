@@ -1,0 +1,402 @@
+// Many rows with packed weights, on tensor cores. A block forms kOuts outputs of kRows inputs, kDepth columns at a
+// time: it unpacks those of the weights to bf16 into shared memory, lays the inputs' beside them, and each warp
+// multiplies 32 outputs with 32 inputs. While it does, the next columns' bits are on their way to the registers.
+//
+// A weight is unpacked again for every kRows inputs. cuBLAS multiplies faster than this once what was unpacked to
+// memory serves enough rows: see tiles_packed().
+#include "kernels/cuda/packed.cuh"
+#include "kernels/cuda/packed_tiles.cuh"
+#include "kernels/cuda/tensor_core.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kOuts = 128;
+constexpr int kRows = 64;
+constexpr int kDepth = kPackedBlock;
+// Of a row, in words of two numbers: four lanes' words of eight rows are in 32 banks.
+constexpr int kStride = kDepth / 2 + 4;
+constexpr int kWarpOuts = 2;  // of 16
+constexpr int kWarpRows = 4;  // of 8
+constexpr int kOutWarps = kOuts / (16 * kWarpOuts);
+static_assert(kOutWarps * kRows / (8 * kWarpRows) * kWarp == kThreads, "each warp has a piece of its own");
+
+constexpr std::int64_t kMostRows = 32768;  // of one call: a grid has no more
+// With cuBLAS: estimated, since what both take was not measured yet. Unpacking writes two bytes a weight and reads them
+// again; on an H100 cuBLAS makes up for that from some hundred rows on.
+constexpr std::int64_t kMostRowsBesideCublas = 256;
+
+struct Tile {
+    alignas(16) unsigned weights[kOuts][kStride];
+    alignas(16) unsigned inputs[kRows][kStride];
+};
+
+struct TileProduct {
+    FewCalls list;
+    PackedMatrix matrix;
+    PackedPlaces places;
+    std::int64_t n_out;
+    std::int64_t n_in;
+    const Bf16* inputs;
+    float* y;
+    bool to_scratch;
+};
+
+// What a thread unpacks of a tile: rows are outputs. Each row's block is four threads'.
+template <WeightType kType, bool kTransposed>
+struct TileWeights {
+    static constexpr int kParts = kOuts * kLanesPerBlock / kThreads;
+    Piece<kType> pieces[kParts];
+
+    __device__ static int out(int part) { return (static_cast<int>(threadIdx.x) + part * kThreads) / kLanesPerBlock; }
+    __device__ static int quarter() { return static_cast<int>(threadIdx.x) % kLanesPerBlock; }
+
+    // Columns from first_in on of rows first_out ... in `rows`; zeros beyond the matrix.
+    __device__ void load(const unsigned char* rows, const TileProduct& job, std::int64_t first_out,
+                         std::int64_t first_in) {
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) {
+            const std::int64_t row = first_out + out(p);
+            if (row < job.n_out) {
+                pieces[p].load(rows + row * job.matrix.stride, job.places, static_cast<int>(first_in / kDepth),
+                               quarter());
+            } else {
+                pieces[p].clear();
+            }
+        }
+    }
+    __device__ void unpack(Tile& tile) {
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) {
+            pieces[p].prepare();
+#pragma unroll
+            for (int k = 0; k < kPiece / kQuad; ++k) {
+                float weights[kQuad];
+                pieces[p].quad(k, weights);
+                uint2 words;
+                words.x = pack_bf16(weights[0], weights[1]);
+                words.y = pack_bf16(weights[2], weights[3]);
+                *reinterpret_cast<uint2*>(&tile.weights[out(p)][Piece<kType>::column(quarter(), k) / 2]) = words;
+            }
+        }
+    }
+};
+
+// Rows are inputs, and what follows each other in one are outputs: a thread has the same piece of two rows, whose
+// numbers are neighbours in the tile.
+template <WeightType kType>
+struct TileWeights<kType, true> {
+    static constexpr int kPairs = kDepth / 2;
+    static_assert(kOuts / kPackedBlock * kPairs * kLanesPerBlock == kThreads, "one piece of two rows for each thread");
+    Piece<kType> pieces[2];
+
+    __device__ static int quarter() { return static_cast<int>(threadIdx.x) % kLanesPerBlock; }
+    __device__ static int pair() { return static_cast<int>(threadIdx.x) / kLanesPerBlock % kPairs; }
+    __device__ static int block() { return static_cast<int>(threadIdx.x) / (kLanesPerBlock * kPairs); }
+
+    __device__ void load(const unsigned char* rows, const TileProduct& job, std::int64_t first_out,
+                         std::int64_t first_in) {
+        const int its_block = static_cast<int>(first_out / kPackedBlock) + block();
+#pragma unroll
+        for (int p = 0; p < 2; ++p) {
+            const std::int64_t row = first_in + 2 * pair() + p;
+            if (row < job.n_in && its_block < job.places.n_blocks) {
+                pieces[p].load(rows + row * job.matrix.stride, job.places, its_block, quarter());
+            } else {
+                pieces[p].clear();
+            }
+        }
+    }
+    __device__ void unpack(Tile& tile) {
+#pragma unroll
+        for (Piece<kType>& piece : pieces) piece.prepare();
+#pragma unroll
+        for (int k = 0; k < kPiece / kQuad; ++k) {
+            float weights[2][kQuad];
+#pragma unroll
+            for (int p = 0; p < 2; ++p) pieces[p].quad(k, weights[p]);
+            const int first = block() * static_cast<int>(kPackedBlock) + Piece<kType>::column(quarter(), k);
+#pragma unroll
+            for (int j = 0; j < kQuad; ++j) tile.weights[first + j][pair()] = pack_bf16(weights[0][j], weights[1][j]);
+        }
+    }
+};
+
+// The inputs' columns, eight at a time.
+struct TileInputs {
+    static constexpr int kEights = kDepth / kEight;
+    static constexpr int kParts = kRows * kEights / kThreads;
+    uint4 words[kParts];
+
+    __device__ static int row(int part) { return (static_cast<int>(threadIdx.x) + part * kThreads) / kEights; }
+    __device__ static int eight() { return static_cast<int>(threadIdx.x) % kEights; }
+
+    __device__ void load(const Bf16* rows, std::int64_t n_in, int n_rows, std::int64_t first_in) {
+        const std::int64_t column = first_in + eight() * kEight;
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) {
+            words[p] = make_uint4(0, 0, 0, 0);
+            if (row(p) >= n_rows || column >= n_in) continue;
+            const Bf16* const from = rows + row(p) * n_in + column;
+            if (n_in % kEight == 0) {
+                words[p] = *reinterpret_cast<const uint4*>(from);
+                continue;
+            }
+            unsigned all[4] = {};
+#pragma unroll
+            for (int i = 0; i < kEight; ++i) {
+                if (column + i < n_in) all[i / 2] |= static_cast<unsigned>(from[i].bits) << (16 * (i % 2));
+            }
+            words[p] = make_uint4(all[0], all[1], all[2], all[3]);
+        }
+    }
+    __device__ void store(Tile& tile) const {
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) *reinterpret_cast<uint4*>(&tile.inputs[row(p)][4 * eight()]) = words[p];
+    }
+};
+
+// sums += the tile's products of outputs first_out ... with inputs first_row ...
+__device__ inline void add_tile(const Tile& tile, int first_out, int first_row,
+                                float (&sums)[kWarpOuts][kWarpRows][4]) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int row = lane / 4;
+    const int place = lane % 4;
+#pragma unroll
+    for (int step = 0; step < kDepth / 16; ++step) {
+        unsigned a[kWarpOuts][4];
+#pragma unroll
+        for (int m = 0; m < kWarpOuts; ++m) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                a[m][i] = tile.weights[first_out + 16 * m + 8 * (i % 2) + row][8 * step + 4 * (i / 2) + place];
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < kWarpRows; ++n) {
+            unsigned b[2];
+#pragma unroll
+            for (int i = 0; i < 2; ++i) b[i] = tile.inputs[first_row + 8 * n + row][8 * step + 4 * i + place];
+#pragma unroll
+            for (int m = 0; m < kWarpOuts; ++m) multiply_bf16(sums[m][n], a[m], b);
+        }
+    }
+}
+
+// grid: (outputs, rows, calls).
+template <WeightType kType, bool kTransposed>
+__global__ void __launch_bounds__(kThreads, 2) multiply_packed_tiles(TileProduct job) {
+    Tile& tile = *shared_memory<Tile>();
+    const FewCall& call = job.list.calls[blockIdx.z];
+    const int first_input = static_cast<int>(blockIdx.y) * kRows;
+    if (first_input >= call.n_rows) return;  // the whole block
+    const std::int64_t first_output = static_cast<std::int64_t>(blockIdx.x) * kOuts;
+    const int n_rows = call.n_rows - first_input;
+    const std::int64_t n_outs = job.n_out - first_output;
+    const auto* const weights = static_cast<const unsigned char*>(call.weights);
+    const unsigned char* const rows = weights + job.matrix.offset;
+    const Bf16* const inputs = job.inputs + (call.scratch_row + first_input) * job.n_in;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int first_out = warp % kOutWarps * 16 * kWarpOuts;  // of the warp's piece
+    const int first_row = warp / kOutWarps * 8 * kWarpRows;
+    const bool has_piece = first_out < n_outs && first_row < n_rows;
+
+    TileWeights<kType, kTransposed> tile_weights;
+    TileInputs tile_inputs;
+    tile_weights.load(rows, job, first_output, 0);
+    tile_inputs.load(inputs, job.n_in, n_rows, 0);
+    float sums[kWarpOuts][kWarpRows][4] = {};
+#pragma unroll 1
+    for (std::int64_t first = 0; first < job.n_in; first += kDepth) {
+        tile_weights.unpack(tile);
+        tile_inputs.store(tile);
+        __syncthreads();
+        if (first + kDepth < job.n_in) {
+            tile_weights.load(rows, job, first_output, first + kDepth);
+            tile_inputs.load(inputs, job.n_in, n_rows, first + kDepth);
+        }
+        if (has_piece) add_tile(tile, first_out, first_row, sums);
+        __syncthreads();
+    }
+    if (!has_piece) return;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const auto* const biases = reinterpret_cast<const float*>(weights + job.matrix.bias_offset);
+#pragma unroll
+    for (int m = 0; m < kWarpOuts; ++m) {
+#pragma unroll
+        for (int n = 0; n < kWarpRows; ++n) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const int out = first_out + 16 * m + 8 * (c / 2) + lane / 4;
+                const int t = first_row + 8 * n + lane % 4 * 2 + c % 2;
+                if (out >= n_outs || t >= n_rows) continue;
+                float sum = sums[m][n][c];
+                if (job.matrix.bias_offset >= 0) sum += biases[first_output + out];
+                const std::int64_t row = (job.to_scratch ? call.scratch_row : call.first_row) + first_input + t;
+                job.y[row * job.n_out + first_output + out] = sum;
+            }
+        }
+    }
+}
+
+// Row scratch_row + t of `to` (rows, n_columns) = row row_token[first_row + t] of the inputs, of each call. grid:
+// (rows, calls).
+__global__ void __launch_bounds__(kThreads)
+    gather_calls(FewCalls list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns, Bf16* to) {
+    const FewCall& call = list.calls[blockIdx.y];
+    const auto t = static_cast<std::int32_t>(blockIdx.x);
+    if (t >= call.n_rows) return;
+    const std::int64_t row = row_token == nullptr ? call.first_row + t : row_token[call.first_row + t];
+    for (std::int64_t i = threadIdx.x; i < n_columns; i += kThreads) {
+        to[(call.scratch_row + t) * n_columns + i] = narrow<Bf16>(inputs[row * n_columns + i]);
+    }
+}
+
+std::int32_t most_rows(const FewCalls& list) {
+    std::int32_t most = 0;
+    for (int c = 0; c < list.n; ++c) most = list.calls[c].n_rows > most ? list.calls[c].n_rows : most;
+    return most;
+}
+
+void start_gather(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
+                  std::int64_t n_columns, Bf16* to) {
+    const dim3 grid(blocks_for(most_rows(list), 1), static_cast<unsigned>(list.n));
+    worker.start(gather_calls, grid, kThreads, 0, list, inputs, row_token, n_columns, to);
+}
+
+// Rows scratch_row ... of the inputs (rows, columns of the matrix or, transposed, rows) -> rows of y.
+void start_tiles(Worker& worker, const PackedMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
+                 float* y) {
+    const TileProduct job{list,
+                          matrix,
+                          places_of(matrix.type, matrix.n_columns),
+                          matrix.transposed ? matrix.n_columns : matrix.n_rows,
+                          matrix.transposed ? matrix.n_rows : matrix.n_columns,
+                          inputs,
+                          y,
+                          to_scratch};
+    const dim3 grid(blocks_for(job.n_out, kOuts), blocks_for(most_rows(list), kRows), static_cast<unsigned>(list.n));
+    with_packed_type(matrix.type, [&](auto type) {
+        constexpr WeightType kType = decltype(type)::value;
+        worker.start(matrix.transposed ? multiply_packed_tiles<kType, true> : multiply_packed_tiles<kType, false>, grid,
+                     kThreads, sizeof(Tile), job);
+    });
+}
+
+// Of a row of an expert: its input, both products, its activation.
+std::size_t row_bytes(const ExpertLayout& layout) {
+    return static_cast<std::size_t>(layout.hidden_dim + layout.ffn_dim) * sizeof(Bf16) +
+           static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
+}
+
+// Experts of a list, n_rows rows in all.
+void run_list(Worker& worker, const ExpertLayout& layout, const FewCalls& list, std::int64_t n_rows,
+              const float* inputs, const std::int32_t* row_token, float* out) {
+    if (list.n == 0) return;
+    worker.scratch.restart();
+    auto* const x = worker.scratch.take<Bf16>(n_rows * layout.hidden_dim);
+    auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+    auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+    auto* const activations = worker.scratch.take<Bf16>(n_rows * layout.ffn_dim);
+    if (x == nullptr || gate == nullptr || up == nullptr || activations == nullptr) {
+        worker.lacks_scratch();
+        return;
+    }
+    for (int c = 0; c < list.n; ++c) {
+        if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
+    }
+    const auto bytes = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+    const auto bias = [&](std::int64_t n_before) {
+        return layout.spec.biases ? bytes(layout.bias_offset()) + n_before * bytes(sizeof(float)) : -1;
+    };
+    const std::int64_t ffn = layout.ffn_dim;
+    const std::int64_t hidden = layout.hidden_dim;
+    const std::int64_t neuron = bytes(layout.neuron_bytes());
+    start_gather(worker, list, inputs, row_token, hidden, x);
+    start_tiles(worker, {layout.gate, false, 0, neuron, ffn, hidden, bias(0)}, list, x, true, gate);
+    start_tiles(worker, {layout.up, false, bytes(layout.up_offset()), neuron, ffn, hidden, bias(ffn)}, list, x, true,
+                up);
+    activate(worker, layout.spec, gate, up, n_rows * ffn, WeightType::kBf16, activations);
+    const bool transposed = !layout.down_rows_are_outputs;
+    start_tiles(worker,
+                {layout.down, transposed, bytes(layout.down_offset()), bytes(layout.down_stride()),
+                 transposed ? ffn : hidden, transposed ? hidden : ffn, bias(2 * ffn)},
+                list, activations, false, out);
+}
+
+}  // namespace
+
+bool tiles_packed(const Worker& worker, WeightType type, std::int64_t n_rows) {
+    return is_packed(type) && worker.compute_major >= 8 && n_rows > CudaContext::kFewRows &&
+           (worker.cublas == nullptr || n_rows <= kMostRowsBesideCublas);
+}
+
+bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
+    return tiles_packed(worker, layout.gate, n_rows) && tiles_packed(worker, layout.up, n_rows) &&
+           tiles_packed(worker, layout.down, n_rows);
+}
+
+void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (!can_read_packed(worker, weight.data, x)) return;
+    worker.scratch.restart();
+    std::int64_t most = static_cast<std::int64_t>(worker.scratch.left() / sizeof(Bf16)) / weight.n_cols;
+    if (most > kMostRows) most = kMostRows;
+    if (most > n) most = n;
+    auto* const converted = most < 1 ? nullptr : worker.scratch.take<Bf16>(most * weight.n_cols);
+    if (converted == nullptr) {
+        worker.lacks_scratch();
+        return;
+    }
+    const PackedMatrix matrix{weight.type,   false,        0, static_cast<std::int64_t>(weight.stride_bytes()),
+                              weight.n_rows, weight.n_cols};
+    for (std::int64_t first = 0; first < n; first += most) {
+        FewCalls list;
+        list.n = 1;
+        list.calls[0].weights = weight.data;
+        list.calls[0].first_row = static_cast<std::int32_t>(first);
+        list.calls[0].n_rows = static_cast<std::int32_t>(n - first < most ? n - first : most);
+        start_gather(worker, list, x, nullptr, weight.n_cols, converted);
+        start_tiles(worker, matrix, list, converted, false, y);
+    }
+}
+
+void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
+                        const float* inputs, const std::int32_t* row_token, float* out) {
+    constexpr std::size_t kRounding = 4 * 256;  // four pieces
+    worker.scratch.restart();
+    const std::size_t left = worker.scratch.left() < kRounding ? 0 : worker.scratch.left() - kRounding;
+    std::int64_t room = static_cast<std::int64_t>(left / row_bytes(layout));
+    if (room > kMostRows) room = kMostRows;
+    FewCalls list;
+    std::int64_t n_rows = 0;
+    const auto flush = [&] {
+        run_list(worker, layout, list, n_rows, inputs, row_token, out);
+        list.n = 0;
+        n_rows = 0;
+    };
+    for (std::size_t c = 0; c < n_calls; ++c) {
+        const CudaExpertCall& call = calls[c];
+        if (!tiles_packed(worker, layout, call.n_rows)) continue;
+        if (room < 1) {
+            worker.lacks_scratch();
+            return;
+        }
+        std::int64_t taken = 0;
+        while (taken < call.n_rows) {
+            const std::int64_t wanted = call.n_rows - taken < room ? call.n_rows - taken : room;
+            if (list.n == kCallsPerLaunch || n_rows + wanted > room) flush();
+            FewCall& one = list.calls[list.n++];
+            one = {};
+            one.weights = call.weights;
+            one.first_row = static_cast<std::int32_t>(call.first_row + taken);
+            one.n_rows = static_cast<std::int32_t>(wanted);
+            one.scratch_row = static_cast<std::int32_t>(n_rows);
+            n_rows += wanted;
+            taken += wanted;
+        }
+    }
+    flush();
+}
+
+}  // namespace offstage::kernels::cuda
