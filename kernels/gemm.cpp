@@ -19,6 +19,7 @@
 
 #include "kernels/bf16_products.h"
 #include "kernels/cpu/pack.h"
+#include "kernels/cpu_features.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::kernels {
@@ -382,7 +383,13 @@ struct Gemm::State {
         }
     }
 
-    // Rows in bf16 need no packing, which for few tokens takes longer than the products.
+    // Whatever the number of tokens, so that it changes no bit: not where oneDNN may use tiles.
+    bool goes_by_pairs(GemmMode mode, const Call& call) const {
+        return mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
+               pair_products.multiply != nullptr && !cpu_features().amx_bf16 && takes_pair_products(call.weight);
+    }
+
+    // Rows in bf16 need no packing, which for few tokens takes as long as the products.
     void multiply_by_pairs(const Call& call) {
         const PairTiles tiles{call.n_tokens};
         auto* const x = narrow_x.get<Bf16>(call.n_tokens * call.n_in);
@@ -395,8 +402,7 @@ struct Gemm::State {
     }
 
     void multiply(GemmMode mode, Call call, std::int64_t n_out) {
-        if (mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
-            pair_products.multiply != nullptr && takes_pair_products(call.weight)) {
+        if (goes_by_pairs(mode, call)) {
             multiply_by_pairs(call);
             return;
         }

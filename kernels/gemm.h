@@ -1,5 +1,6 @@
 #pragma once
-// Products of many tokens with a weight, through oneDNN. The one place that knows oneDNN (2.6 in Debian 12, 3.x later).
+// Products of many tokens with a weight: bf16 rows that are outputs through kernels/bf16_products.h where the processor
+// has them and no tiles (AMX), all else through oneDNN. The one place that knows oneDNN (2.6 in Debian 12, 3.x later).
 
 #include <cstdint>
 #include <memory>

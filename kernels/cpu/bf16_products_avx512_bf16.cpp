@@ -82,8 +82,9 @@ void multiply_pairs(const WeightView& weight, const Bf16* x, const PairTiles& ti
                     std::int64_t row_end, float* y, std::int64_t y_stride) {
     const std::int64_t n = weight.n_cols;
     const auto stride = static_cast<std::int64_t>(weight.stride_bytes());
-    const std::int64_t group_rows = std::max(kLeastRows, kGroupBytes / stride / kLeastRows * kLeastRows);
-    const std::int64_t tile_bytes = PairTiles::kMostTokens * n * static_cast<std::int64_t>(sizeof(Bf16));
+    const std::int64_t row_bytes = n * static_cast<std::int64_t>(sizeof(Bf16));
+    const std::int64_t group_rows = std::max(kLeastRows, kGroupBytes / row_bytes / kLeastRows * kLeastRows);
+    const std::int64_t tile_bytes = PairTiles::kMostTokens * row_bytes;
     const std::int64_t tiles_together = std::max<std::int64_t>(kInputBytes / tile_bytes, 1);
     for (std::int64_t first_tile = 0; first_tile < tiles.count; first_tile += tiles_together) {
         const std::int64_t last_tile = std::min(first_tile + tiles_together, tiles.count);
@@ -96,8 +97,9 @@ void multiply_pairs(const WeightView& weight, const Bf16* x, const PairTiles& ti
                     const std::int64_t first = tiles.begin(tile);
                     const std::int64_t size = tiles.size(tile);
                     group.y = y + first * y_stride + row;
-                    const auto fetches =
-                        static_cast<std::size_t>(fetches_of(tile - first_tile, last_tile - first_tile));
+                    const Fetches fetched =
+                        stride == row_bytes ? fetches_of(tile - first_tile, last_tile - first_tile) : Fetches::kNone;
+                    const auto fetches = static_cast<std::size_t>(fetched);
                     next = kMultiplyTile[fetches][static_cast<std::size_t>(size - 1)](
                         group, begin, columns, x + first * n + begin * size, next);
                 }
