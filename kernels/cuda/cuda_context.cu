@@ -415,7 +415,7 @@ void Context::release(void* device) noexcept {
 }
 
 void Context::set_memory_limit(std::uint64_t bytes) noexcept {
-    if (use_device()) memory_.set_limit(static_cast<std::size_t>(bytes));
+    memory_.set_limit(static_cast<std::size_t>(bytes));  // the pool and its stream say which device they are of
 }
 
 std::uint64_t Context::held_bytes() noexcept {

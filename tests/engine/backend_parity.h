@@ -1525,30 +1525,32 @@ inline void check_experts_of_mixed_matrices(Backend& backend, const Promise& pro
 }
 
 // Every activation, with and without biases, in every format, few rows and many.
-inline void check_experts_by_spec(Backend& backend, const Promise& promise) {
-    const auto check = [&](const kernels::ExpertSpec& spec, const std::vector<WeightType>& types, std::int64_t hidden,
-                           std::int64_t ffn) {
-        const TestExperts experts(backend, types, hidden, ffn, spec);
-        const OnDevice<float> inputs(backend, random_floats(64 * hidden, 33));
-        for (std::size_t e = 0; e < types.size(); ++e) {
-            for (const std::int64_t n : {1, 2, 3, 8, 21}) {
-                if (!QTest::currentTestFailed())
-                    check_step(promise, experts, hidden, inputs, {{e, some_tokens(n, 3, 5)}});
-            }
-        }
-        std::vector<TestExperts::Share> together;
-        for (std::size_t e = 0; e < types.size(); ++e) {
-            together.push_back({e, some_tokens(static_cast<std::int64_t>(e * 4 + 1), 1, 3)});
-        }
-        if (!QTest::currentTestFailed()) check_step(promise, experts, hidden, inputs, together);
-    };
+inline void check_all_specs(Backend& backend, const Promise& promise, const std::vector<WeightType>& types,
+                            std::int64_t hidden, std::int64_t ffn) {
     for (kernels::ExpertSpec spec : kernels::test::all_expert_specs()) {
         for (const bool biases : {true, false}) {
             spec.biases = biases;
-            check(spec, {std::begin(kTypes), std::end(kTypes)}, 29, 17);
-            check(spec, {std::begin(kPackedTypes), std::end(kPackedTypes)}, 128, 35);
+            const TestExperts experts(backend, types, hidden, ffn, spec);
+            const OnDevice<float> inputs(backend, random_floats(64 * hidden, 33));
+            for (std::size_t e = 0; e < types.size(); ++e) {
+                for (const std::int64_t n : {1, 2, 3, 8, 21}) {
+                    if (!QTest::currentTestFailed())
+                        check_step(promise, experts, hidden, inputs, {{e, some_tokens(n, 3, 5)}});
+                }
+            }
+            std::vector<TestExperts::Share> together;
+            for (std::size_t e = 0; e < types.size(); ++e) {
+                together.push_back({e, some_tokens(static_cast<std::int64_t>(e * 4 + 1), 1, 3)});
+            }
+            if (!QTest::currentTestFailed()) check_step(promise, experts, hidden, inputs, together);
         }
     }
+}
+inline void check_experts_by_spec(Backend& backend, const Promise& promise) {
+    check_all_specs(backend, promise, {std::begin(kTypes), std::end(kTypes)}, 29, 17);
+}
+inline void check_experts_by_spec_packed(Backend& backend, const Promise& promise) {
+    check_all_specs(backend, promise, {std::begin(kPackedTypes), std::end(kPackedTypes)}, 128, 35);
 }
 
 // The first expert's rows come out the same alone and in company of the next four,
@@ -1903,6 +1905,7 @@ inline constexpr Check kChecks[] = {
     {"route_of_equals", check_route_of_equals},
     {"experts", check_experts},
     {"experts_by_spec", check_experts_by_spec},
+    {"experts_by_spec_packed", check_experts_by_spec_packed},
     {"experts_in_company", check_experts_in_company},
     {"multiply_packed", check_multiply_packed},
     {"experts_packed", check_experts_packed},
