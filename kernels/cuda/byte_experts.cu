@@ -1,11 +1,9 @@
 // Products and experts whose inputs are rounded to 8 bits (byte_products.cuh), step by step.
 #include "kernels/cuda/byte_products.cuh"
+#include "kernels/cuda/rows_in_lists.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
-
-// Grids have so many rows of one call at most.
-constexpr std::int64_t kMostRows = 32768;
 
 // Of a row of an expert: its input, both products, its activation.
 std::size_t row_bytes(const ExpertLayout& layout) {
@@ -48,7 +46,7 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
     worker.scratch.restart();
     const std::int64_t row = rounded_bytes(weight.n_cols);
     std::int64_t most = static_cast<std::int64_t>(worker.scratch.left()) / row;
-    if (most > kMostRows) most = kMostRows;
+    if (most > kMostRowsOfCall) most = kMostRowsOfCall;
     if (most < 1) return false;
     auto* const rounded = worker.scratch.take<unsigned char>((most < n ? most : n) * row);
     if (rounded == nullptr) return false;
@@ -77,40 +75,12 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
 
 void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    constexpr std::size_t kRounding = 4 * 256;  // four pieces
-    worker.scratch.restart();
-    const std::size_t left = worker.scratch.left() < kRounding ? 0 : worker.scratch.left() - kRounding;
-    std::int64_t room = static_cast<std::int64_t>(left / row_bytes(layout));
-    if (room > kMostRows) room = kMostRows;
-    FewCalls list;
-    std::int64_t n_rows = 0;
-    const auto flush = [&] {
-        run_list(worker, layout, list, n_rows, inputs, row_token, out);
-        list.n = 0;
-        n_rows = 0;
-    };
-    for (std::size_t c = 0; c < n_calls; ++c) {
-        const CudaExpertCall& call = calls[c];
-        if (call.n_rows <= CudaContext::kFewRows) continue;
-        if (room < 1) {
-            worker.lacks_scratch();
-            return;
-        }
-        std::int64_t taken = 0;
-        while (taken < call.n_rows) {
-            const std::int64_t wanted = call.n_rows - taken < room ? call.n_rows - taken : room;
-            if (list.n == kCallsPerLaunch || n_rows + wanted > room) flush();
-            list.calls[list.n++] = {call.weights,
-                                    static_cast<std::int32_t>(call.first_row + taken),
-                                    static_cast<std::int32_t>(wanted),
-                                    static_cast<std::int32_t>(n_rows),
-                                    0,
-                                    0};
-            n_rows += wanted;
-            taken += wanted;
-        }
-    }
-    flush();
+    run_rows_in_lists(
+        worker, calls, n_calls, row_bytes(layout),
+        [&](const CudaExpertCall& call) { return call.n_rows > CudaContext::kFewRows; },
+        [&](const FewCalls& list, std::int64_t n_rows) {
+            run_list(worker, layout, list, n_rows, inputs, row_token, out);
+        });
 }
 
 }  // namespace offstage::kernels::cuda

@@ -6,6 +6,7 @@
 // memory serves enough rows: see tiles_packed().
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
+#include "kernels/cuda/rows_in_lists.cuh"
 #include "kernels/cuda/tensor_core.cuh"
 
 namespace offstage::kernels::cuda {
@@ -22,7 +23,6 @@ constexpr int kWarpRows = 4;  // of 8
 constexpr int kOutWarps = kOuts / (16 * kWarpOuts);
 static_assert(kOutWarps * kRows / (8 * kWarpRows) * kWarp == kThreads, "each warp has a piece of its own");
 
-constexpr std::int64_t kMostRows = 32768;  // of one call: a grid has no more
 // With cuBLAS: estimated, since what both take was not measured yet. Unpacking writes two bytes a weight and reads them
 // again; on an H100 cuBLAS makes up for that from some hundred rows on.
 constexpr std::int64_t kMostRowsBesideCublas = 256;
@@ -341,7 +341,7 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
     if (!can_read_packed(worker, weight.data, x)) return;
     worker.scratch.restart();
     std::int64_t most = static_cast<std::int64_t>(worker.scratch.left() / sizeof(Bf16)) / weight.n_cols;
-    if (most > kMostRows) most = kMostRows;
+    if (most > kMostRowsOfCall) most = kMostRowsOfCall;
     if (most > n) most = n;
     auto* const converted = most < 1 ? nullptr : worker.scratch.take<Bf16>(most * weight.n_cols);
     if (converted == nullptr) {
@@ -363,40 +363,12 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
 
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    constexpr std::size_t kRounding = 4 * 256;  // four pieces
-    worker.scratch.restart();
-    const std::size_t left = worker.scratch.left() < kRounding ? 0 : worker.scratch.left() - kRounding;
-    std::int64_t room = static_cast<std::int64_t>(left / row_bytes(layout));
-    if (room > kMostRows) room = kMostRows;
-    FewCalls list;
-    std::int64_t n_rows = 0;
-    const auto flush = [&] {
-        run_list(worker, layout, list, n_rows, inputs, row_token, out);
-        list.n = 0;
-        n_rows = 0;
-    };
-    for (std::size_t c = 0; c < n_calls; ++c) {
-        const CudaExpertCall& call = calls[c];
-        if (!tiles_packed(worker, layout, call.n_rows)) continue;
-        if (room < 1) {
-            worker.lacks_scratch();
-            return;
-        }
-        std::int64_t taken = 0;
-        while (taken < call.n_rows) {
-            const std::int64_t wanted = call.n_rows - taken < room ? call.n_rows - taken : room;
-            if (list.n == kCallsPerLaunch || n_rows + wanted > room) flush();
-            FewCall& one = list.calls[list.n++];
-            one = {};
-            one.weights = call.weights;
-            one.first_row = static_cast<std::int32_t>(call.first_row + taken);
-            one.n_rows = static_cast<std::int32_t>(wanted);
-            one.scratch_row = static_cast<std::int32_t>(n_rows);
-            n_rows += wanted;
-            taken += wanted;
-        }
-    }
-    flush();
+    run_rows_in_lists(
+        worker, calls, n_calls, row_bytes(layout),
+        [&](const CudaExpertCall& call) { return tiles_packed(worker, layout, call.n_rows); },
+        [&](const FewCalls& list, std::int64_t n_rows) {
+            run_list(worker, layout, list, n_rows, inputs, row_token, out);
+        });
 }
 
 }  // namespace offstage::kernels::cuda
