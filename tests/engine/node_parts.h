@@ -90,6 +90,7 @@ class NodeInProcess {
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
         std::function<bool()> connects;                           // false: nobody answers
         std::function<void(const engine::ToNode& message)> sees;  // what a desktop has sent
+        double computes_us = 0;                                   // what it says that experts took; 0: what they did
     };
 
     NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
@@ -121,6 +122,8 @@ class NodeInProcess {
 
       private:
         void give_back(engine::FromNode message) {
+            auto* const reply = std::get_if<engine::NodeReply>(&message);
+            if (reply != nullptr && node_.faults.computes_us > 0) reply->compute_us = node_.faults.computes_us;
             if (node_.faults.sends_before) {
                 for (engine::FromNode& one : node_.faults.sends_before(message)) events_.received(std::move(one));
             }

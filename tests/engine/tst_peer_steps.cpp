@@ -19,6 +19,16 @@ namespace kernels = offstage::kernels;
 
 namespace {
 
+// Shares are dealt by what experts take. There they take what they take here, so that each machine has some, however
+// busy it is while it is measured.
+struct PeerNode : OneNode {
+    explicit PeerNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
+        : OneNode(request, std::move(settings)) {
+        node.faults.computes_us = expert_us;
+    }
+    static inline double expert_us = 0;
+};
+
 JoinSettings decentralised(double least_answer_s = 10) {
     JoinSettings settings = quickToReturn(least_answer_s);
     settings.shape = NodeShape::kDecentralised;
@@ -86,7 +96,7 @@ struct LinkedNodes {
             NodeExpertsSettings settings{"cupboard", 2, 0};
             const bool none = std::count(without_links.begin(), without_links.end(), i) > 0;
             if (!none) settings.connect_peer = network.connecting(at);
-            machines.push_back(std::make_unique<OneNode>(request, std::move(settings)));
+            machines.push_back(std::make_unique<PeerNode>(request, std::move(settings)));
             network.place(at, machines.back()->node);
             // What others computed, and this one has from the desktop.
             machines.back()->node.faults.sees = [this](const ToNode& message) {
@@ -104,7 +114,7 @@ struct LinkedNodes {
     }
     NodeNetwork network;
     std::atomic<int> n_by_desktop = 0;
-    std::vector<std::unique_ptr<OneNode>> machines;  // last: they use the network
+    std::vector<std::unique_ptr<PeerNode>> machines;  // last: they use the network
 };
 
 }  // namespace
@@ -120,6 +130,11 @@ class TestPeerSteps : public QObject {
   private Q_SLOTS:
     void initTestCase() {
         m_expected = nodeLogits(*openModel(request()));
+        const auto model = openModel(request());
+        PeerNode machine(request());
+        const JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        PeerNode::expert_us = model->cost().cpu_us(1, model->basis().master);  // others read it from the cache
+        QVERIFY(PeerNode::expert_us > 0);
         QVERIFY(!m_expected.empty());
     }
 
@@ -429,10 +444,10 @@ class TestPeerSteps : public QObject {
             const std::uint64_t all = model->ram().usage().used_bytes;
             node_request.ram_bytes = all - static_cast<std::uint64_t>(64 - room) * (bytes + 256);
         }
-        std::vector<std::unique_ptr<OneNode>> machines;
+        std::vector<std::unique_ptr<PeerNode>> machines;
         std::vector<NodeAddress> addresses;
         for (int i = 0; i < nodes; ++i) {
-            machines.push_back(std::make_unique<OneNode>(node_request));
+            machines.push_back(std::make_unique<PeerNode>(node_request));
             addresses.push_back(machines.back()->node.address("node " + std::to_string(i)));
         }
         JoinedNodes joined(*model, std::move(addresses), decentralised(), {}, {});
@@ -485,7 +500,7 @@ class TestPeerSteps : public QObject {
         Play play(model_request);
         LoadRequest node_request = request();
         node_request.ram_bytes = (decentralised ? beside + 2 * bytes : 0) + 28 * bytes;
-        OneNode first(node_request), second(node_request);
+        PeerNode first(node_request), second(node_request);
         JoinSettings settings = ::decentralised();
         settings.use = NodeUse::kAlways;
         if (!decentralised) settings.shape = NodeShape::kHelpers;
@@ -693,7 +708,7 @@ class TestPeerSteps : public QObject {
     }
 
     void activationsInBf16_areTheSameOnAllMachines() {
-        OneNode first(request()), second(request());
+        PeerNode first(request()), second(request());
         const auto model = openModel(request());
         JoinSettings settings = decentralised();
         settings.activations = ActivationType::kBf16;
@@ -727,7 +742,7 @@ class TestPeerSteps : public QObject {
         const std::vector<float> expected = nodeLogits(*openModel(model_request), 4);
         LoadRequest node_request = request();
         node_request.quant_cache_directory = kept.path().toStdString();
-        OneNode machine(node_request);
+        PeerNode machine(node_request);
         const auto model = openModel(model_request);
         JoinedNodes joined(*model, {machine.node.address("node")}, decentralised(), {}, {});
         QVERIFY(nodeLogits(*model, 4) == expected);
@@ -779,7 +794,7 @@ class TestPeerSteps : public QObject {
     void faultyPeer_isReplacedAtOnce_andCatchesUp() {
         QFETCH(std::function<bool(FromNode&)>, fault);
         QFETCH(QString, note);
-        OneNode machine(request()), other(request());
+        PeerNode machine(request()), other(request());
         std::atomic<int> n_shares = 0;
         std::atomic<bool> had_rows = false;
         machine.node.faults.passes_back = [&](FromNode& message) {
@@ -834,7 +849,7 @@ class TestPeerSteps : public QObject {
 
     // In mid-answer: it makes the steps that it has missed, as they were made, and takes part again in the same answer.
     void peerThatComesBack_catchesUpInMidAnswer() {
-        OneNode machine(request());
+        PeerNode machine(request());
         StepWatch watch;
         watch.put_on(machine.node);
         const auto model = openModel(request());
@@ -866,7 +881,7 @@ class TestPeerSteps : public QObject {
     // It joins after steps of which the ends are gone: these it makes whole.
     void peerThatComes_catchesUpWithCutSteps() {
         const auto model = openModel(request());
-        OneNode machine(request());
+        PeerNode machine(request());
         StepWatch watch;
         watch.put_on(machine.node);
         std::unique_ptr<JoinedNodes> joined;
@@ -909,7 +924,7 @@ class TestPeerSteps : public QObject {
 
     // Another prompt begins while it still makes up what it missed of the one before: nobody needs that any more.
     void newPrompt_needsNothingOfWhatWasMissed() {
-        OneNode machine(request());
+        PeerNode machine(request());
         std::atomic<bool> is_silent = false;  // so that it is never done
         StepWatch watch;
         watch.put_on(machine.node, [&] { return !is_silent; });
@@ -943,7 +958,7 @@ class TestPeerSteps : public QObject {
 
     // It never says that it has caught up: it is given up and connected anew.
     void peerThatIsSilentOfWhatItMissed_isGivenUp() {
-        OneNode machine(request());
+        PeerNode machine(request());
         std::atomic<bool> is_silent = false;
         StepWatch watch;
         watch.put_on(machine.node, [&] { return !is_silent; });
@@ -986,7 +1001,7 @@ class TestPeerSteps : public QObject {
     }
 
     void stopInMidStep_leavesAllMachinesReadyForTheNextPrompt() {
-        OneNode machine(request()), other(request());
+        PeerNode machine(request()), other(request());
         LocalSession session;
         session.load(request(), {}, {});
         const auto first = answer(session, "What is an expert?").tokens;
@@ -1040,7 +1055,7 @@ class TestPeerSteps : public QObject {
 
     // ---------------------------------------------------------------- who is refused
     void nodeThatCannotMakeTheSteps_saysWhy() {
-        OneNode machine(request());
+        PeerNode machine(request());
         NodeExperts& experts = machine.node.experts();
         const auto model = openModel(request());
         std::mutex mutex;
@@ -1089,7 +1104,7 @@ class TestPeerSteps : public QObject {
     void anotherModel_isRefused() {
         LoadRequest fine = request();
         fine.model = "synthetic:fine?layers=2&seed=3";
-        OneNode machine(fine);
+        PeerNode machine(fine);
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("This machine has another model open")));
@@ -1117,7 +1132,7 @@ class TestPeerSteps : public QObject {
         small.disk_reads = DiskReads::kCached;
         const auto model = openModel(small);
         const std::size_t row_bytes = static_cast<std::size_t>(model->spec().experts.hidden_dim) * sizeof(float);
-        OneNode machine(request());
+        PeerNode machine(request());
         machine.node.faults.passes_back = [&](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
             // Of pings of a row's size two are on their way at a time, and this channel has one after the other.
