@@ -175,6 +175,7 @@ class TestJoinedNodes : public QObject {
     void everyMachineMakesTheSteps_isShown_andAnotherKvTypeIsFollowed() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        cupboard.faults.computes_us = 5;  // so that it is dealt some, however busy it is while it is measured
         LocalSession session;
         session.load(request(), {}, {});
         const auto alone = answer(session);
