@@ -45,6 +45,7 @@ const KernelTables& tables_of(InstructionSet set) {
         tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
         tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
         tables.expert_ffn_bf16 = avx512_bf16::expert_ffn_bf16;
+        tables.bf16_attention = avx512_bf16::attention_of_pairs;
         return tables;
     }();
     switch (set) {
@@ -111,6 +112,10 @@ ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
 
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
     return tables_of(set).expert_ffn_bf16;
+}
+
+Bf16Attention bf16_attention(InstructionSet set) {
+    return tables_of(set).bf16_attention;
 }
 
 const PairProducts& pair_products([[maybe_unused]] InstructionSet set) {

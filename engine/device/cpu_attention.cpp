@@ -10,6 +10,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kQueryBlock = 64;  // queries of one attention piece in prefill
+constexpr std::int64_t kManyQueries = 8;  // from here on queries may be rounded, as a prompt's products are
 
 // Keys (n_kv_heads, key_dim) and, where the cache has them, values (n_kv_heads, value_dim) of token t of a segment.
 void store_token(const kernels::KvShape& kv, std::int64_t layer, const AttentionSegment& segment, std::int64_t t,
@@ -114,6 +115,11 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
     for (auto& buffer : state_->attention_scratch) {
         State::room(buffer, kernels::attention_scratch_floats(rounded, std::max(shape.key_dim, shape.value_dim)));
     }
+    const bool may_round = state_->bf16_attention != nullptr && state_->form.many == kernels::GemmMode::kBf16;
+    const std::int64_t pair_bytes =
+        may_round ? kernels::bf16_attention_scratch(std::max(kQueryBlock, heads_per_kv), shape.key_dim, shape.value_dim)
+                  : 0;
+    for (auto& buffer : state_->pair_scratch) State::room_for_rounded(buffer, pair_bytes);
 
     const auto attend_rows = [&](const AttentionSegment& segment, std::int64_t first_row, std::int64_t head,
                                  std::int64_t first_key, std::int64_t n_keys, std::int64_t n_queries,
@@ -121,10 +127,18 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
         const bool heads = rows == kernels::QueryRows::kHeads;
         const kernels::KvHead cached = kernels::kv_head_of(kv, segment.blocks.data(), layer, head / heads_per_kv);
         const std::int64_t row = segment.first_row + first_row;
-        state_->kernels.attention(queries + row * query_stride + head * shape.key_dim,
-                                  heads ? shape.key_dim : query_stride, cached, first_key, n_queries, n_keys,
-                                  shape.scale, shape.sinks != nullptr ? shape.sinks + head : nullptr,
-                                  out + row * out_stride + head * shape.value_dim, heads ? shape.value_dim : out_stride,
+        const float* const q = queries + row * query_stride + head * shape.key_dim;
+        const std::int64_t q_stride = heads ? shape.key_dim : query_stride;
+        const float* const sinks = shape.sinks != nullptr ? shape.sinks + head : nullptr;
+        float* const to = out + row * out_stride + head * shape.value_dim;
+        const std::int64_t to_stride = heads ? shape.value_dim : out_stride;
+        const bool many = order == kernels::QueryOrder::kMany || (!heads && n_queries >= kManyQueries);
+        if (may_round && many && kernels::takes_pair_attention(cached)) {
+            state_->bf16_attention(q, q_stride, cached, first_key, n_queries, n_keys, shape.scale, sinks, to, to_stride,
+                                   rows, State::room_for_rounded(state_->pair_scratch[as_size(thread)], pair_bytes));
+            return;
+        }
+        state_->kernels.attention(q, q_stride, cached, first_key, n_queries, n_keys, shape.scale, sinks, to, to_stride,
                                   rows, order, state_->attention_scratch[as_size(thread)].data());
     };
     state_->pool.parallel_dynamic(n_pieces, [&](std::int64_t piece, int thread) {

@@ -11,6 +11,7 @@
 
 #include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
+#include "kernels/bf16_attention.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/sparse_experts.h"
@@ -94,6 +95,7 @@ struct CpuOperations::State {
     const kernels::CpuKernels& kernels;
     const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     const kernels::ExpertFfnBf16 expert_ffn_bf16 = kernels::expert_ffn_bf16(kernels.instruction_set);
+    const kernels::Bf16Attention bf16_attention = kernels::bf16_attention(kernels.instruction_set);
     const kernels::SparseExpertFfn sparse_expert_ffn = kernels::sparse_expert_ffn(kernels.instruction_set);
     const kernels::SparseExpertFfnBytes sparse_expert_ffn_bytes =
         kernels::sparse_expert_ffn_bytes(kernels.instruction_set);

@@ -20,6 +20,7 @@ __extension__ typedef unsigned __int128 Wide;
 constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person named none
 constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of room
 constexpr std::int64_t kUsualStep = 512;
+constexpr std::int64_t kRoomyStep = 2048;  // ... where memory is to spare: weights are read and unpacked less often
 constexpr std::int64_t kLargestStep = 4096;
 constexpr std::int64_t kLongestPlannedContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExpertsOfAll = std::int64_t{1} << 26;
@@ -52,6 +53,7 @@ class Placer {
         least_context_ = budget.context > 0 ? budget.context : std::min(wished_context_, kShortestContext);
         largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
         usual_step_ = std::min(kUsualStep, largest_step_);
+        roomy_step_ = std::min(kRoomyStep, largest_step_);
         smallest_step_ = std::min(kSmallestStep, usual_step_);
         const auto all = static_cast<std::size_t>(demand.n_layers * demand.n_experts);
         n_all_ = choice.order == nullptr ? all : choice.order->size();
@@ -212,6 +214,9 @@ class Placer {
         }
         if (on_device && n < n_all_) {
             plan_.max_step = largest_step_in(workspace_bytes(plan_.max_step) + left);
+        } else if (n == n_all_) {  // of what nobody needs, a quarter
+            const std::int64_t step = largest_step_in(workspace_bytes(plan_.max_step) + left / 4);
+            plan_.max_step = std::max(plan_.max_step, std::min(step, roomy_step_));
         }
         plan_.kv_bytes = narrow(kv_bytes(plan_.context));
         plan_.workspace_bytes = narrow(workspace_bytes(plan_.max_step));
@@ -370,7 +375,7 @@ class Placer {
     const PlacementKind kind_;
     const FormatChoice& choice_;
     std::int64_t wished_context_ = 0, least_context_ = 0;
-    std::int64_t largest_step_ = 0, usual_step_ = 0, smallest_step_ = 0;
+    std::int64_t largest_step_ = 0, roomy_step_ = 0, usual_step_ = 0, smallest_step_ = 0;
     std::vector<std::size_t> own_order_;  // where the choice has none
     std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order
     Wide slot_bytes_ = 0;

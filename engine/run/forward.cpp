@@ -219,6 +219,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
             return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
         }
+        if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
         run_layer(layer, context);
     }
     compute_logits(segments, n_tokens, wanted);

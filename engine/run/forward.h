@@ -18,6 +18,7 @@
 #include "engine/run/layers/network.h"
 #include "engine/run/layers/positions.h"
 #include "engine/run/moe_layer.h"
+#include "engine/run/prompt_reading.h"
 #include "engine/run/step_listener.h"
 #include "engine/run/step_probe.h"
 
@@ -77,6 +78,10 @@ class Forward {
     // From now on it is told of every step; nullptr: nobody is. It must outlive this object or the next call.
     void set_listener(StepListener* listener) { listener_ = listener; }
 
+    // From now on it is told how far each step has come; nullptr: nobody is. It must outlive this object or the next
+    // call.
+    void set_reading(PromptReading* reading) { reading_ = reading; }
+
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
@@ -130,6 +135,7 @@ class Forward {
     std::function<void()> between_layers_;
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
+    PromptReading* reading_ = nullptr;
     std::uint32_t n_steps_ = 0;  // that were made
     bool repeats_ = false;       // the step's operations are likely to come again
 

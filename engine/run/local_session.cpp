@@ -50,6 +50,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
         theta_.reset();
         theta_model_ = model_.get();
     }
+    model_->forward().set_reading(&reading_);
     model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
@@ -160,6 +161,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         model_->use_theta(theta);
         used_theta_ = theta;
     }
+    if (n_prompt > 0) reading_.begin_step(static_cast<std::int64_t>(segments.front().tokens.size()));
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -286,6 +288,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     }
     const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
     const auto read_prompt = [&] {
+        const PromptReading::Span reading(reading_, static_cast<std::int64_t>(fresh.size()));
         if (!request.score_prompt) return feed(fresh, stop);
         return feed_scored(prompt, std::max(0, request.n_alternatives), stop, result.prompt_choices);
     };

@@ -31,6 +31,7 @@ class LocalSession final : public Session {
     void begin_conversation() override;
     Snapshot snapshot() const override;
     LayerEvents layer_events(std::uint64_t i) const override { return publisher_.layer_events(i); }
+    PromptProgress prompt_progress() const override { return reading_.progress(); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
     void set_theta(const ThetaChoice& choice) override;
     void join(const JoinMachinesFn& join, std::stop_token stop) override;
@@ -70,6 +71,7 @@ class LocalSession final : public Session {
     void part();            // from the machines that were joined
     void publish(SnapshotPublisher::When when);
 
+    PromptReading reading_;  // of the answer being made
     std::unique_ptr<LoadedModel> model_;
     // Written by the engine's thread alone, which holds the lock then; the lock is held as
     // long as it takes to read what machines hold, never while they are joined.

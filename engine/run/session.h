@@ -14,13 +14,14 @@
 #include "engine/run/generation.h"
 #include "engine/run/joined_machines.h"
 #include "engine/run/model_summary.h"
+#include "engine/run/prompt_reading.h"
 #include "engine/run/replan.h"
 #include "engine/telemetry/snapshot.h"
 
 namespace offstage::engine {
 
-// One loaded model and its KV cache. All calls but snapshot() come from one thread at a time (the
-// engine's worker); snapshot() from any thread. Errors are thrown as engine::Error and leave the session usable: after
+// One loaded model and its KV cache. Calls come from one thread at a time (the engine's
+// worker), but where they say any thread. Errors are thrown as engine::Error and leave the session usable: after
 // a failed load no model is loaded, after a failed generate the next one works.
 class Session {
   public:
@@ -57,6 +58,8 @@ class Session {
     // Any thread: what layers did, from the i-th event since the model was loaded on; at most
     // Recorder::kCopiedAtOnce events at a time, none where there are no more. Numbers begin again with each load.
     virtual LayerEvents layer_events(std::uint64_t i) const;
+    // Any thread: of the answer being made.
+    virtual PromptProgress prompt_progress() const { return {}; }
     // How popular experts were when the plan was made, (n_layers, n_experts) shares of their layer; empty: not known.
     // Any thread.
     virtual std::vector<float> planned_popularity() const;

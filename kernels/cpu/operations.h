@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/bf16_attention.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/cpu/pack.h"
@@ -26,6 +27,7 @@ struct KernelTables {
     CpuKernels cpu;
     ExpertFfnBytes expert_ffn_bytes;
     ExpertFfnBf16 expert_ffn_bf16 = nullptr;
+    Bf16Attention bf16_attention = nullptr;
     SparseExpertFfn sparse_expert_ffn;
     SparseExpertFfnBytes sparse_expert_ffn_bytes;
     ChosenNeuronsOf chosen_neurons;
@@ -92,6 +94,7 @@ Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
 Signature<ExpertFfnBf16> expert_ffn_bf16;
+Signature<Bf16Attention> attention_of_pairs;
 }  // namespace avx512_bf16
 
 }  // namespace offstage::kernels

@@ -3910,6 +3910,10 @@
         <comment>neurons left out</comment>
         <translation>%1, Geratenes angenommen</translation>
     </message>
+    <message>
+        <source>Reading the prompt: %1 of %2 tokens</source>
+        <translation>Prompt wird gelesen: %1 von %2 Tokens</translation>
+    </message>
 </context>
 <context>
     <name>Help</name>

@@ -3910,6 +3910,10 @@
         <comment>neurons left out</comment>
         <translation>%1, chấp nhận phỏng đoán</translation>
     </message>
+    <message>
+        <source>Reading the prompt: %1 of %2 tokens</source>
+        <translation>Đang đọc lời nhắc: %1 trong %2 token</translation>
+    </message>
 </context>
 <context>
     <name>Help</name>

@@ -126,7 +126,7 @@ class TestPlanner : public QObject {
         const Plan plan = make_plan(d, {}, even(d), PlacementKind::kPopular);
         QCOMPARE(plan.n_resident(), 256);
         QCOMPARE(plan.context, 32768);
-        QCOMPARE(plan.max_step, 512);
+        QCOMPARE(plan.max_step, 2048);
         QCOMPARE(plan.staging_slots, 0);
         QCOMPARE(plan.staging_bytes, std::uint64_t{0});
         QCOMPARE(plan.expert_bytes, 256 * d.expert_bytes);
@@ -214,6 +214,28 @@ class TestPlanner : public QObject {
         // What the division into experts leaves may come on top.
         QVERIFY(small.workspace_bytes <= 8 * kGiB / 10 + d.expert_bytes);
         QCOMPARE(small.workspace_bytes, workspace(d, small.max_step));
+    }
+
+    // Where all experts fit, steps grow by a quarter of what is left, to 2048 tokens: on a device and on the host.
+    void step_whereAllFits_growsIntoWhatIsLeft() {
+        for (const bool on_host : {false, true}) {
+            ModelDemand d = mixtral();
+            d.shares_host_memory = on_host;
+            const auto plan_in = [&](std::uint64_t bytes) {
+                Budget budget;
+                budget.context = 32768;
+                (on_host ? budget.ram_bytes : budget.vram_bytes) = bytes;
+                return make_plan(d, budget, even(d), PlacementKind::kPopular);
+            };
+            const std::uint64_t all = d.dense_bytes + kv(d, 32768) + workspace(d, 512) + 256 * d.expert_bytes +
+                                      (on_host ? d.host_fixed_bytes + d.kept_bytes() : 0);
+            QCOMPARE(plan_in(all).max_step, 512);
+            QCOMPARE(plan_in(all + 4 * 1000 * d.workspace_bytes_per_token).max_step, 1512);
+            const Plan roomy = plan_in(all + 4 * 1536 * d.workspace_bytes_per_token);
+            QCOMPARE(roomy.max_step, 2048);
+            QCOMPARE(roomy.workspace_bytes, workspace(d, 2048));
+            QCOMPARE(plan_in(2 * all).max_step, 2048);
+        }
     }
 
     void ram_short_firstDropsDuplicatesThenGoesToDisk() {

@@ -472,6 +472,62 @@ class TestSession : public QObject {
         watcher.join();
         QVERIFY(most > 0 && most <= n_prompt + 40);
     }
+
+    void promptProgress_growsWhileAPromptIsRead_andIsNothingAfterwards() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "Tell me a story about a fox. ";
+        std::atomic<bool> done = false;
+        std::atomic<int> between = 0;
+        std::atomic<std::int64_t> n_tokens = 0;
+        std::atomic<bool> sane = true;
+        std::jthread watcher([&] {
+            double before = 0;
+            while (!done) {
+                const PromptProgress now = m_session->prompt_progress();
+                if (now.n_tokens == 0) {
+                    before = 0;
+                    continue;
+                }
+                if (now.n_read < 0 || now.n_read > static_cast<double>(now.n_tokens)) sane = false;
+                if (now.n_read > before && now.n_read < static_cast<double>(now.n_tokens)) ++between;
+                before = now.n_read;
+                n_tokens = now.n_tokens;
+            }
+        });
+        // A prompt may be read before the other thread has run.
+        std::int64_t n_prompt = 0;
+        for (int answer = 0; answer < 1000 && between < 2; ++answer) {
+            m_session->reset_conversation();
+            n_prompt = m_session->generate(ask(text, 1), {}, {}).prompt_tokens;
+            if (m_session->prompt_progress().n_tokens != 0) sane = false;
+        }
+        done = true;
+        watcher.join();
+        QVERIFY(sane);
+        QVERIFY(between >= 2);
+        QCOMPARE(n_tokens.load(), n_prompt);
+    }
+
+    // Steps add up, and layers of the running one count as shares of it.
+    void promptReading_countsStepsAndLayers() {
+        PromptReading reading;
+        QCOMPARE(reading.progress().n_tokens, 0);
+        {
+            const PromptReading::Span span(reading, 700);
+            QCOMPARE(reading.progress().n_tokens, 700);
+            QCOMPARE(reading.progress().n_read, 0.0);
+            reading.begin_step(512);
+            QCOMPARE(reading.progress().n_read, 0.0);
+            reading.begin_layer(1, 4);
+            QCOMPARE(reading.progress().n_read, 128.0);
+            reading.begin_step(188);
+            QCOMPARE(reading.progress().n_read, 512.0);
+            reading.begin_layer(2, 4);
+            QCOMPARE(reading.progress().n_read, 606.0);
+        }
+        QCOMPARE(reading.progress().n_tokens, 0);
+        QCOMPARE(reading.progress().n_read, 0.0);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestSession)

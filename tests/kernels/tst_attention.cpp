@@ -8,6 +8,7 @@
 
 #include <QTest>
 
+#include "kernels/bf16_attention.h"
 #include "kernels/cpu_kernels.h"
 #include "test_buffer.h"
 #include "test_data.h"
@@ -59,6 +60,13 @@ constexpr Case kCases[] = {
     {3, 129, 40, 33, true},
     {20, 64, 21, 20, true},
     {12, 90, 19, 19, true},
+};
+
+// What bf16_attention() takes.
+constexpr Case kPairCases[] = {
+    {1, 1, 64},         {2, 130, 64},       {5, 200, 128},           {6, 64, 32, 16},
+    {8, 8, 64},         {9, 73, 128},       {64, 128, 96},           {65, 200, 256},
+    {70, 70, 192, 128}, {13, 300, 128, 80}, {3, 65, 576, 512, true}, {20, 90, 96, 64, true},
 };
 
 // `values` are value_stride floats apart.
@@ -183,6 +191,8 @@ class TestAttention : public QObject {
     void first_key_hides_those_before();
     void sinks_take_their_share_data() { add_case_rows(); }
     void sinks_take_their_share();
+    void pairs_are_rounded_and_no_more_data();
+    void pairs_are_rounded_and_no_more();
 };
 
 void TestAttention::matches_softmax_in_double() {
@@ -468,6 +478,97 @@ void TestAttention::sinks_take_their_share() {
             }
         }
     }
+}
+
+void TestAttention::pairs_are_rounded_and_no_more_data() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < std::size(kPairCases); ++i) {
+        QTest::addRow("%lld queries, %lld keys of %lld, values of %lld%s",
+                      static_cast<long long>(kPairCases[i].n_queries), static_cast<long long>(kPairCases[i].n_keys),
+                      static_cast<long long>(kPairCases[i].key_dim), static_cast<long long>(kPairCases[i].value_dim),
+                      kPairCases[i].values_in_keys ? " in them" : "")
+            << static_cast<int>(i);
+    }
+}
+
+// Queries that are bf16 already meet keys exactly: then only what becomes of scores is rounded, each by at most a
+// 256th, and a result is off by no more than that share of its values' magnitudes.
+void TestAttention::pairs_are_rounded_and_no_more() {
+    QFETCH(int, index);
+    const Bf16Attention attention = bf16_attention(available_instruction_sets().back());
+    if (attention == nullptr) QSKIP("This processor has no dot product of bf16.");
+    const Case& sizes = kPairCases[index];
+    const auto [n_queries, n_keys, key_dim, value_dim, values_in_keys] = sizes;
+    const std::int64_t q_stride = key_dim + 3;
+    const std::int64_t out_stride = value_dim + 5;
+    TestBuffer<float> q(q_stride * (n_queries - 1) + key_dim, 4);
+    fill_random(q.span(), 31, 2.0f);
+    for (float& value : q.span()) value = to_float(to_bf16(value));
+    KeysAndValues from(sizes, 32, values_in_keys ? 1.0f : 2.0f);
+    for (float& value : from.keys) value = to_float(to_bf16(value));
+    for (float& value : from.own_values) value = to_float(to_bf16(value));
+    const BlockedCache cache(from, Order::kShuffled, KvType::kBf16);
+    const KvHead head = cache.head();
+    QVERIFY(takes_pair_attention(head));
+    const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
+    const float sink = 0.5f;
+    TestBuffer<std::byte> scratch(bf16_attention_scratch(n_queries, key_dim, value_dim));
+    const auto attend = [&](std::int64_t first, std::int64_t n, std::int64_t first_key, const float* sinks,
+                            float* out) {
+        attention(q.data() + first * q_stride, q_stride, head, first_key, n, n_keys - n_queries + first + n, scale,
+                  sinks, out, out_stride, QueryRows::kTokens, scratch.data());
+    };
+    for (const float* const sinks : {static_cast<const float*>(nullptr), &sink}) {
+        TestBuffer<float> out(out_stride * (n_queries - 1) + value_dim, 4);
+        std::fill(out.span().begin(), out.span().end(), 77.0f);
+        attend(0, n_queries, 0, sinks, out.data());
+        QVERIFY(out.guards_intact());
+        QVERIFY(scratch.guards_intact());
+        for (std::int64_t query = 0; query < n_queries; ++query) {
+            const std::int64_t n_seen = n_keys - n_queries + query + 1;
+            const auto row = [&](const float* values) {
+                return exact_row(sizes, q.data() + query * q_stride, from.key(0), values, from.value_stride(), n_seen,
+                                 double{scale}, sinks != nullptr ? double{sink} : -HUGE_VAL);
+            };
+            const auto want = row(from.value(0));
+            std::vector<float> magnitudes(
+                from.value(0), from.value(0) + n_keys * from.value_stride() - (from.value_stride() - value_dim));
+            for (float& value : magnitudes) value = std::abs(value);
+            const auto most = row(magnitudes.data());
+            for (std::int64_t i = 0; i < value_dim; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const double off = std::abs(double{out[query * out_stride + i]} - want[at]);
+                QVERIFY2(off <= most[at] / 128 + 1e-5, qPrintable(QString("%1 %2: %3").arg(query).arg(i).arg(off)));
+            }
+            for (std::int64_t i = value_dim; query + 1 < n_queries && i < out_stride; ++i) {
+                QCOMPARE(out[query * out_stride + i], 77.0f);
+            }
+        }
+        // A query alone, or with others, as a token's head or a prompt's token: the same bits.
+        TestBuffer<float> apart(out_stride * (n_queries - 1) + value_dim, 4);
+        for (const std::int64_t at_once : {1, 4, 7}) {
+            std::fill(apart.span().begin(), apart.span().end(), 77.0f);
+            for (std::int64_t first = 0; first < n_queries; first += at_once)
+                attend(first, std::min(at_once, n_queries - first), 0, sinks, apart.data() + first * out_stride);
+            QVERIFY(std::equal(out.span().begin(), out.span().end(), apart.data()));
+        }
+        const std::int64_t last = n_queries - 1;
+        attention(q.data() + last * q_stride, q_stride, head, 0, 1, n_keys, scale, sinks, apart.data(), out_stride,
+                  QueryRows::kHeads, scratch.data());
+        QVERIFY(std::equal(apart.data(), apart.data() + value_dim, out.data() + last * out_stride));
+    }
+    // Keys before the first are not seen.
+    const std::int64_t first_key = std::min<std::int64_t>(70, n_keys - n_queries);
+    if (first_key == 0) return;
+    std::vector<float> want(static_cast<std::size_t>(n_queries * out_stride)), got(want.size());
+    attend(0, n_queries, first_key, nullptr, want.data());
+    KeysAndValues hidden = from;
+    hidden.hide_first(first_key);
+    const BlockedCache without(hidden, Order::kAscending, KvType::kBf16);
+    attention(q.data(), q_stride, without.head(), first_key, n_queries, n_keys, scale, nullptr, got.data(), out_stride,
+              QueryRows::kTokens, scratch.data());
+    QVERIFY(std::none_of(got.begin(), got.end(), [](float value) { return std::isnan(value); }));
+    QVERIFY(got == want);
 }
 
 QTEST_GUILESS_MAIN(TestAttention)

@@ -279,6 +279,9 @@ class FakeSession : public engine::Session {
         m_snapshot.revision = ++m_revision;
     }
 
+    engine::PromptProgress prompt_progress() const override {
+        return {m_stage->promptTokens, static_cast<double>(m_stage->promptRead)};
+    }
     engine::Snapshot snapshot() const override {
         ++m_stage->snapshots;
         const std::lock_guard lock(m_mutex);

@@ -59,6 +59,7 @@ class Stage {
     std::atomic<int> snapshots = 0;
     std::atomic<int> resets = 0;
     std::atomic<int> sessionsAlive = 0;
+    std::atomic<std::int64_t> promptTokens = 0, promptRead = 0;  // what the session says of a prompt
     std::atomic<bool> generating = false;
     std::atomic<bool> heldBack = false;    // while this is set, no answer begins
     std::atomic<bool> deafToStop = false;  // while this is set, a request to stop is not looked at

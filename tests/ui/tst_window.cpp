@@ -251,6 +251,26 @@ class TestWindow : public QObject {
         QCOMPARE(f.stage->requests()[1].messages[0].content, std::string("next"));
     }
 
+    // A long prompt says how far it is, in the answer and in the status line, until the first token.
+    void prompt_long_saysHowMuchOfItIsRead() {
+        Script script = slow();
+        script.promptMs = 60'000;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("long"));
+        QTRY_VERIFY(f.stage->generating);
+        QCOMPARE(f.last().note, QStringLiteral("Reading the prompt…"));
+        f.stage->promptRead = 1024;
+        f.stage->promptTokens = 4096;
+        const QString quarter = QStringLiteral("Reading the prompt: 1,024 of 4,096 tokens");
+        QTRY_COMPARE(f.last().note, quarter);
+        QCOMPARE(f.window->statusLine().stateText(), quarter);
+        f.stage->promptRead = 2048;
+        QTRY_COMPARE(f.last().note, QStringLiteral("Reading the prompt: 2,048 of 4,096 tokens"));
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QTRY_COMPARE(f.state(), State::Ready);
+    }
+
     void prompt_whileLoading_waitsForTheModel() {
         Script script;
         script.loadMs = 300;

@@ -26,6 +26,7 @@ void ChatController::connectAll() {
     connect(&m_engine, &EngineController::modelLoaded, this, &ChatController::startNext);
     connect(&m_engine, &EngineController::loadFailed, this, &ChatController::onLoadFailed);
     connect(&m_engine, &EngineController::streamed, this, &ChatController::onStreamed);
+    connect(&m_engine, &EngineController::promptRead, this, &ChatController::onPromptRead);
     connect(&m_engine, &EngineController::answered, this, &ChatController::onAnswered);
     connect(&m_engine, &EngineController::answerFailed, this, &ChatController::onAnswerFailed);
     connect(&m_engine, &EngineController::answerInterrupted, this, &ChatController::onInterrupted);

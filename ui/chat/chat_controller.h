@@ -148,6 +148,7 @@ class ChatController : public QObject {
     std::vector<engine::ChatMessage> messagesFor(ConversationId conversation, MessageId end) const;
     std::optional<Job> finish(RequestId id);
     void onLoadFailed();
+    void onPromptRead(RequestId id, qint64 read, qint64 tokens);
     void onStreamed(RequestId id, const StreamedText& piece);
     void addThought(const Job& job, const StreamedText& piece);
     void endThought(const Job& job);

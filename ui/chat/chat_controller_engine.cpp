@@ -4,6 +4,7 @@
 
 #include "ui/chat/chat_controller.h"
 #include "ui/chat/token_choices.h"
+#include "ui/engine/format.h"
 
 namespace offstage::ui {
 
@@ -171,6 +172,20 @@ void ChatController::onLoadFailed() {
 }
 
 // ---------------------------------------------------------------- what comes back
+
+void ChatController::onPromptRead(RequestId id, qint64 read, qint64 tokens) {
+    if (id != m_request || !m_running) {
+        return;
+    }
+    const Job job = *m_running;
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* answer = all ? all->find(job.answer) : nullptr;
+    const QString note = readingText(read, tokens);
+    if (answer && answer->state == Message::State::Waiting && answer->note != note) {
+        m_history.edit(job.conversation, job.answer, [&note](Message& m) { m.note = note; });
+        showMessage(job.conversation, job.answer);
+    }
+}
 
 void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
     if (id != m_request || !m_running) {

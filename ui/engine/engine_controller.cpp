@@ -10,6 +10,7 @@ namespace offstage::ui {
 
 namespace {
 
+constexpr int kReadingIntervalMs = 250;
 constexpr std::size_t kMostReplanRequests = 256;  // as many as the engine keeps reports
 
 // What an answer says that was written with one after the other.
@@ -42,9 +43,12 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
     connect(m_worker, &EngineWorker::loadFailed, this, &EngineController::onLoadFailed);
     connect(m_worker, &EngineWorker::streamed, this, [this](RequestId id, const StreamedText& piece) {
         if (id == m_generateId) {
+            m_reading.stop();
             Q_EMIT streamed(id, piece);
         }
     });
+    m_reading.setInterval(kReadingIntervalMs);
+    connect(&m_reading, &QTimer::timeout, this, &EngineController::lookAtReading);
     connect(m_worker, &EngineWorker::previewed, this,
             [this](RequestId id, const engine::ReplanPreview& preview, const engine::Message& problem) {
                 if (id == m_previewId) {
@@ -155,6 +159,7 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
     m_generateId = ++m_lastId;
     m_answerTheta = m_theta;
     setState(State::Generating);
+    m_reading.start();
     QMetaObject::invokeMethod(
         m_worker,
         [worker = m_worker, id = m_generateId, request, stop = m_generateStop.get_token()] {
@@ -349,6 +354,18 @@ RequestId EngineController::requestPreview(const engine::ReplanRequest& request)
                        }) != 0;
     m_previewId = asked ? id : 0;
     return m_previewId;
+}
+
+void EngineController::lookAtReading() {
+    const engine::Session* session = this->session();
+    if (!session || m_state != State::Generating) {
+        m_reading.stop();
+        return;
+    }
+    const engine::PromptProgress progress = session->prompt_progress();
+    if (progress.n_tokens > 0) {
+        Q_EMIT promptRead(m_generateId, static_cast<qint64>(progress.n_read), progress.n_tokens);
+    }
 }
 
 void EngineController::setState(State state) {

@@ -7,6 +7,7 @@
 
 #include <QObject>
 #include <QThread>
+#include <QTimer>
 
 #include "ui/engine/engine_values.h"
 
@@ -100,6 +101,8 @@ class EngineController : public QObject {
     // Failures and problems come with the sentence in the window's language.
     void loadFailed(const QString& model, const offstage::ui::EngineFailure& failure);
     void streamed(quint64 id, const offstage::ui::StreamedText& piece);
+    // Some four times a second until the answer's first token: how many of the tokens that have to be read are.
+    void promptRead(quint64 id, qint64 read, qint64 tokens);
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
     void answerInterrupted(quint64 id);
@@ -120,6 +123,7 @@ class EngineController : public QObject {
     void advance();
     void joinMachines();
     void setState(State state);
+    void lookAtReading();
     void interruptAnswer();
     void leaveConversation(void (EngineWorker::*leave)());
     void onLoaded(RequestId id, const engine::ModelSummary& model);
@@ -147,6 +151,7 @@ class EngineController : public QObject {
     std::stop_source m_joinStop{std::nostopstate};
     bool m_serving = false;
     RequestId m_previewId = 0;  // 0: none
+    QTimer m_reading;           // runs until the answer's first token
 };
 
 }  // namespace offstage::ui

@@ -111,6 +111,11 @@ QString rateText(double tokensPerSecond) {
                                 : QLocale().toString(tokensPerSecond, 'f', tokensPerSecond < 100 ? 1 : 0);
 }
 
+QString readingText(qint64 read, qint64 tokens) {
+    const QLocale locale;
+    return Format::tr("Reading the prompt: %1 of %2 tokens").arg(locale.toString(read), locale.toString(tokens));
+}
+
 QString firstTokenText(double seconds) {
     if (seconds <= 0) {
         return QStringLiteral("–");

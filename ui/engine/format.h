@@ -31,7 +31,8 @@ QString speedText(double tokensPerSecond, SpeedKind kind);      // "37.5 tokens/
 QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s (measured)", "... (simulated)"
 // Of forecasts: "37.5", "1,234"; a dash where nothing is known.
 QString rateText(double tokensPerSecond);
-QString firstTokenText(double seconds);  // small models read a prompt in less than a millisecond
+QString readingText(qint64 read, qint64 tokens);  // "Reading the prompt: 1,024 of 4,096 tokens"
+QString firstTokenText(double seconds);           // small models read a prompt in less than a millisecond
 // "neurons up to 0.1 left out", "neurons left out by expert, for a loss of 0.003"; empty: none are.
 QString thetaText(const engine::ThetaChoice& theta);
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"

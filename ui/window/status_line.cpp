@@ -68,6 +68,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     });
     connect(&m_engine, &EngineController::streamed, this,
             [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
+    connect(&m_engine, &EngineController::promptRead, this,
+            [this](RequestId, qint64 read, qint64 tokens) { m_state->setText(readingText(read, tokens)); });
     refreshState();
     refreshTheta();
 }
@@ -91,6 +93,10 @@ bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
         m_model->setVisible(width >= kWideEnoughForAName);
     }
     return QObject::eventFilter(watched, event);
+}
+
+QString StatusLine::stateText() const {
+    return m_state->text();
 }
 
 QString StatusLine::contextText() const {

@@ -24,6 +24,7 @@ class StatusLine : public QObject {
     // Whether the answer that is being written belongs to the conversation shown, and fills its context.
     void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
 
+    QString stateText() const;
     QString speedText() const;
     QString contextText() const;
     QString thetaText() const;  // that answers are not the model's own; empty: they are
