@@ -149,18 +149,20 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     std::deque<StepCosts> steps;
     for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, prefill);
     StepShares shares(plan);
-    const auto step_us = [&](std::int64_t n_tokens) {
+    const auto step_us = [&](std::int64_t n_tokens, bool is_last) {
         for (StepCosts& machine : steps) machine.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
-            const std::vector<std::int32_t>& counts = routing.draw(layer, n_tokens);
+            const std::int64_t n_computed = computed_tokens(demand, layer, n_tokens, is_last);
+            if (n_computed == 0) continue;
+            const std::vector<std::int32_t>& counts = routing.draw(layer, n_computed);
             const std::span<const std::int32_t> computed_by = shares.of(layer, counts);
             double slowest_us = 0;
             for (std::int32_t m = 0; m < plan.n_machines(); ++m) {
                 const auto i = static_cast<std::size_t>(m);
                 slowest_us = std::max(slowest_us, steps[i].of(plan.machines[i], layer, counts, computed_by, m));
             }
-            us += slowest_us + exchange_us(n_tokens);
+            us += slowest_us + exchange_us(n_computed);
         }
         return us;
     };

@@ -228,10 +228,13 @@ bool NodeFollower::make(const NodeStep& step) {
     inbox_.begin_step(step.number);
     const std::uint32_t together = 1u | 1u << shares_.machine;  // the desktop and this machine
     const bool alone = (step.machines & together) != together;
-    executor_->begin_step(
-        {step.number, alone ? 0 : step.machines, shares_.machine, &shares_.owners, follow_.activations});
+    const ModelSpec& spec = host_.spec();
+    const bool all_needed = step.tokens.size() == 1 || !Forward::ends_with_experts(spec);
+    executor_->begin_step({step.number, alone ? 0 : step.machines, shares_.machine, &shares_.owners,
+                           follow_.activations, spec.experts.n_layers, spec.experts.n_layers - (all_needed ? 0 : 1)});
     const Segment segment{&sequence_, step.tokens};
-    const Forward::Outcome outcome = forward.step({&segment, 1}, Forward::Logits::kNone, stop, step.n_prompt);
+    const auto wanted = alone ? Forward::Logits::kNone : Forward::Logits::kLastElsewhere;
+    const Forward::Outcome outcome = forward.step({&segment, 1}, wanted, stop, step.n_prompt);
     executor_->end_step();
     // Where the next prompt may go on from.
     if (outcome == Forward::Outcome::kDone && step.tokens.size() > 1) sequence_.checkpoint();

@@ -35,7 +35,7 @@ std::uint32_t PeerExecutor::owner(std::int64_t layer, std::int64_t expert) const
 
 // Asked again when a layer's outputs are there, for what was not delivered: it takes nothing twice.
 bool PeerExecutor::takes(std::int64_t layer, std::int64_t expert) const {
-    if (step_.machines == 0 || layer <= computed_) return false;
+    if (step_.machines == 0 || layer <= computed_ || layer >= step_.n_shared) return false;
     const std::uint32_t machine = owner(layer, expert);
     return machine != step_.self && is_present(machine);
 }
@@ -50,8 +50,13 @@ void PeerExecutor::complete(LayerWork& work, std::span<const std::size_t> groups
     // Asked once more where something was left to others: it has done what it could.
     if (step_.machines == 0 || work.layer <= completed_) return;
     completed_ = work.layer;
+    own_.clear();
+    for (std::size_t g = 0; g < work.rows.groups().size() && work.layer < step_.n_shared; ++g) {
+        if (owner(work.layer, work.rows.groups()[g].expert) == step_.self) own_.push_back(g);
+    }
     send_own(work);
     done_.clear();
+    if (work.layer >= step_.n_awaited) return;
     std::vector<std::size_t> of_machine;
     for (std::uint32_t machine = 0; machine < kMostPeers; ++machine) {
         if (machine == step_.self || !is_present(machine)) continue;
@@ -81,11 +86,8 @@ void PeerExecutor::bring_to_host(LayerWork& work, std::span<const std::size_t> g
     if (any) device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
 }
 
+// What it owns of the layer; where nobody needs that, a message that says nothing: whoever waits goes on.
 void PeerExecutor::send_own(LayerWork& work) {
-    own_.clear();
-    for (std::size_t g = 0; g < work.rows.groups().size(); ++g) {
-        if (owner(work.layer, work.rows.groups()[g].expert) == step_.self) own_.push_back(g);
-    }
     bring_to_host(work, own_);
     const auto now = Clock::now();
     layer_us_ = elapsed_between(begun_, now);

@@ -31,12 +31,18 @@ class PeerLinks {
 // 4.3). What goes round are the rows themselves, not their sums, so that every machine adds a token's rows in the
 // router's order: what comes out is bit by bit what one machine would compute. An expert whose owner does not deliver
 // is computed by each machine for itself.
+//
+// Of a prompt's piece the last layer's experts are computed for the desktop alone, of the last token: the nodes have
+// their keys and values by then, and send the desktop what they own of that token, whether it wants it or not. Where it
+// wants no logits it computes nothing there, where it wants all of them it computes all itself (n_shared).
 struct PeerStep {
     std::uint64_t number = 0;
     std::uint32_t machines = 0;           // bit i: machine i makes it
     std::uint32_t self = 0;               // this machine
     const std::string* owners = nullptr;  // NodeShares::owners; until end_step()
     ActivationType activations = ActivationType::kF32;
+    std::int64_t n_shared = 0;   // layers with experts that other machines' outputs are taken in
+    std::int64_t n_awaited = 0;  // of these, those in which this machine needs them
 };
 
 // The experts that other machines own, in such a step; in all others it takes none. One thread, the one that makes

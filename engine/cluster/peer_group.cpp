@@ -228,7 +228,7 @@ void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& w
 }
 
 // ---------------------------------------------------------------- steps
-void PeerGroup::begin_step(std::span<const Segment> segments, std::int64_t n_prompt) {
+void PeerGroup::begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) {
     if (before_step_) before_step_();
     const ExpertThetas& thetas = model_.forward().moe().thetas();
     alone_ = model_.kv().type() != follow_.kv                ? StepsAlone::kKvType
@@ -255,7 +255,11 @@ void PeerGroup::begin_step(std::span<const Segment> segments, std::int64_t n_pro
     step.tokens.assign(segments.front().tokens.begin(), segments.front().tokens.end());
     inbox_.begin_step(step.number);
     machines_ = machines;
-    executor_->begin_step({step.number, machines, 0, &shares_.owners, follow_.activations});
+    // Behind the last layer's attention the others go on with the last token alone.
+    const bool is_last_token = n_tokens_ == 1 || wanted == StepLogits::kLast;
+    const bool shares_all = is_last_token || !Forward::ends_with_experts(model_.spec());
+    const std::int64_t n_shared = model_.spec().experts.n_layers - (shares_all ? 0 : 1);
+    executor_->begin_step({step.number, machines, 0, &shares_.owners, follow_.activations, n_shared, n_shared});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines >> (i + 1) & 1u) == 0) continue;
         send_shares(i);

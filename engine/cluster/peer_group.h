@@ -55,7 +55,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::string owners() const;
     std::uint64_t n_deals() const { return n_deals_; }  // grows with the owners; any thread
 
-    void begin_step(std::span<const Segment> segments, std::int64_t n_prompt) override;
+    void begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) override;
     void end_step(bool done) override;
 
   private:

@@ -18,20 +18,21 @@ class HostInputs {
         if (!device.shares_host_memory()) copy_ = PinnedHost<float>(device, static_cast<std::size_t>(most), purpose);
     }
 
-    // The layer's input is this, n floats on the device.
-    void set(const float* inputs, std::int64_t n) {
+    // The layer's input is this, on the device; of it the n floats behind the first ones are needed.
+    void set(const float* inputs, std::int64_t first, std::int64_t n) {
         inputs_ = inputs;
+        first_ = first;
         n_ = n;
         on_way_ = came_ = false;
     }
     // Starts the copy, unless it was. On the compute queue.
     void fetch() {
         if (on_way_ || device_.shares_host_memory()) return;
-        device_.download(copy_.host(), inputs_, static_cast<std::size_t>(n_) * sizeof(float));
+        device_.download(copy_.host() + first_, inputs_ + first_, static_cast<std::size_t>(n_) * sizeof(float));
         there_ = device_.record(DeviceEvent::Queue::kCompute);
         on_way_ = true;
     }
-    // Waits for it.
+    // Waits for it. Where the whole input would begin.
     const float* get() {
         if (device_.shares_host_memory()) return inputs_;
         fetch();
@@ -44,7 +45,7 @@ class HostInputs {
     Backend& device_;
     PinnedHost<float> copy_;
     const float* inputs_ = nullptr;
-    std::int64_t n_ = 0;
+    std::int64_t first_ = 0, n_ = 0;
     bool on_way_ = false, came_ = false;
     DeviceEvent there_;
 };

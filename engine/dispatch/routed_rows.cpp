@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "engine/as_size.h"
 #include "engine/dispatch/dispatch_messages.h"
@@ -23,8 +24,21 @@ std::uint64_t RoutedRows::bytes_per_token(const ExpertGrid& grid) {
            (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(grid.hidden_dim) * sizeof(float));
 }
 
+void RoutedRows::begin(std::int64_t n_tokens, std::span<const TokenRange> wanted) {
+    n_tokens_ = n_tokens;
+    wanted_ = wanted;
+    n_wanted_ = 0;
+    for (const TokenRange& tokens : wanted) n_wanted_ += tokens.n;
+}
+
+TokenRange RoutedRows::span() const {
+    if (wanted_.empty()) return {};
+    const std::int64_t first = wanted_.front().first;
+    return {first, wanted_.back().first + wanted_.back().n - first};
+}
+
 void RoutedRows::download() {
-    chosen_.download(0, as_size(n_rows()));
+    chosen_.download(0, as_size(n_tokens_ * grid_.n_active));
 }
 
 void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
@@ -33,15 +47,33 @@ void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
     }
 }
 
+std::span<ExpertLoad> RoutedRows::count() {
+    for (const TokenRange& tokens : wanted_) {
+        add_counts({chosen_.host() + tokens.first * grid_.n_active, as_size(tokens.n * grid_.n_active)});
+    }
+    return list_counted();
+}
+
+std::span<ExpertLoad> RoutedRows::count_all() {
+    return count({chosen_.host(), as_size(n_tokens_ * grid_.n_active)});
+}
+
 std::span<ExpertLoad> RoutedRows::count(std::span<const std::int32_t> chosen) {
-    std::fill(token_counts_.begin(), token_counts_.end(), 0);
+    add_counts(chosen);
+    return list_counted();
+}
+
+void RoutedRows::add_counts(std::span<const std::int32_t> chosen) {
     for (const std::int32_t expert : chosen) ++token_counts_[as_size(expert)];
+}
+
+std::span<ExpertLoad> RoutedRows::list_counted() {
     loads_.clear();
     for (std::size_t e = 0; e < token_counts_.size(); ++e) {
         if (token_counts_[e] == 0) continue;
         loads_.emplace_back();
         loads_.back().expert = static_cast<std::int32_t>(e);
-        loads_.back().n_tokens = token_counts_[e];
+        loads_.back().n_tokens = std::exchange(token_counts_[e], 0);
     }
     return loads_;
 }
@@ -55,14 +87,16 @@ void RoutedRows::group(std::span<const Assignment> assignments) {
         row += a.n_tokens;
     }
     assert(row == n_rows());
+    if (row == 0) return;
     std::int32_t* row_token = row_map_.host();
     std::int32_t* row_of = row_token + n_rows();
-    for (std::int64_t t = 0; t < n_tokens_; ++t) {
-        for (std::int64_t a = 0; a < grid_.n_active; ++a) {
-            const std::int64_t i = t * grid_.n_active + a;
-            const std::int64_t r = next_row_[as_size(chosen_.host()[i])]++;
-            row_token[r] = static_cast<std::int32_t>(t);
-            row_of[i] = static_cast<std::int32_t>(r);
+    for (const TokenRange& tokens : wanted_) {
+        for (std::int64_t t = tokens.first; t < tokens.first + tokens.n; ++t) {
+            for (std::int64_t a = 0; a < grid_.n_active; ++a) {
+                const std::int64_t r = next_row_[as_size(chosen_.host()[t * grid_.n_active + a])]++;
+                row_token[r] = static_cast<std::int32_t>(t);
+                *row_of++ = static_cast<std::int32_t>(r);
+            }
         }
     }
     row_map_.upload(0, as_size(2 * n_rows()));
@@ -78,8 +112,12 @@ void RoutedRows::upload(std::span<const std::size_t> groups) {
 }
 
 void RoutedRows::combine(float* x) {
-    device_.combine(outputs_.device(), row_map_.device() + n_rows(), weights_.as<float>(), n_tokens_, grid_.n_active,
-                    grid_.hidden_dim, x);
+    const std::int32_t* row_of = row_map_.device() + n_rows();
+    for (const TokenRange& tokens : wanted_) {
+        device_.combine(outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active, tokens.n,
+                        grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim);
+        row_of += tokens.n * grid_.n_active;
+    }
 }
 
 }  // namespace offstage::engine

@@ -17,8 +17,15 @@ struct RowGroup {
     std::int64_t n_rows = 0;
 };
 
+// Tokens first .. first + n of a step.
+struct TokenRange {
+    std::int64_t first = 0;
+    std::int64_t n = 0;
+};
+
 // A layer's (token, chosen expert) pairs: from the router's answer to rows grouped by
-// expert, in the schedule's order, and back to the tokens. One thread.
+// expert, in the schedule's order, and back to the tokens. The router answers for all
+// tokens; rows are those of the tokens that are wanted. One thread.
 class RoutedRows {
   public:
     // For steps of up to max_step tokens. Throws Error (kOutOfMemory). The referents must
@@ -27,7 +34,12 @@ class RoutedRows {
     // Bytes on the device for one more token of a step.
     static std::uint64_t bytes_per_token(const ExpertGrid& grid);
 
-    void begin(std::int64_t n_tokens) { n_tokens_ = n_tokens; }
+    // wanted: ascending, of the n_tokens; nothing else is computed or changed.
+    void begin(std::int64_t n_tokens, std::span<const TokenRange> wanted);
+    // Whether some tokens are not wanted; and all that are lie in span(), which is empty where none is.
+    bool leaves_out() const { return n_wanted_ < n_tokens_; }
+    TokenRange span() const;
+    std::int64_t n_wanted() const { return n_wanted_; }
     // Where the router's answer goes: (n_tokens, n_active) each. download() brings the
     // choice to the host.
     std::int32_t* chosen() const { return chosen_.device(); }
@@ -37,8 +49,10 @@ class RoutedRows {
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
     void copy_choice(std::int32_t* to, std::int64_t stride);
-    // The experts that were chosen, ascending; where they are is the caller's to fill in. loads() are these then.
-    std::span<ExpertLoad> count() { return count({chosen_.host(), static_cast<std::size_t>(n_rows())}); }
+    // The experts that wanted tokens chose, ascending; where they are is the caller's to fill in. loads() are these
+    // then. The same of all tokens, and of a choice that came on another way.
+    std::span<ExpertLoad> count();
+    std::span<ExpertLoad> count_all();
     std::span<ExpertLoad> count(std::span<const std::int32_t> chosen);
     std::span<const ExpertLoad> loads() const { return loads_; }
     // The i-th group is the i-th assignment's.
@@ -53,11 +67,13 @@ class RoutedRows {
     // Rows that were computed on the host go to the device. Neighbouring groups go
     // together.
     void upload(std::span<const std::size_t> groups);
-    // x (n_tokens, hidden_dim) += the weighted sums of each token's rows.
+    // x (n_tokens, hidden_dim) += the weighted sums of each wanted token's rows.
     void combine(float* x);
 
   private:
-    std::int64_t n_rows() const { return n_tokens_ * grid_.n_active; }
+    std::int64_t n_rows() const { return n_wanted_ * grid_.n_active; }
+    void add_counts(std::span<const std::int32_t> chosen);
+    std::span<ExpertLoad> list_counted();
 
     const ExpertGrid& grid_;
     Backend& device_;
@@ -70,6 +86,8 @@ class RoutedRows {
     std::vector<std::int32_t> token_counts_;  // (n_experts)
     std::vector<std::int64_t> next_row_;      // (n_experts)
     std::int64_t n_tokens_ = 0;
+    std::span<const TokenRange> wanted_;
+    std::int64_t n_wanted_ = 0;  // tokens
 };
 
 }  // namespace offstage::engine

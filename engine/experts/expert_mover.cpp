@@ -22,9 +22,10 @@ void ExpertMover::set_cache(CachePolicy* policy) {
     experts_.set_cache_policy(policy);
 }
 
-void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
+void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last) {
     prefill_ = prefill;
     last_ = last;
+    calls_last_ = n_last * grid_.n_active >= kSureTokens * grid_.n_experts;
     loads_ahead_ = prefill && prompt_loading_ != PromptLoading::kOnDemand && !device_.shares_host_memory() &&
                    n_tokens * grid_.n_active >= kSureTokens * grid_.n_experts;
     prompt_attention_us_ = 0;
@@ -419,7 +420,7 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
 // the copy engine can bring until that layer's router has run: more would only come
 // earlier than it would on demand.
 void ExpertMover::copy_ahead(const Schedule& schedule) {
-    if (!loads_ahead_ || layer_ + 1 == grid_.n_layers) {
+    if (!loads_ahead_ || layer_ + (calls_last_ ? 1 : 2) >= grid_.n_layers) {
         if (last_ || !loads_ahead_) experts_.places().set_borrowing(false);
         return;
     }

@@ -59,8 +59,8 @@ class ExpertMover {
     const SparseCopies& sparse() const { return sparse_; }
     bool copies_sparse() const { return !prefill_ && sparse_.on(); }
 
-    // `last`: no further piece of the prompt follows.
-    void begin_step(bool prefill, std::int64_t n_tokens, bool last);
+    // `last`: no further piece of the prompt follows. n_last: of how many tokens the last layer computes.
+    void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
     // What attention took in the layer that was measured last.
     void add_attention(double us);
 
@@ -181,6 +181,7 @@ class ExpertMover {
 
     bool prefill_ = false;
     bool loads_ahead_ = false;        // this step does
+    bool calls_last_ = false;         // and calls all experts of the last layer too
     bool last_ = false;               // this step is the prompt's last
     double attention_us_ = 0;         // of a layer in decode, a moving average
     double prompt_attention_us_ = 0;  // of the layer before, in this step

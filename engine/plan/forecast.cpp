@@ -157,7 +157,8 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
             const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us) + ahead_cpu_us;
-            idle_us = conditions.dense_us / static_cast<double>(n_layers_) + std::max(0.0, us - (figures.disk_us - ahead_us));
+            idle_us =
+                conditions.dense_us / static_cast<double>(n_layers_) + std::max(0.0, us - (figures.disk_us - ahead_us));
             sum.us += us;
             sum.copied_bytes += figures.copied_bytes;
         }
@@ -186,11 +187,11 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     result.predicted_loss = plan.predicted_loss;
 
     StepCosts steps(demand, cost, prefill);
-    const auto step_us = [&](std::int64_t n_tokens) {
+    const auto step_us = [&](std::int64_t n_tokens, bool is_last) {
         steps.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer)
-            us += steps.of(plan, layer, routing.draw(layer, n_tokens));
+            us += steps.of(plan, layer, routing.draw(layer, computed_tokens(demand, layer, n_tokens, is_last)));
         return us;
     };
     const double us = cost.table().dense.prompt_us(prompt_tokens, plan.max_step) +

@@ -68,6 +68,7 @@ struct ModelDemand {
     std::int64_t disk_guess_slots = 0;
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool residents_change = false;    // experts copied on demand may stay on the device, in others' place
+    bool ends_with_experts = false;   // the last layer has experts, which a prompt's last token alone passes
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
     std::int64_t kept_context = 0;    // LoadRequest::kept_context

@@ -17,6 +17,13 @@ kernels::WeightType master_format(const ModelDemand& demand, const CostModel& co
 // tokens for each (chance would miss one in e^8): only then copies are made ahead.
 inline constexpr std::int64_t kSureTokens = 8;
 
+// Of how many of a step's tokens the layer's experts are computed (Forward::step()). is_last: the step ends the prompt.
+inline std::int64_t computed_tokens(const ModelDemand& demand, std::int64_t layer, std::int64_t n_tokens,
+                                    bool is_last) {
+    const bool leaves_out = demand.ends_with_experts && layer + 1 == demand.n_layers && n_tokens > 1;
+    return leaves_out ? (is_last ? 1 : 0) : n_tokens;
+}
+
 // What the layers' experts take in steps of many tokens. Where the demand loads ahead,
 // the copy engine goes on with the next layer's experts in the time that it would be
 // idle. The referents must outlive this object. One thread.
@@ -53,23 +60,22 @@ inline std::int64_t n_prompt_steps(std::int64_t prompt_tokens, std::int64_t max_
     return (prompt_tokens + step_tokens - 1) / step_tokens;
 }
 
-// Microseconds of a prompt that is read in steps of at most max_step tokens; step_us(n_tokens) is called for each step
-// that is played, full ones first. They cost about the same: a few are played, the others taken alike.
+// Microseconds of a prompt that is read in steps of at most max_step tokens; step_us(n_tokens, is_last) is called for
+// each step that is played, in their order. Full ones cost about the same: a few are played, the others taken alike.
 template <typename StepUs>
 double prompt_steps_us(std::int64_t prompt_tokens, std::int64_t max_step, StepUs&& step_us) {
     constexpr std::int64_t kPlayed = 4;
     const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
-    const std::int64_t full_steps = prompt_tokens / step_tokens;
-    const std::int64_t rest = prompt_tokens % step_tokens;
+    if (prompt_tokens <= 0) return 0;
+    const std::int64_t full_steps = (prompt_tokens - 1) / step_tokens;  // before the last one
     double us = 0;
     if (full_steps > 0) {
         const std::int64_t n = std::min(full_steps, kPlayed);
         double full_us = 0;
-        for (std::int64_t i = 0; i < n; ++i) full_us += step_us(step_tokens);
+        for (std::int64_t i = 0; i < n; ++i) full_us += step_us(step_tokens, false);
         us += full_us / static_cast<double>(n) * static_cast<double>(full_steps);
     }
-    if (rest > 0) us += step_us(rest);
-    return us;
+    return us + step_us(prompt_tokens - full_steps * step_tokens, true);
 }
 
 }  // namespace offstage::engine

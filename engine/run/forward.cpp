@@ -73,6 +73,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
                             MemoryUse::kWorkspace, "logits");
     kv_.resize(n_kv_groups_);
     for (KvStep& group : kv_) group.segments.reserve(as_size(kMaxSegments));
+    wanted_.reserve(as_size(kMaxSegments));
 
     const KvLayout layout = kv_layout_of(spec, {});
     std::int64_t n_moe_layers = 0;
@@ -187,7 +188,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     // What fits in the smallest step is read in one under any budget, so that it may take the fastest way.
     const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
     set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
-    if (listener_ != nullptr) listener_->begin_step(segments, n_prompt);
+    if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
     dispatcher_.begin_step(n_tokens, prefill);
     const Outcome outcome = run_layers(segments, n_tokens, wanted, stop);
     if (outcome == Outcome::kDone) {
@@ -210,7 +211,13 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     if (repeats_) device_.begin_repeated(0);
     device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
     if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
-    moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
+    find_wanted(n_tokens, prefill, wanted);
+    std::int64_t n_last = n_tokens;
+    if (ends_with_experts(spec_)) {
+        n_last = 0;
+        for (const TokenRange& tokens : wanted_) n_last += tokens.n;
+    }
+    moe_.begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
@@ -231,16 +238,36 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     return Outcome::kDone;
 }
 
+void Forward::find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted) {
+    all_tokens_ = {0, n_tokens};
+    wanted_.clear();
+    // A step of single tokens is the same whatever is wanted of it, so that its operations may come again.
+    if (wanted == Logits::kAll || !prefill || last_layer_whole_) {
+        wanted_.push_back(all_tokens_);
+    } else if (wanted != Logits::kNone) {
+        for (const AttentionSegment& segment : kv_.front().segments) {
+            const std::int64_t last = segment.first_row + segment.n_tokens - 1;
+            if (!wanted_.empty() && wanted_.back().first + wanted_.back().n == last) {
+                ++wanted_.back().n;
+            } else {
+                wanted_.push_back({last, 1});
+            }
+        }
+    }
+}
+
 StepContext Forward::context_of(std::int64_t n_tokens) const {
     return {device_,
             n_tokens,
+            spec_.hidden_dim,
             kv_,
             rotations_,
             identity_.device(),
             x_.as<float>(),
             h_.as<float>(),
             workspace_.as<float>(),
-            further_.as<float>()};
+            further_.as<float>(),
+            {&all_tokens_, 1}};
 }
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
@@ -248,14 +275,21 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     if (repeats_) device_.begin_repeated(layer);
     device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
     modules.attention->run(step);
-    device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);
+    StepContext behind = step;
+    if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
     if (modules.moe_layer >= 0) {
-        run_experts(layer, step);
-    } else {
-        modules.network.compute(step);
-        modules.network.add(step, step.x);
+        device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);  // the router looks at all
+        run_experts(layer, behind);
     }
-    if (modules.scale != 1) device_.scale(modules.scale, step.n_tokens * spec_.hidden_dim, step.x);
+    for (const TokenRange& tokens : behind.wanted) {
+        const StepContext wanted = behind.only(tokens);
+        if (modules.moe_layer < 0) {
+            device_.norm(modules.ffn_norm, wanted.x, wanted.n_tokens, wanted.normalised);
+            modules.network.compute(wanted);
+            modules.network.add(wanted, wanted.x);
+        }
+        if (modules.scale != 1) device_.scale(modules.scale, wanted.n_tokens * spec_.hidden_dim, wanted.x);
+    }
 }
 
 void Forward::run_experts(std::int64_t layer, const StepContext& step) {
@@ -273,9 +307,12 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     // The router's answer was waited for.
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
     if (sum == step.x) return;
-    OutputRule{modules.expert_output_norm}.normalise(step, sum);
-    if (modules.network) modules.network.add(step, sum);
-    modules.output.add(step, spec_.hidden_dim, sum);
+    for (const TokenRange& tokens : step.wanted) {
+        const StepContext wanted = step.only(tokens);
+        OutputRule{modules.expert_output_norm}.normalise(wanted, wanted.further);
+        if (modules.network) modules.network.add(wanted, wanted.further);
+        modules.output.add(wanted, spec_.hidden_dim, wanted.further);
+    }
 }
 
 // DeltaNet layers: the state that is read, and the one that is written.
@@ -354,7 +391,7 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
 void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {
     logits_view_ = {};
     all_logits_.clear();
-    if (wanted == Logits::kNone) return;
+    if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return;
     const std::int64_t vocab = spec_.vocab_size;
     if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence, whatever the step
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);

@@ -51,7 +51,7 @@ class Forward {
     // those of the context at the beginning (RopeSpec::original_context).
     void set_context(std::int64_t context);
 
-    enum class Logits { kNone, kLast, kAll };
+    using Logits = StepLogits;
     enum class Outcome {
         kDone,
         kStopped,  // a stop was requested: it is looked at before each layer
@@ -59,7 +59,9 @@ class Forward {
         kFailed,   // the device failed: Backend::failure() says how
     };
 
-    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. n_prompt: how many tokens
+    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. Of a prompt's tokens whose
+    // logits are not wanted the last layer has keys, values and the router's choice, and nothing behind that; so they
+    // change no bit, but where sums are formed by the number of rows (SumOrder::kByNumber). n_prompt: how many tokens
     // the prompt has that they are a piece of, if it is read in several steps. With float32 products, on the CPU and on
     // an emulated device, the steps in which a prompt is read then change no bit. Whatever the outcome but kDone, the
     // sequences are as they were.
@@ -69,6 +71,10 @@ class Forward {
     MoeLayer& moe() { return moe_; }
     // Called by step() between two layers; may move experts, must not throw.
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
+    // Whether the last layer computes all tokens of every step all the same, to compare with; off at first.
+    void set_last_layer_whole(bool whole) { last_layer_whole_ = whole; }
+    // Whether the last layer has experts, so that it is they that wait for the tokens that are wanted.
+    static bool ends_with_experts(const ModelSpec& spec) { return spec.layers.back().moe() != nullptr; }
     // From now on the probe looks at every step; nullptr: none. It must outlive this
     // object or the next call.
     void set_probe(StepProbe* probe) {
@@ -85,7 +91,7 @@ class Forward {
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
-    // Of the last step: (n_tokens, layers with experts, n_active), best expert first.
+    // Of the last step: (n_tokens, layers with experts, n_active), best expert first; of all tokens in every layer.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
 
     // Bytes of workspace on the device, without Backend::scratch_bytes: fixed, and for each token of the largest step.
@@ -101,6 +107,7 @@ class Forward {
     std::int64_t n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const;
     std::int64_t n_table_entries(std::span<const Segment> segments) const;
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
+    void find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted);
     StepContext context_of(std::int64_t n_tokens) const;
     Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                        const std::stop_token& stop);
@@ -138,6 +145,9 @@ class Forward {
     PromptReading* reading_ = nullptr;
     std::uint32_t n_steps_ = 0;  // that were made
     bool repeats_ = false;       // the step's operations are likely to come again
+    bool last_layer_whole_ = false;
+    TokenRange all_tokens_;           // of the step
+    std::vector<TokenRange> wanted_;  // of these, those that the last layer computes
 
     Positions positions_;
     // What a step tells the device, in one piece. In 4-byte words the positions (class Positions), token ids, and each

@@ -92,6 +92,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.residents_change = request.cache != CacheKind::kStatic && !demand.shares_host_memory;
+    demand.ends_with_experts = Forward::ends_with_experts(spec);
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 

@@ -80,16 +80,16 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     route(layer, router, next, step);
     fetch_choices();  // they are there when this layer's is
     const DeviceEvent routed = device_.record(Queue::kCompute);
-    if (shared) shared.compute(step);
-    if (shared && sum == step.x) shared.add(step, sum);
+    compute_shared(shared, step, sum);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     read_fetched(true);         // those before have ended: their times can be read
     const auto recorded = Clock::now();
     experts_.places().poll();
 
+    if (rows_.leaves_out()) habits_.count(layer, rows_.count_all());
     find_experts(layer);
-    habits_.count(layer, rows_.loads());
+    if (!rows_.leaves_out()) habits_.count(layer, rows_.loads());
     if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), expected_);
     rows_.copy_choice(routing, routing_stride);
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, layer);
@@ -109,7 +109,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     pending_.sparse = sparse;
     pending_.neurons = {operations_.neurons().neurons - counted.neurons + sparse.counted.neurons,
                         operations_.neurons().active - counted.active + sparse.counted.active, work_.skipped_bytes};
-    if (sum != step.x) device_.clear(step.n_tokens * grid_.hidden_dim, sum);
+    clear_wanted(step, sum);
     rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
     pending_.begin = last_end_;
@@ -121,6 +121,22 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     pending_.moves = mover_.moves();
     std::swap(pending_.schedule, schedule);  // the next decision overwrites it anyhow
     dispatcher_.add_recording(microseconds(submitted, Clock::now()));
+}
+
+void MoeLayer::compute_shared(const NetworkModule& shared, const StepContext& step, float* sum) {
+    if (!shared) return;
+    for (const TokenRange& tokens : step.wanted) {
+        const StepContext wanted = step.only(tokens);
+        shared.compute(wanted);
+        if (sum == step.x) shared.add(wanted, wanted.x);
+    }
+}
+
+void MoeLayer::clear_wanted(const StepContext& step, float* sum) {
+    if (sum == step.x) return;
+    for (const TokenRange& tokens : step.wanted) {
+        device_.clear(tokens.n * grid_.hidden_dim, sum + tokens.first * grid_.hidden_dim);
+    }
 }
 
 // Whether nothing needs the choice before the step's end: the device has all that may be chosen.
@@ -144,12 +160,11 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
                   rows_.weights());
     unread.begin = last_end_;
     unread.routed = device_.record(Queue::kCompute);
-    if (shared) shared.compute(step);
-    if (shared && sum == step.x) shared.add(step, sum);
+    compute_shared(shared, step, sum);
     unread.experts.begin = device_.record(Queue::kCompute);
     residents_->compute(layer, step.normalised, rows_.outputs().device());
     unread.experts.end = device_.record(Queue::kCompute);
-    if (sum != step.x) device_.clear(grid_.hidden_dim, sum);
+    clear_wanted(step, sum);
     device_.combine(rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
                     grid_.hidden_dim, sum);
     unread.end = last_end_ = device_.record(Queue::kCompute);
@@ -213,7 +228,7 @@ void MoeLayer::read_choice(const Unread& unread) {
 void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
                      const StepContext& step) {
     const std::int64_t n = step.n_tokens;
-    rows_.begin(n);
+    rows_.begin(n, step.wanted);
     device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
     const auto guessed = guesses();
     expected_.assign(guessed.begin(), guessed.end());
@@ -228,10 +243,11 @@ void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const Rout
     device_.end_repeated();
     rows_.download();
     if (n_guesses_ > 0 && own_guesses_.empty()) guesses_.download(0, as_size(n_guesses_));
-    inputs_.set(step.normalised, n * grid_.hidden_dim);
+    const TokenRange wanted = rows_.span();
+    inputs_.set(step.normalised, wanted.first * grid_.hidden_dim, wanted.n * grid_.hidden_dim);
     // The host is likely to need them soon: for experts of its own or elsewhere, or to find active neurons.
     const bool on_device_alone = residents_ != nullptr && residents_->has_all(layer) && elsewhere_.empty();
-    if (n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) inputs_.fetch();
+    if (wanted.n > 0 && wanted.n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) inputs_.fetch();
 }
 
 std::span<const std::int32_t> MoeLayer::guesses() {
@@ -285,7 +301,8 @@ void MoeLayer::begin_disk_reads(const Schedule& schedule) {
     }
     if (work_.layer + 1 < grid_.n_layers && dispatcher_.prefetch() != PrefetchMode::kOff) {
         const std::size_t next = experts_.index(work_.layer + 1, 0);
-        const bool calls_all = prefill_ && n_tokens_ * grid_.n_active >= kSureTokens * grid_.n_experts;
+        const std::int64_t n = work_.layer + 2 < grid_.n_layers ? n_tokens_ : n_last_;
+        const bool calls_all = prefill_ && n * grid_.n_active >= kSureTokens * grid_.n_experts;
         for (std::int64_t e = 0; calls_all && e < grid_.n_experts; ++e) likely_.push_back(next + as_size(e));
         for (const std::int32_t e : guesses()) likely_.push_back(next + as_size(e));
     }
@@ -356,16 +373,17 @@ void MoeLayer::take_over(std::size_t first) {
     for (std::size_t i = 0; i < taken.size(); ++i) elsewhere_[i]->complete(work_, taken[i]);
 }
 
-void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
+void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last) {
     prefill_ = prefill;
     n_tokens_ = n_tokens;
+    n_last_ = n_last;
     n_guesses_ = 0;
     work_.thetas = thetas_;
     mover_.sparse().set_mode(sparse_loading_);
     mover_.sparse().set_thetas(thetas_);
     dispatcher_.set_theta(thetas_.mean(), mover_.sparse().on() ? sparse_loading_ : SparseLoading::kOff, prior_);
     resident_.set_prefill(prefill);
-    mover_.begin_step(prefill, n_tokens, last);
+    mover_.begin_step(prefill, n_tokens, last, n_last);
     last_end_ = device_.record(Queue::kCompute);
     pending_.active = false;
     n_read_ = n_fetched_ = n_unread_ = 0;

@@ -31,9 +31,10 @@ namespace offstage::engine {
 // computed without waiting for it (ResidentLayers): the host learns it some layers later, or at the end of the step,
 // and then counts and writes down what it would have before.
 //
-// The rows of a step are its (token, chosen expert) pairs, grouped by expert. Each row's result is the same wherever it
-// was computed, and a token's rows are added in the router's order: placement and policy change no bit of the output
-// (on backends that compute as the CPU does).
+// The rows of a step are the (token, chosen expert) pairs of the tokens that are wanted (StepContext::wanted), grouped
+// by expert. What the router chose for the others is told all the same, and counts as a habit; nothing is scheduled,
+// copied or computed for it. Each row's result is the same wherever it was computed, and a token's rows are added in
+// the router's order: placement and policy change no bit of the output (on backends that compute as the CPU does).
 class MoeLayer {
   public:
     // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents must outlive this object.
@@ -59,8 +60,9 @@ class MoeLayer {
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
     void remove_executors();
 
-    // sum (n_tokens, hidden_dim) += experts(normalised), both on the device; `layer` counts the layers with experts.
-    // `shared`: what every token passes besides, computed by the device while the router's answer comes to the host.
+    // sum (n_tokens, hidden_dim) += experts(normalised), both on the device, of the tokens that are wanted; `layer`
+    // counts the layers with experts.
+    // `shared`: what those pass besides, computed by the device while the router's answer comes to the host.
     // sum is step.x, to which `shared` is added too, or step.further: it is cleared then, and adding `shared` is left
     // to the caller.
     // next: the next layer's router, for guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The
@@ -70,11 +72,12 @@ class MoeLayer {
              const StepContext& step, float* sum, std::int32_t* routing, std::int64_t routing_stride);
     // From the next step on: whether somebody needs the choice of a layer when run() returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
-    // Around the layers of a step; `last`: no further piece of the prompt follows. fetch(): when no more operations are
+    // Around the layers of a step; `last`: no further piece of the prompt follows; n_last: of how many tokens the last
+    // layer computes. fetch(): when no more operations are
     // to be one sequence with the last layers' (Backend::begin_repeated). finish(): after that and a host_wait for all
     // of the step; without it the layers that were not read yet are forgotten (at least the step's last one), as they
     // should be when the step failed or was stopped.
-    void begin_step(bool prefill, std::int64_t n_tokens, bool last);
+    void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
     void fetch();
     void finish();
     // Of tokens that were decoded one at a time.
@@ -111,6 +114,8 @@ class MoeLayer {
     void read_choice(const Unread& unread);
     bool wants_guesses(std::int64_t n_tokens) const;
     void route(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const StepContext& step);
+    static void compute_shared(const NetworkModule& shared, const StepContext& step, float* sum);
+    void clear_wanted(const StepContext& step, float* sum);
     void find_experts(std::int64_t layer);
     void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
     std::span<const std::int32_t> guesses();
@@ -153,6 +158,7 @@ class MoeLayer {
     ActiveShares prior_;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
+    std::int64_t n_last_ = 0;    // of these, those that the last layer computes
     DeviceEvent last_end_;
     Pending pending_;
 

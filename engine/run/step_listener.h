@@ -7,13 +7,18 @@ namespace offstage::engine {
 
 struct Segment;
 
+// Whose logits a step is to make: of no token, of each segment's last one, of all. kLastElsewhere: of the last one, but
+// another machine that makes the same step makes them.
+enum class StepLogits { kNone, kLast, kLastElsewhere, kAll };
+
 // Is told of each step of a model, for machines that make it too. Given to
 // Forward::set_listener(). One thread, the engine's; nothing throws.
 class StepListener {
   public:
     virtual ~StepListener() = default;
-    // The sequences have room for their tokens; nothing has been computed yet. n_prompt: as Forward::step()'s.
-    virtual void begin_step(std::span<const Segment> segments, std::int64_t n_prompt) = 0;
+    // The sequences have room for their tokens; nothing has been computed yet. wanted, n_prompt: as
+    // Forward::step()'s.
+    virtual void begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) = 0;
     // Once for each begin_step(). done: the sequences hold the tokens; else they are as they were.
     virtual void end_step(bool done) = 0;
 };

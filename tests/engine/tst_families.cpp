@@ -305,6 +305,34 @@ class TestFamilies : public QObject {
         QVERIFY2(residents.size() > 1, qPrintable(QString::number(residents.size())));
     }
 
+    // Shared experts, dense layers, norms behind experts: of a prompt's tokens the last layer leaves out all but one.
+    void promptsLastLayer_changesNoBit_data() { eachFamily(); }
+    void promptsLastLayer_changesNoBit() {
+        QFETCH(QString, name);
+        const auto prompt =
+            tokensOf(golden(name)[QLatin1String("cases")].toArray().last()[QLatin1String("tokens")].toArray());
+        for (const char* device : {"cpu", "emulated:rtx-3060"}) {
+            const auto model = open(on(name, device));
+            const ExpertGrid& grid = model->spec().experts;
+            std::vector<float> logits[2];
+            for (const bool whole : {false, true}) {
+                model->forward().set_last_layer_whole(whole);
+                KvSequence sequence = model->new_sequence();
+                const Segment segment{&sequence, prompt};
+                const std::uint64_t before = model->dispatcher().totals().routed_tokens;
+                // As a piece of a long prompt: sums do not depend on how many rows there are.
+                QCOMPARE(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}, kSmallestStep + 1),
+                         Forward::Outcome::kDone);
+                const auto rows = static_cast<std::int64_t>(model->dispatcher().totals().routed_tokens - before);
+                const bool all = whole || !Forward::ends_with_experts(model->spec());
+                QCOMPARE(rows,
+                         (std::ssize(prompt) * (grid.n_layers - 1) + (all ? std::ssize(prompt) : 1)) * grid.n_active);
+                logits[whole ? 1 : 0].assign(model->forward().logits().begin(), model->forward().logits().end());
+            }
+            QVERIFY2(logits[0] == logits[1], device);
+        }
+    }
+
     // Keys and values in 16 and 8 bits: the rows before the first token that takes
     // another expert are near those of float32.
     void keysAndValuesInFewerBits_areNear_data() { eachFamily(); }

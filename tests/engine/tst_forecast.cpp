@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include "engine/plan/forecast.h"
+#include "engine/plan/prompt_steps.h"
 
 using namespace offstage::engine;
 
@@ -109,6 +110,34 @@ class TestForecast : public QObject {
     }
 
     // On the CPU a token costs 100 us per expert, however they are spread: the draw keeps the number of tokens.
+    // Of a prompt in steps of 40, 40 and 20 tokens, the last layer's experts are computed for the last token.
+    void prefill_leavesOutOfTheLastLayer_whatNobodyAsksFor() {
+        ModelDemand d = demand(8, 8);  // all are called
+        CostTable t = table();
+        t.gpu_expert.clear();
+        t.cpu_expert = {{1, 100}, {2, 200}};
+        Plan plan = planOf(d, 0);
+        plan.max_step = 40;
+        const auto us = [&] {
+            const Forecast f = forecast(plan, d, Popularity::uniform(4, 8, 8), CostModel(t), PolicyKind::kStatic,
+                                        PolicyKind::kStatic, 100);
+            return f.ttft_s * 1e6;
+        };
+        const double whole_us = us();
+        d.ends_with_experts = true;
+        QVERIFY(isNear(whole_us - us(), 99 * 8 * 100, 1e-9));
+        // One step that is full.
+        plan.max_step = 100;
+        d.ends_with_experts = false;
+        const double at_once_us = us();
+        d.ends_with_experts = true;
+        QVERIFY(isNear(at_once_us - us(), 99 * 8 * 100, 1e-9));
+        QCOMPARE(computed_tokens(d, 3, 40, false), 0);
+        QCOMPARE(computed_tokens(d, 3, 40, true), 1);
+        QCOMPARE(computed_tokens(d, 3, 1, false), 1);
+        QCOMPARE(computed_tokens(d, 2, 40, true), 40);
+    }
+
     void prefill_onTheCpu_countsAllTokens_data() {
         QTest::addColumn<int>("tokens");
         for (const int n : {1, 7, 64, 65, 512}) QTest::addRow("%d", n) << n;

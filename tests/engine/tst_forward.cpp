@@ -159,6 +159,59 @@ class TestForward : public QObject {
             QVERIFY2(got[i] == expected[i], qPrintable(QStringLiteral("after token %1").arg(i)));
     }
 
+    // Beside a model whose last layer computes everything: the same logits, keys, values and choices of experts.
+    void lastLayer_leavesOutTokensWithoutLogits_data() {
+        QTest::addColumn<QString>("name");
+        for (const QString& name : kModels) QTest::newRow(qPrintable(name)) << name;
+    }
+    void lastLayer_leavesOutTokensWithoutLogits() {
+        QFETCH(QString, name);
+        const auto model = open(name, ComputeMode::kF32, 1);
+        Forward& forward = model->forward();
+        const ExpertGrid& grid = model->spec().experts;
+        const auto tokens = someTokens(40);
+        const std::span<const TokenId> all(tokens);
+        struct Made {
+            std::vector<float> logits;
+            std::vector<std::int32_t> routing;
+            std::vector<std::int64_t> rows;  // of the last layer's experts, by step
+        };
+        // n_prompt: of a long one sums do not depend on how many rows an expert has.
+        const auto make = [&](bool whole, std::int64_t n_prompt) {
+            forward.set_last_layer_whole(whole);
+            KvSequence first = model->new_sequence(), second = model->new_sequence(), third = model->new_sequence();
+            Made made;
+            const auto step = [&](std::vector<Segment> segments, Forward::Logits wanted) {
+                std::int64_t n_tokens = 0;
+                for (const Segment& segment : segments) n_tokens += std::ssize(segment.tokens);
+                const std::uint64_t before = model->dispatcher().totals().routed_tokens;
+                QVERIFY(forward.step(segments, wanted, {}, n_prompt) == Forward::Outcome::kDone);
+                const auto rows =
+                    static_cast<std::int64_t>(model->dispatcher().totals().routed_tokens - before) / grid.n_active;
+                made.rows.push_back(rows - n_tokens * (grid.n_layers - 1));
+                made.logits.insert(made.logits.end(), forward.logits().begin(), forward.logits().end());
+                made.routing.insert(made.routing.end(), forward.routing().begin(), forward.routing().end());
+            };
+            step({{&first, all.first(20)}}, Forward::Logits::kNone);
+            step({{&first, all.subspan(20, 5)}, {&second, all.first(1)}, {&third, all.first(7)}},
+                 Forward::Logits::kLast);
+            step({{&first, all.subspan(25, 6)}}, Forward::Logits::kLast);
+            step({{&first, all.subspan(31, 4)}}, Forward::Logits::kLastElsewhere);
+            step({{&first, all.subspan(35, 3)}}, Forward::Logits::kAll);
+            step({{&first, all.subspan(38, 1)}, {&second, all.subspan(1, 1)}}, Forward::Logits::kLast);
+            return made;
+        };
+        for (const std::int64_t n_prompt : {600, 0}) {
+            const Made whole = make(true, n_prompt), made = make(false, n_prompt);
+            QCOMPARE(whole.rows, (std::vector<std::int64_t>{20, 13, 6, 4, 3, 2}));
+            QCOMPARE(made.rows, (std::vector<std::int64_t>{0, 3, 1, 1, 3, 2}));
+            QCOMPARE(made.routing, whole.routing);
+            QCOMPARE(made.logits.size(), static_cast<std::size_t>((3 + 1 + 3 + 2) * model->spec().vocab_size));
+            QVERIFY(n_prompt == 0 || made.logits == whole.logits);
+            QVERIFY(relativeError(made.logits, whole.logits) < 1e-5);
+        }
+    }
+
     void logits_doNotDependOnStepSizeOrThreads_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<int>("step");

@@ -467,6 +467,52 @@ class TestPeerSteps : public QObject {
         QVERIFY(rows < 2 * allRows(*model));  // this machine has a share as well
     }
 
+    // Pieces of which no logits are wanted, all of them, or the last ones: the last layer is made for the desktop
+    // alone.
+    void whateverLogitsAreWanted_noBitChanges() {
+        const auto model = openModel(request());
+        const auto logits = [](LoadedModel& of) {
+            KvSequence sequence = of.new_sequence();
+            std::vector<TokenId> tokens;
+            for (int i = 0; i < 40; ++i) tokens.push_back(static_cast<TokenId>((5 + i * 37) % 900));
+            std::vector<float> made;
+            std::span<const TokenId> left(tokens);
+            for (const auto& [n, wanted] :
+                 {std::pair(12, Forward::Logits::kNone), std::pair(9, Forward::Logits::kAll),
+                  std::pair(18, Forward::Logits::kLast), std::pair(1, Forward::Logits::kLast)}) {
+                const Segment segment{&sequence, left.first(static_cast<std::size_t>(n))};
+                left = left.subspan(segment.tokens.size());
+                if (of.forward().step({&segment, 1}, wanted, {}) != Forward::Outcome::kDone) return made;
+                made.insert(made.end(), of.forward().logits().begin(), of.forward().logits().end());
+            }
+            return made;
+        };
+        const std::vector<float> expected = logits(*openModel(request()));
+        QCOMPARE(expected.size(), static_cast<std::size_t>((9 + 1 + 1) * model->spec().vocab_size));
+        PeerNode first(request()), second(request());
+        std::atomic<std::size_t> last_rows = 0;  // of the last layer, that nodes sent
+        const auto n_layers = static_cast<std::int32_t>(model->spec().experts.n_layers);
+        for (PeerNode* machine : {&first, &second}) {
+            machine->node.faults.passes_back = [&, n_layers](FromNode& message) {
+                const auto* outputs = std::get_if<NodeOutputs>(&message);
+                if (outputs != nullptr && outputs->layer == n_layers - 1) last_rows += outputs->row_token.size();
+                return true;
+            };
+        }
+        JoinedNodes joined(*model, {first.node.address("first"), second.node.address("second")}, decentralised(), {},
+                           {});
+        QVERIFY(logits(*model) == expected);
+        for (const JoinedNodes::Figures& node : joined.figures()) {
+            QVERIFY2(node.up, qPrintable(textOf(joined.take_notes())));
+            QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
+            // Of two steps nothing is awaited of the last layer.
+            QCOMPARE(node.totals.requests, static_cast<std::uint64_t>(4 * n_layers - 2));
+        }
+        // Each node has sent what it owns of one token of each step.
+        QVERIFY(becomesTrue([&] { return last_rows > 0; }));
+        QVERIFY(last_rows <= static_cast<std::size_t>(4 * model->spec().experts.n_active));
+    }
+
     // While an answer is made, experts leave this machine and come back; those that nodes hold change with that, from
     // one node to the other as well.
     void replansBetweenMachines_changeNoBit_data() {

@@ -5,6 +5,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
+#include "ui/panels/cache_comparison.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 
@@ -278,6 +279,25 @@ class TestTokenLog : public QObject {
         QCOMPARE(underlined.size(), 4);
         QCOMPARE(underlined.back().at(0).toULongLong(), quint64(1));
         QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
+    }
+
+    // Of a piece of a prompt that is not its end the last layer computes nothing. A step that is not whole does not
+    // count.
+    void cacheCalls_ofAPromptsPiece_areWhole() {
+        const auto engine = controller();
+        TokenLog log(*engine);
+        log.beginModel(2, 4);
+        for (const quint64 number : {0, 1}) {
+            engine::LayerEvents events = stepOf(number, 2 * number, 2, {{0, 1}, {0, 3}}, 8);
+            for (engine::LayerEvent& event : events.events) {
+                event.is_prefill = number == 0 ? 1 : 0;
+            }
+            log.addEvents(events);
+        }
+        const engine::CacheCalls calls = cacheCallsOf(log, 2, 4);
+        QCOMPARE(calls.layers.size(), size_t(2));
+        QCOMPARE(calls.calls.size(), size_t(2));
+        QCOMPARE(calls.layers.back().n_calls, size_t(0));
     }
 
     void answer_ofTheEngine_isFollowed() {

@@ -43,7 +43,9 @@ CacheCalls cacheCallsOf(const TokenLog& log, int layers, int experts, std::size_
         return static_cast<int>(step.layers.size()) == layers &&
                std::all_of(step.layers.begin(), step.layers.end(), [&](const engine::LayerEvent& layer) {
                    const auto from = step.assignments.begin() + static_cast<std::ptrdiff_t>(layer.first_assignment);
-                   return layer.n_assignments > 0 &&
+                   // Of a piece of a prompt that is not its end the last layer computes nothing.
+                   const bool mayBeEmpty = layer.is_prefill != 0 && layer.layer + 1 == layers;
+                   return (layer.n_assignments > 0 || mayBeEmpty) &&
                           std::all_of(from, from + layer.n_assignments,
                                       [&](const engine::AssignmentEvent& a) { return a.expert < experts; });
                });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/dispatch/routed_rows.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
 #include "kernels/types.h"
@@ -24,10 +25,16 @@ struct Rotation {
     const float* sin = nullptr;
 };
 
+// Pieces of a module's workspace begin at multiples of 16 bytes.
+inline constexpr std::int64_t workspace_width(std::int64_t width) {
+    return (width + 3) / 4 * 4;
+}
+
 // One step, as a layer module sees it. Addresses of the device's memory.
 struct StepContext {
     Backend& device;
     std::int64_t n_tokens = 0;
+    std::int64_t hidden_dim = 0;
     std::span<const KvStep> kv;              // by group of layers
     std::span<const Rotation> rotations;     // by kind of positions: Positions::kind_of()
     const std::int32_t* identity = nullptr;  // 0, 1, 2 ...: rows of a network are the step's tokens
@@ -37,6 +44,21 @@ struct StepContext {
     // (n_tokens, hidden_dim), of models with further norms: another norm's output while
     // its reader runs, and then the sum of the experts' outputs. Else nullptr.
     float* further = nullptr;
+    // Tokens whose networks and experts are to be computed: all but in the last layer, behind whose attention nobody
+    // reads what becomes of a token without logits. Ascending.
+    std::span<const TokenRange> wanted;
+
+    // The same step of these tokens alone, for what computes each by itself: norms and networks.
+    StepContext only(const TokenRange& tokens) const {
+        StepContext step = *this;
+        step.n_tokens = tokens.n;
+        step.x += tokens.first * hidden_dim;
+        step.normalised += tokens.first * hidden_dim;
+        step.workspace += tokens.first * workspace_width(hidden_dim);
+        if (further != nullptr) step.further += tokens.first * hidden_dim;
+        step.wanted = {};
+        return step;
+    }
 };
 
 // Pieces of a module's workspace, one after the other, each for all tokens of the step. A
@@ -49,7 +71,7 @@ class WorkspacePieces {
         next_ += n_tokens_ * rounded(width);
         return piece;
     }
-    static constexpr std::int64_t rounded(std::int64_t width) { return (width + 3) / 4 * 4; }
+    static constexpr std::int64_t rounded(std::int64_t width) { return workspace_width(width); }
 
   private:
     float* next_;
