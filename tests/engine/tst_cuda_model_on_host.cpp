@@ -12,11 +12,10 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/device/cuda_backend.h"
 #include "engine/error.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
-#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/cuda_on_host.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -50,12 +49,6 @@ Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt) {
         next = std::span<const TokenId>(result.tokens).last(1);
     }
     return result;
-}
-
-QString problems() {
-    QString all;
-    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
-    return all;
 }
 
 }  // namespace
@@ -110,7 +103,7 @@ class TestCudaModelOnHost : public QObject {
         const ArenaUsage vram = model.device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
         loaded.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU; and they need
@@ -156,7 +149,7 @@ class TestCudaModelOnHost : public QObject {
         }
         QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Layers with a state; layers that differ in heads and positions, with norms of their
@@ -198,7 +191,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(model->device().replays().n_replayed >= 2);
         for (KvSequence* const sequence : {&whole, &other}) *sequence = KvSequence();
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // The GPU packs what a re-plan asks for, and the answers are those of a CPU that packed by itself.
@@ -238,7 +231,7 @@ class TestCudaModelOnHost : public QObject {
             QVERIFY(relativeError(got.logits[t], expected.logits[t]) < 2e-2);
         }
         gpu.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // While tokens are made, memory comes and goes beside them: the device is not waited for, and what is unlocked is
@@ -273,7 +266,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(calls("cudaMallocFromPoolAsync") > taken && calls("cudaFreeAsync") > given_back);
         QCOMPARE(calls("cudaMalloc") + calls("cudaFree"), 0);
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Whatever a copy of an expert comes from is page-locked, so that nobody waits for it.
@@ -292,7 +285,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(model->dispatcher().totals().copied_calls > 0);
         QCOMPARE(cuda_host::pageable_copies().size(), loading.size());
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Where all experts are resident, a token's layers wait for nothing; one that loses an expert, or has them in two
@@ -373,7 +366,7 @@ class TestCudaModelOnHost : public QObject {
             const Greedy got = greedy(*model, prompts_[0]);
             QCOMPARE(got.tokens, expected_[0].tokens);
             model.reset();
-            QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+            QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
         }
         QVERIFY(said > 0);
     }
@@ -480,7 +473,7 @@ class TestCudaModelOnHost : public QObject {
         forward.set_probe(nullptr);
         sequence = KvSequence();
         loaded.reset();
-        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        if (!problems_on_host().isEmpty()) QTest::qFail(qPrintable(problems_on_host()), __FILE__, __LINE__);
         return answer;
     }
 
@@ -578,7 +571,7 @@ class TestCudaModelOnHost : public QObject {
         first = KvSequence();
         second = KvSequence();
         loaded.reset();
-        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        if (!problems_on_host().isEmpty()) QTest::qFail(qPrintable(problems_on_host()), __FILE__, __LINE__);
         return answer;
     }
 
@@ -609,9 +602,7 @@ class TestCudaModelOnHost : public QObject {
         request.vram_bytes = static_cast<std::uint64_t>(megabytes) << 20;
         request.cache_directory = cache_.path().toStdString();
         request.quant_cache_directory = cache_.filePath("quantized").toStdString();
-        request.opens_device = [](std::uint64_t budget) {
-            return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
-        };
+        request.opens_device = open_on_host;
         return request;
     }
 
