@@ -352,6 +352,61 @@ class TestCudaModelOnHost : public QObject {
         }
     }
 
+    // Over keys of which most lie in RAM: a layer's are copied while the one before computes,
+    // also for a step that is stopped before they are asked for; tokens are replayed as graphs
+    // behind them.
+    void keysInRam_changeNothing() {
+        std::vector<std::vector<float>> logits[2];
+        int n_copies[2];
+        for (const bool in_ram : {false, true}) {
+            LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+            request.model = tinyModel("grouped_bf16");
+            request.learn_placement = false;
+            request.prefetch = PrefetchMode::kOff;
+            auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                                       std::stop_token{});
+            std::vector<KvRoom> rooms;
+            for (std::size_t g = 0; g < model->kv().n_groups(); ++g) {
+                rooms.push_back(model->kv().pool(g).room());
+                if (in_ram) rooms.back() = {1, rooms.back().n_blocks() - 1};
+            }
+            model->kv().resize(rooms);
+            std::vector<TokenId> prompt;
+            const auto vocab_size = static_cast<std::size_t>(model->spec().vocab_size);
+            while (prompt.size() < 210) prompt.push_back(static_cast<TokenId>(5 * prompt.size() % vocab_size));
+            KvSequence sequence = model->new_sequence();
+            const auto step = [&](std::span<const TokenId> tokens, const std::stop_token& stop = {}) {
+                const Segment segment{&sequence, tokens};
+                const auto outcome = model->forward().step({&segment, 1}, Forward::Logits::kLast, stop);
+                if (outcome != Forward::Outcome::kDone) return outcome;
+                const auto row = model->forward().logits();
+                logits[in_ram].emplace_back(row.begin(), row.end());
+                return outcome;
+            };
+            const auto copies = [] { return cuda_host::calls_of("cudaMemcpyAsync", std::this_thread::get_id()); };
+            const auto tokens = std::span<const TokenId>(prompt);
+            QVERIFY(step(tokens.first(150)) == Forward::Outcome::kDone);
+            StoppingProbe probe;
+            model->forward().set_probe(&probe);
+            QVERIFY(step(tokens.subspan(150, 56), probe.stop.get_token()) == Forward::Outcome::kStopped);
+            model->forward().set_probe(nullptr);
+            const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
+            model->device().forget_keys();
+            QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent"), waits);  // the step has done so
+            const int begin = copies();
+            QVERIFY(step(tokens.subspan(150, 56)) == Forward::Outcome::kDone);
+            n_copies[in_ram] = copies() - begin;
+            for (std::size_t i = 206; i < 210; ++i) QVERIFY(step(tokens.subspan(i, 1)) == Forward::Outcome::kDone);
+            QVERIFY(model->device().replays().n_replayed > 0);
+            QCOMPARE(model->kv().n_held_in_host(), in_ram ? 3 : 0);
+            sequence = KvSequence();
+            model.reset();
+            QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+        }
+        QVERIFY(logits[0] == logits[1]);
+        QCOMPARE(n_copies[1] - n_copies[0], 2 * 3);  // three blocks in two layers, each once
+    }
+
     void pinningRefused_isSaidAndHarmless() {
         if (kSanitized) QSKIP("takes a minute under sanitizers, and only says again what the others do");
         LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
@@ -389,6 +444,15 @@ class TestCudaModelOnHost : public QObject {
       public:
         void begin_step(std::int64_t) override {}
         void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
+        void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
+    };
+
+    // Stops a step within its first layer.
+    class StoppingProbe final : public StepProbe {
+      public:
+        std::stop_source stop;
+        void begin_step(std::int64_t) override {}
+        void submit(std::int64_t, const DeviceWeights&, const StepContext&) override { stop.request_stop(); }
         void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
     };
 

@@ -24,6 +24,19 @@ namespace {
 constexpr double kRounded = 4e-3;
 constexpr double kExact = 3e-6;
 
+// A prompt behind 2,000 tokens or so.
+Backend::StepShape prompt_step(const kernels::AttentionShape& attention) {
+    Backend::StepShape step;
+    step.n_tokens = 24;
+    step.hidden_dim = 16;
+    step.ffn_dim = 16;
+    step.n_experts = 1;
+    step.n_active = 1;
+    step.attention = attention;
+    step.context = 2048;
+    return step;
+}
+
 // The largest difference of two results, as a share of 1 or of the value.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
     double largest = a.size() == b.size() && !a.empty() ? 0 : INFINITY;
@@ -64,6 +77,7 @@ class TestCudaOnHost : public QObject {
     void packed_experts_of_many_rows_are_multiplied_together();
     void prompts_read_keys_in_host_memory_once_data();
     void prompts_read_keys_in_host_memory_once();
+    void keys_are_copied_beside_the_work();
     void one_tokens_place_may_be_the_devices_to_read();
     void too_little_scratch_is_a_failure();
     void layers_of_two_head_sizes_have_room();
@@ -247,7 +261,9 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
     QTest::addRow("in a window") << 64 << 2 << 1900 << 3;
 }
 
-// Copied to the device a few blocks at a time, as its memory allows; no bit differs.
+// Copied to the device a few blocks at a time, as its memory allows, and by a copy queue; the
+// first of them before they are asked for, what is written meanwhile only then. No bit
+// differs.
 void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     QFETCH(int, key_dim);
     QFETCH(int, n_kv_heads);
@@ -255,39 +271,114 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     QFETCH(int, pieces);
     const kernels::AttentionShape shape = n_kv_heads == 0 ? parity::latent_attention(2, key_dim, 16, window)
                                                           : parity::grouped_attention(2, n_kv_heads, key_dim, window);
-    cuda_host::Settings settings;
-    settings.cublas = false;  // whose room is scratch memory as well
-    cuda_host::reset(settings);
     const std::unique_ptr<Backend> backend = open_on_host();
-    Backend::StepShape step;
-    step.n_tokens = 24;
-    step.hidden_dim = 16;
-    step.ffn_dim = 16;
-    step.n_experts = 1;
-    step.n_active = 1;
-    step.attention = shape;
-    step.context = 2048;
-    backend->reserve(step);
+    backend->reserve(prompt_step(shape));
+    const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
+    const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+    struct Run {
+        parity::TestSequences::Blocks where;
+        bool fetched, repeated;
+        std::vector<float> result;
+        int launches, copies, fetches;
+    };
     using Blocks = parity::TestSequences::Blocks;
-    std::vector<float> results[2];
-    int launches[2];
-    for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
-        const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
-        const parity::TestSequences sequences(*backend, shape, lengths, 2, where);
-        const std::int64_t stride = parity::query_stride(shape);
-        const parity::OnDevice<float> queries(*backend, parity::random_floats(sequences.n_rows() * stride, 2, 2.0f));
+    Run runs[] = {{Blocks::kOnDevice, true, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, false, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, true, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, true, true, {}, 0, 0, 0}};
+    for (Run& run : runs) {
+        const parity::TestSequences sequences(*backend, shape, lengths, 2, run.where);
+        const auto segments = sequences.segments();
+        const std::int64_t stride = shape.qkv_width();
+        const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * stride, 2, 2.0f));
+        const parity::OnDevice<float> angles(*backend, parity::filled(sequences.n_rows() * shape.rotary_dim, 0.5f));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * shape.output_width(), NAN));
-        const int before = cuda_host::calls_of("cudaLaunchKernel");
-        backend->attend(1, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
-        const std::size_t at = where == Blocks::kOnDevice ? 0 : 1;
-        results[at] = out.download();
-        launches[at] = cuda_host::calls_of("cudaLaunchKernel") - before;
+        const int launches = calls("cudaLaunchKernel");
+        int copies = calls("cudaMemcpyAsync");
+        if (run.fetched) backend->fetch_keys(1, shape, segments, sequences.shape());
+        run.fetches = calls("cudaMemcpyAsync") - copies;
+        if (run.repeated) backend->begin_repeated(0);
+        copies = calls("cudaMemcpyAsync");
+        if (n_kv_heads > 0) {
+            backend->rotate_and_store(1, shape, segments, angles.data(), angles.data(), qkv.data(), sequences.shape());
+        }
+        backend->attend(1, shape, segments, qkv.data(), stride, sequences.shape(), out.data());
+        run.copies = calls("cudaMemcpyAsync") - copies;
+        backend->end_repeated();
+        run.launches = calls("cudaLaunchKernel") - launches;
+        run.result = out.download();
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
+        QVERIFY(parity::same_bits<float>(run.result, runs[0].result));
     }
-    QVERIFY2(backend->ok(), backend->failure().english().c_str());
-    QVERIFY(parity::same_bits<float>(results[0], results[1]));
-    // A table, then pieces of the prompt's keys, each copied by one launch and met by another.
-    const QString said = QStringLiteral("%1 and %2 launches").arg(launches[0]).arg(launches[1]);
-    QVERIFY2(launches[1] - launches[0] >= 2 * pieces && launches[1] <= 30, qPrintable(said));
+    QVERIFY(std::isfinite(runs[0].result[0]));
+    QVERIFY(runs[0].fetches == 0 && runs[0].copies == 0 && runs[1].fetches == 0);
+    // A table, then pieces of the prompt's keys, each put into it by one launch and met by another.
+    const QString said = QStringLiteral("%1 and %2 launches, %3 copies, %4 and %5 with keys that were fetched")
+                             .arg(runs[0].launches)
+                             .arg(runs[1].launches)
+                             .arg(runs[1].copies)
+                             .arg(runs[2].fetches)
+                             .arg(runs[2].copies);
+    QVERIFY2(runs[1].launches - runs[0].launches >= 2 * pieces && runs[1].launches <= 30, qPrintable(said));
+    for (const Run& run : {runs[2], runs[3]}) {
+        QVERIFY2(run.fetches >= 3 && run.fetches + run.copies == runs[1].copies, qPrintable(said));
+    }
+}
+
+// A range's keys are on their way before attention meets those of the range before; and the
+// next layer's before its products, which go on when nobody asks for them.
+void TestCudaOnHost::keys_are_copied_beside_the_work() {
+    const kernels::AttentionShape shape = parity::grouped_attention(2, 2, 64);
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(prompt_step(shape));
+    const auto copies = [] { return cuda_host::calls_of("cudaMemcpyAsync"); };
+    const parity::TestSequences sequences(*backend, shape, std::vector<parity::TestSequences::Length>{{2000, 9}}, 2);
+    const auto segments = sequences.segments();
+    const parity::OnDevice<float> qkv(*backend, parity::random_floats(9 * shape.qkv_width(), 2));
+    const parity::OnDevice<float> out(*backend, parity::filled(9 * shape.output_width(), NAN));
+    const auto attend = [&] {
+        backend->attend(1, shape, segments, qkv.data(), shape.qkv_width(), sequences.shape(), out.data());
+    };
+    const int before = copies();
+    attend();
+    const int all = copies() - before;
+    // The table, the places of the first range, its attention.
+    cuda_host::fail_call("cudaLaunchKernel", 3);
+    const int until = copies();
+    attend();
+    const int two_ranges = copies() - until;
+    cuda_host::fail_call("cudaLaunchKernel", 0);
+    QVERIFY(!backend->ok());
+    backend->clear_failure();
+    QVERIFY2(two_ranges >= 4 && two_ranges < all, qPrintable(QStringLiteral("%1 of %2").arg(two_ranges).arg(all)));
+    // As many are fetched; again, since nobody knows what was written meanwhile; and then met.
+    const auto fetch = [&] { backend->fetch_keys(1, shape, segments, sequences.shape()); };
+    const int fetched = copies();
+    fetch();
+    QCOMPARE(copies() - fetched, two_ranges);
+    fetch();
+    QCOMPARE(copies() - fetched, 2 * two_ranges);
+    attend();
+    QCOMPARE(copies() - fetched, two_ranges + all);
+    attend();
+    QCOMPARE(copies() - fetched, two_ranges + 2 * all);
+    // Given up: the compute queue goes on after what was begun.
+    fetch();
+    const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
+    backend->forget_keys();
+    backend->forget_keys();
+    QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent") - waits, 2);
+    parity::finish(*backend);
+    QVERIFY(backend->ok());
+    // Without room nothing is fetched, and attention says so.
+    const std::unique_ptr<Backend> other = open_on_host();
+    const parity::TestSequences theirs(*other, shape, std::vector<parity::TestSequences::Length>{{2000, 9}}, 2);
+    const int unreserved = copies();
+    other->fetch_keys(1, shape, theirs.segments(), theirs.shape());
+    QCOMPARE(copies(), unreserved);
+    QVERIFY(other->ok());
+    other->attend(1, shape, theirs.segments(), qkv.data(), shape.qkv_width(), theirs.shape(), out.data());
+    QVERIFY(QString::fromStdString(other->failure().english()).contains("scratch"));
 }
 
 // Where a token's keys are counted on the device, as many splits are launched for many numbers of keys, and no bit

@@ -139,6 +139,7 @@ class TestCudaQueuesOnHost : public QObject {
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
     void tickets_long_past_have_happened();
+    void a_device_that_cannot_be_selected_is_a_failure();
 };
 
 void TestCudaQueuesOnHost::opening_says_why_it_fails() {
@@ -466,6 +467,29 @@ void TestCudaQueuesOnHost::tickets_long_past_have_happened() {
     backend->wait(first);
     QCOMPARE(backend->elapsed_us(first, last), 0.0);  // no longer known
     QVERIFY(backend->ok());
+}
+
+// Who waits goes on, and finds a failure.
+void TestCudaQueuesOnHost::a_device_that_cannot_be_selected_is_a_failure() {
+    using Queue = DeviceEvent::Queue;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const DeviceEvent computed = backend->record(Queue::kCompute);
+    const DeviceEvent copied = backend->record(Queue::kCopy);
+    const std::function<void()> all[] = {
+        [&] { backend->host_wait(computed); },           [&] { backend->host_wait(copied); },
+        [&] { QVERIFY(backend->has_happened(copied)); }, [&] { backend->wait(copied); },
+        [&] { backend->record(Queue::kCompute); },       [&] { backend->set_graphs(false); }};
+    for (const auto& call : all) {
+        cuda_host::fail_call("cudaSetDevice", 1);
+        call();
+        cuda_host::fail_call("cudaSetDevice", 0);
+        QVERIFY(!backend->ok());
+        QVERIFY(QString::fromStdString(backend->failure().english()).contains("cannot be selected"));
+        backend->clear_failure();
+        QVERIFY(backend->ok());
+        call();
+        QVERIFY(backend->ok());
+    }
 }
 
 QTEST_GUILESS_MAIN(TestCudaQueuesOnHost)
