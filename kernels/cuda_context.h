@@ -1,6 +1,7 @@
 #pragma once
-// An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA types in here, and nothing that
-// C++17 does not know: the same header serves the device code. In a build without CUDA nothing can be opened.
+// An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA
+// types in here, and nothing that C++17 does not know: the same header serves the device
+// code. In a build without CUDA nothing can be opened.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,17 +36,21 @@ struct CudaFacts {
 
 enum class CudaQueue : std::uint8_t { kCompute, kCopy };
 
-// Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's memory: addresses that its kernels
-// can use, of its own memory or of pinned host memory.
+// Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's
+// memory: addresses that its kernels can use, of its own memory or of pinned host memory.
 struct CudaSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
     std::byte* const* blocks = nullptr;
-    // Where it is given kernels read `past` there: the same number, in the device's memory. Of segments of one token.
+    // Where it is given kernels read `past` there: the same number, in the device's
+    // memory. Of segments of one token.
     const std::int32_t* device_past = nullptr;
-    // In host memory: 1 for each block that lies there; nullptr: none does, or nobody said so.
+    // In host memory: 1 for each block that lies there; nullptr: none does, or nobody
+    // said so.
     const std::uint8_t* in_host = nullptr;
+    // Beside it: a copy of the table in host memory, until the call returns.
+    std::byte* const* host_table = nullptr;
 };
 
 // One expert's rows. weights: a block (ExpertLayout) in the device's memory.
@@ -68,19 +73,22 @@ struct CudaStep {
     AttentionShape attention;  // of keys up to 576 and values up to 512 floats
 };
 
-// Packs rows on a GPU beside the work of its context: a queue of its own whose kernels give way to the context's. One
-// thread, which may be another than the context's. Its failures are its own; after one nothing more is started.
+// Packs rows on a GPU beside the work of its context: a queue of its own whose kernels
+// give way to the context's. One thread, which may be another than the context's. Its
+// failures are its own; after one nothing more is started.
 class CudaQuantizer {
   public:
     virtual ~CudaQuantizer() = default;  // waits for what was started
 
     static constexpr int kSlots = 2;  // pieces on their way at once
 
-    // Plain rows of pinned host memory, one after the other, become packed rows (kernels/packed.h) in pinned host
-    // memory: the same bytes as the CPU's kernels/quantize.h makes, HQQ or INT8. device_rows and device_out, 8-byte
-    // aligned, and both places on the host belong to the slot until finish(). The weights must be finite and within
-    // kLargestPackedWeight; nobody checks. False: not these rows - packed already, n_cols not a multiple of
-    // kPackedBlock or beyond 96,000 or so, device_out not aligned - or a failure; nothing is in the slot then.
+    // Plain rows of pinned host memory, one after the other, become packed rows
+    // (kernels/packed.h) in pinned host memory: the same bytes as the CPU's
+    // kernels/quantize.h makes, HQQ or INT8. device_rows and device_out, 8-byte aligned,
+    // and both places on the host belong to the slot until finish(). The weights must be
+    // finite and within kLargestPackedWeight; nobody checks. False: not these rows -
+    // packed already, n_cols not a multiple of kPackedBlock or beyond 96,000 or so,
+    // device_out not aligned - or a failure; nothing is in the slot then.
     virtual bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
                        void* host_out) = 0;
     // Waits for the slot's piece. False: a failure; host_out is worthless.
@@ -95,9 +103,10 @@ struct CudaReplays {
     std::uint64_t bytes = 0;       // that the driver took of the GPU's memory for those that there were at once
 };
 
-// All functions are called from one thread, but those of memory, which any thread may call. Nothing throws but
-// std::bad_alloc. A failure is kept, and stays until clear_failure(); what was computed since is then worthless.
-// Pointers are the device's unless named `host`. Activations are float32, rows contiguous.
+// All functions are called from one thread, but those of memory, which any thread may
+// call. Nothing throws but std::bad_alloc. A failure is kept, and stays until
+// clear_failure(); what was computed since is then worthless. Pointers are the device's
+// unless named `host`. Activations are float32, rows contiguous.
 class CudaContext {
   public:
     virtual ~CudaContext() = default;
@@ -113,14 +122,16 @@ class CudaContext {
     // ---- memory
     // Of the GPU's memory right now, by the driver; 0 where it does not say.
     virtual std::uint64_t free_bytes() noexcept = 0;
-    // 256-byte aligned; nullptr when there is none left (no failure). Where the driver has memory pools neither waits
-    // for the GPU: what the two queues were given before release() may still use the block.
+    // 256-byte aligned; nullptr when there is none left (no failure). Where the driver
+    // has memory pools neither waits for the GPU: what the two queues were given before
+    // release() may still use the block.
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* device) noexcept = 0;
-    // Released memory is kept for later while all of held_bytes() stay within the limit (at first there is none).
+    // Released memory is kept for later while all of held_bytes() stay within the limit
+    // (at first there is none).
     virtual void set_memory_limit(std::uint64_t bytes) noexcept = 0;
-    // What allocate() has taken from the driver: blocks, what its pages round them up by, and what is kept for later; 0
-    // where it does not say.
+    // What allocate() has taken from the driver: blocks, what its pages round them up by,
+    // and what is kept for later; 0 where it does not say.
     virtual std::uint64_t held_bytes() noexcept = 0;
     // Page-locks host memory; false (no failure) when the system refuses.
     virtual bool pin(void* host, std::size_t bytes) = 0;
@@ -132,15 +143,17 @@ class CudaContext {
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;  // on the compute queue
-    // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0: this copy was refused (no
-    // failure).
+    // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0:
+    // this copy was refused (no failure).
     virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
                                        std::uint64_t after_compute) = 0;
     virtual std::uint64_t record(CudaQueue queue) = 0;
     virtual void wait(CudaQueue queue, std::uint64_t ticket) = 0;  // the compute queue waits
     virtual void host_wait(CudaQueue queue, std::uint64_t ticket) = 0;
+    // True after a failure as well.
     virtual bool has_happened(CudaQueue queue, std::uint64_t ticket) = 0;
-    // Between two tickets of one queue that have happened; 0 where one is no longer known (only kTimedTickets are).
+    // Between two tickets of one queue that have happened; 0 where one is no longer known
+    // (only kTimedTickets are).
     static constexpr std::uint64_t kTimedTickets = 1024;
     virtual double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) = 0;
 
@@ -160,9 +173,13 @@ class CudaContext {
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;
+    // The same for copies of keys that lie in host memory, which attend() and
+    // fetch_keys() make.
+    virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
+    virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
 
-    // Of multiply() and experts() from now on; none at first. Experts with many rows: where all three matrices are
-    // such.
+    // Of multiply() and experts() from now on; none at first. Experts with many rows:
+    // where all three matrices are such.
     virtual void set_byte_inputs(const ByteInputTypes& types) = 0;
 
     // ---- operations on the compute queue: see engine's Backend for what each computes.
@@ -172,11 +189,13 @@ class CudaContext {
     virtual void norm_pieces(const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
                              std::int64_t n_pieces, float* x) = 0;
     virtual void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) = 0;
-    // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
-    // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
-    // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
-    // before compute capability 8.0, f16; there not at all without cuBLAS. Blocks of files, which lie at any address:
-    // the same, and without cuBLAS never rounded; of experts in these the rows of w2 are outputs.
+    // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix
+    // product; with 16-bit weights its inputs are rounded to the weight's type (f16:
+    // within its range), sums in float32. Packed weights (8-byte aligned, their inputs
+    // 16-byte aligned; so too in experts()): the same, with the weights rounded as well -
+    // to bf16 or, before compute capability 8.0, f16; there not at all without cuBLAS.
+    // Blocks of files, which lie at any address: the same, and without cuBLAS never
+    // rounded; of experts in these the rows of w2 are outputs.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;
@@ -199,6 +218,9 @@ class CudaContext {
     virtual void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                         std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv,
                         float* out) = 0;
+    virtual void fetch_keys(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+                            std::size_t n_segments, const KvShape& kv) = 0;
+    virtual void forget_keys() = 0;
     // Keys of up to 256 values.
     virtual void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
                            std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv,
@@ -216,7 +238,8 @@ class CudaContext {
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Packing beside all that: nullptr (no failure) where the driver refuses a third queue. It must not outlive this.
+    // Packing beside all that: nullptr (no failure) where the driver refuses a third
+    // queue. It must not outlive this.
     virtual std::unique_ptr<CudaQuantizer> open_quantizer() = 0;
 };
 

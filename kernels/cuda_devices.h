@@ -1,6 +1,7 @@
 #pragma once
-// The NVIDIA GPUs of this machine, as plain values. Usable whether or not Offstage was built with CUDA, and on machines
-// without a GPU or a driver: then the list is empty and says why.
+// The NVIDIA GPUs of this machine, as plain values. Usable whether or not Offstage was
+// built with CUDA, and on machines without a GPU or a driver: then the list is empty and
+// says why.
 
 #include <cstdint>
 #include <string>
@@ -28,8 +29,9 @@ struct CudaDevices {
     std::string runtime_version;  // the CUDA that this program was built with; empty when without
 };
 
-// Asks the driver. Creates no context, so it takes no GPU memory; the driver's first start can take a second or so: not
-// for the GUI thread. Never throws but for lack of memory; any thread.
+// Asks the driver. Creates no context, so it takes no GPU memory; the driver's first
+// start can take a second or so: not for the GUI thread. Never throws but for lack of
+// memory; any thread.
 CudaDevices cuda_devices();
 
 }  // namespace offstage::kernels

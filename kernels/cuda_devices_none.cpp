@@ -1,4 +1,5 @@
-// The answer of a build without CUDA (OFFSTAGE_CUDA=OFF, or no nvcc when it was configured).
+// The answer of a build without CUDA (OFFSTAGE_CUDA=OFF, or no nvcc when it was
+// configured).
 #include "kernels/cuda_devices.h"
 
 namespace offstage::kernels {

@@ -5,7 +5,8 @@
 
 namespace offstage::kernels {
 
-// Why CUDA is not there, a GPU does not open, or it failed. A value: the floors above put it in words.
+// Why CUDA is not there, a GPU does not open, or it failed. A value: the floors above put
+// it in words.
 enum class CudaFault : std::uint8_t {
     kNone,
     kBuiltWithoutCuda,

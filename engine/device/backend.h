@@ -236,6 +236,14 @@ class Backend {
     virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) = 0;
+    // Ahead of attend(): what host memory holds of the layer's keys before `past` may be
+    // copied to the device from now on, beside what is computed until then. It must stay as
+    // it is until attend() with the same segments or, where that does not follow,
+    // forget_keys(), behind which the compute queue goes on after such copies. No bit of a
+    // result depends on it.
+    virtual void fetch_keys(std::int64_t /*layer*/, const kernels::AttentionShape& /*shape*/,
+                            std::span<const AttentionSegment> /*segments*/, const kernels::KvShape& /*kv*/) {}
+    virtual void forget_keys() {}
     // Gated DeltaNet (kernels::DeltaNetShape) of the rows, each sequence's from its state
     // on: blocks[0] of a segment is read (nullptr: zeros), blocks[1] is written, where kv
     // says that the layer's lies. qkv (rows, shape.qkv_width()); decay_beta (rows, 2

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -223,6 +224,12 @@ class CudaBackend final : public Backend {
         take(segments);
         context_->attend(layer, shape, segments_.data(), segments_.size(), queries, query_stride, kv, out);
     }
+    void fetch_keys(std::int64_t layer, const kernels::AttentionShape& shape,
+                    std::span<const AttentionSegment> segments, const kernels::KvShape& kv) override {
+        take(segments);
+        context_->fetch_keys(layer, shape, segments_.data(), segments_.size(), kv);
+    }
+    void forget_keys() override { context_->forget_keys(); }
     void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape, std::span<const AttentionSegment> segments,
                    float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out) override {
         take(segments);
@@ -253,8 +260,8 @@ class CudaBackend final : public Backend {
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
-        return context_->scratch_bytes(step_of(shape)) + quantizer_bytes(shape) +
-               context_->expected_graph_bytes(shape.n_layers);
+        return context_->scratch_bytes(step_of(shape)) + context_->staged_key_bytes(step_of(shape)) +
+               quantizer_bytes(shape) + context_->expected_graph_bytes(shape.n_layers);
     }
     void reserve(const StepShape& shape) override;
     void fail_copy(int n) override { fail_in_ = n; }
@@ -265,7 +272,8 @@ class CudaBackend final : public Backend {
     static std::uint64_t quantizer_bytes(const StepShape& shape) {
         return CudaRowQuantizer::device_bytes(3 * shape.ffn_dim, shape.hidden_dim);
     }
-    // What graphs have taken by now, of what scratch_bytes() set aside; more where the budget has it.
+    // What graphs have taken by now, of what scratch_bytes() set aside; more where the
+    // budget has it.
     void count_graphs() {
         const std::uint64_t bytes = context_->replays().bytes;
         if (bytes == graph_bytes_) return;
@@ -276,8 +284,12 @@ class CudaBackend final : public Backend {
         }
         graph_bytes_ = context_->replays().bytes;
     }
+    // Memory of the operations, at least so much of it.
+    void grow(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
+              const std::function<void(void* data, std::size_t bytes)>& use);
     // Memory is given back below: nothing may still work on it.
     void finish() {
+        forget_keys();
         host_wait(record(DeviceEvent::Queue::kCompute));
         host_wait(record(DeviceEvent::Queue::kCopy));
     }
@@ -289,7 +301,8 @@ class CudaBackend final : public Backend {
             const bool in_host = segment.n_tokens > 1 &&
                                  std::find(segment.in_host.begin(), segment.in_host.end(), 1) != segment.in_host.end();
             segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
-                                 one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr});
+                                 one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr,
+                                 in_host ? segment.blocks.data() : nullptr});
         }
     }
 
@@ -298,6 +311,7 @@ class CudaBackend final : public Backend {
     CudaMemory source_;
     Arena arena_;
     DeviceBlock scratch_;
+    DeviceBlock staged_keys_;
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
     std::uint64_t quantizer_bytes_ = 0;           // that it was last tried with
     std::uint64_t graph_bytes_ = 0;               // that the arena counts
@@ -310,8 +324,8 @@ class CudaBackend final : public Backend {
 
 void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                           float* out) {
-    // Experts of one layer have one shape; their formats may differ (some in fewer bits). Those of one format go
-    // together, in whatever order they come.
+    // Experts of one layer have one shape; their formats may differ (some in fewer bits).
+    // Those of one format go together, in whatever order they come.
     const auto is_of = [](const kernels::ExpertLayout& layout) {
         return [&layout](const ExpertCall& call) { return call.weights.layout == layout; };
     };
@@ -345,19 +359,27 @@ void CudaBackend::reserve(const StepShape& shape) {
             *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, messages::packing_experts));
         quantizer_bytes_ = quantizer_bytes(shape);
     }
-    const auto bytes = static_cast<std::size_t>(context_->scratch_bytes(step_of(shape)));
-    const std::size_t had = scratch_.size();
+    const kernels::CudaStep step = step_of(shape);
+    grow(scratch_, context_->scratch_bytes(step), messages::step_scratch_memory,
+         [&](void* data, std::size_t bytes) { context_->set_scratch(data, bytes); });
+    grow(staged_keys_, context_->staged_key_bytes(step), messages::step_scratch_memory,
+         [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
+}
+
+void CudaBackend::grow(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
+                       const std::function<void(void* data, std::size_t bytes)>& use) {
+    const std::size_t had = block.size();
     if (bytes <= had) return;
     finish();
     // The old one goes first: a budget rarely has room for both.
     const auto allocate = [&](std::size_t n) {
-        scratch_ = arena_.allocate(n, MemoryUse::kWorkspace, messages::step_scratch_memory);
-        context_->set_scratch(scratch_.data(), scratch_.size());
+        block = arena_.allocate(n, MemoryUse::kWorkspace, purpose);
+        use(block.data(), block.size());
     };
-    context_->set_scratch(nullptr, 0);
-    scratch_ = DeviceBlock();
+    use(nullptr, 0);
+    block = DeviceBlock();
     try {
-        allocate(bytes);
+        allocate(static_cast<std::size_t>(bytes));
     } catch (const Error&) {
         allocate(had);  // what was just given back
         throw;

@@ -7,9 +7,10 @@
 
 namespace offstage::engine {
 
-// Opens an NVIDIA GPU as a device. Throws Error (kUnsupported) when Offstage was built without CUDA, when there is no
-// such GPU, or when it is older than sm_75; kOutOfMemory when its memory is taken; kInvalidInput when the budget is
-// above what it has in all. budget_bytes 0: what is free now, less a reserve for the driver and the display.
+// Opens an NVIDIA GPU as a device. Throws Error (kUnsupported) when Offstage was built
+// without CUDA, when there is no such GPU, or when it is older than sm_75; kOutOfMemory
+// when its memory is taken; kInvalidInput when the budget is above what it has in all.
+// budget_bytes 0: what is free now, less a reserve for the driver and the display.
 std::unique_ptr<Backend> open_cuda_backend(int ordinal, std::uint64_t budget_bytes);
 
 // The same for what was opened elsewhere (a test's host layer); throws the same errors.

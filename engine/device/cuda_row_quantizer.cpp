@@ -12,7 +12,8 @@ namespace {
 
 using kernels::WeightType;
 
-// Copies share the bus with the experts that tokens wait for: a fifth of a millisecond each at 24 GB/s.
+// Copies share the bus with the experts that tokens wait for: a fifth of a millisecond
+// each at 24 GB/s.
 constexpr std::int64_t kPieceWeights = std::int64_t{1} << 20;
 constexpr std::int64_t kPieces = 12;  // of a small matrix at least: what lies on the device is no more than half of it
 

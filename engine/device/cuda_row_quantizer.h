@@ -11,13 +11,16 @@
 
 namespace offstage::engine {
 
-// Rows by way of page-locked buffers, two pieces at a time: one is copied and packed while the other is checked.
+// Rows by way of page-locked buffers, two pieces at a time: one is copied and packed
+// while the other is checked.
 class CudaRowQuantizer final : public RowQuantizer {
   public:
-    // Bytes on the device, for rows of up to n_cols weights in matrices of n_rows rows; 0: no such rows are packed.
+    // Bytes on the device, for rows of up to n_cols weights in matrices of n_rows rows;
+    // 0: no such rows are packed.
     static std::uint64_t device_bytes(std::int64_t n_rows, std::int64_t n_cols);
 
-    // memory: device_bytes(). nullptr where the driver refuses a queue, or the system to lock pages.
+    // memory: device_bytes(). nullptr where the driver refuses a queue, or the system to
+    // lock pages.
     static std::unique_ptr<CudaRowQuantizer> open(kernels::CudaContext& context, DeviceBlock memory);
     ~CudaRowQuantizer() override;
 

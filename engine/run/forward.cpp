@@ -222,6 +222,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
+            device_.forget_keys();
             device_.end_repeated();
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
             return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
@@ -275,6 +276,7 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     if (repeats_) device_.begin_repeated(layer);
     device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
     modules.attention->run(step);
+    if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
     if (modules.moe_layer >= 0) {

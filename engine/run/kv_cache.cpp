@@ -95,6 +95,12 @@ void KvCache::retype(kernels::KvType type) {
     type_ = type;
 }
 
+bool KvCache::prepare_retype(kernels::KvType type, std::span<const KvRoom> rooms) {
+    bool ready = true;
+    for (std::size_t g = 0; g < pools_.size(); ++g) ready = pools_[g]->prepare_retype(type, rooms[g]) && ready;
+    return ready;
+}
+
 // ---------------------------------------------------------------- sequences
 
 KvSequence::KvSequence(KvCache& cache, std::int64_t capacity)

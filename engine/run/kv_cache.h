@@ -37,11 +37,15 @@ class KvCache {
     bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
     // Waits for what approach() has begun: another call goes on.
     void wait_for_memory();
-    // Gives back what approach() has begun to lock: its room is not wanted any more.
+    // Gives back what approach() or prepare_retype() has begun to lock: its room is not
+    // wanted any more.
     void drop_prepared();
     // Where it throws, all groups are in the type that they were in. Idle sequences are
     // given up: what they hold would not be what a fresh read in the new type computes.
     void retype(kernels::KvType type);
+    // Before retype() and resize(): has the memory in RAM locked that these will want, by the
+    // thread beside the caller's. True when it is, or none will be wanted.
+    bool prepare_retype(kernels::KvType type, std::span<const KvRoom> rooms);
 
     // Idle sequences (KvSequence::set_idle), whose blocks running ones may have. `give_up`
     // is called wherever blocks are short - in KvSequence::prepare(), and where the room

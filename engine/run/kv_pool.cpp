@@ -108,9 +108,9 @@ bool KvPool::add_block() {
 
 void KvPool::resize(KvRoom room) {
     const std::int64_t all = std::max<std::int64_t>(0, room.n_blocks()) + n_blocks() + 1;
-    prepared_.clear();
     while (!approach(room, all, false)) {
     }
+    prepared_.clear();
     if (locker_ != nullptr) locker_->wait();  // what it is to give back
 }
 
@@ -146,7 +146,9 @@ bool KvPool::approach(KvRoom room, std::int64_t most_blocks, bool prepares) {
         return std::clamp(end, now - most_blocks, now + most_blocks);
     };
     const KvRoom next{nearer(room_.device_blocks, room.device_blocks), nearer(room_.host_blocks, room.host_blocks)};
-    if (prepares && !prepare(next.host_blocks - room_.host_blocks, room.host_blocks)) return false;
+    if (prepares && !prepare(shape_, next.host_blocks - room_.host_blocks, room.host_blocks, Shortage::kThrows)) {
+        return false;
+    }
     const std::int64_t n_copied = change_room(next);
     return settle(most_blocks - n_copied) && room_ == room;
 }
@@ -211,6 +213,19 @@ std::int64_t KvPool::change_room(KvRoom room) {
     return n_copied;
 }
 
+bool KvPool::prepare_retype(kernels::KvType type, KvRoom room) {
+    if (locker_ == nullptr || type == shape_.type || is_state_) return true;
+    kernels::KvShape target = shape_;
+    target.type = type;
+    const std::int64_t n = std::max(room.host_blocks, n_held_in_host());
+    try {
+        return prepare(target, n, n, Shortage::kIsLeft);
+    } catch (const Error&) {
+        prepared_.clear();
+        throw;
+    }
+}
+
 void KvPool::retype(kernels::KvType type) {
     if (type == shape_.type || is_state_) return;
     for (std::vector<Memory>& memories : spare_) memories.clear();
@@ -227,6 +242,7 @@ void KvPool::retype(kernels::KvType type) {
         for (; done < in_use.size(); ++done) rewrite(*in_use[done], type);
     } catch (const Error&) {
         // Back to where each fitted before.
+        prepared_.clear();
         shape_.type = type;
         while (done > 0) rewrite(*in_use[--done], before);
         shape_.type = before;
@@ -253,45 +269,70 @@ Message KvPool::purpose_of(const kernels::KvShape& shape, std::int64_t of_all) c
         ByteSize{static_cast<std::uint64_t>(of_all) * static_cast<std::uint64_t>(shape.block_bytes())});
 }
 
+// With a locker.
 DeviceBlock KvPool::allocate_host(std::size_t bytes, const Message& purpose) {
     try {
         return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
     } catch (const Error&) {
-        if (locker_ == nullptr || !locker_->wait()) throw;  // what is being unlocked may be enough
+        if (!locker_->wait()) throw;  // what is being unlocked may be enough
     }
     return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
 }
 
-// The next so many blocks in RAM, locked by the locker. False: they are not yet.
-bool KvPool::prepare(std::int64_t n, std::int64_t of_all) {
-    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, n));
-    while (prepared_.size() > wanted) prepared_.pop_back();
-    if (wanted == 0) return true;
-    const auto bytes = static_cast<std::size_t>(shape_.block_bytes());
-    const Message purpose = purpose_of(shape_, of_all);
-    while (prepared_.size() < wanted) {
-        Memory memory;
-        try {
-            memory.bytes = ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
-        } catch (const Error&) {
-            if (!locker_->busy()) throw;
-            return false;  // what is being unlocked may be enough
-        }
-        locker_->lock({memory.bytes.data(), bytes});
-        memory.locker = locker_;
-        prepared_.push_back(std::move(memory));
-    }
-    if (locker_->busy()) return false;
-    for (Memory& memory : prepared_) {
+// Which has no address yet: see map_locked().
+KvPool::Memory KvPool::being_locked(DeviceBlock bytes) {
+    Memory memory;
+    memory.bytes = std::move(bytes);
+    locker_->lock({memory.bytes.data(), memory.bytes.size()});
+    memory.locker = locker_;
+    return memory;
+}
+
+// Once nothing is on its way.
+void KvPool::map_locked(std::span<Memory> memories, const Message& purpose) {
+    for (Memory& memory : memories) {
+        if (memory.place.data != nullptr) continue;
         std::byte* const address =
             locker_->is_locked(memory.bytes.data()) ? device_.mapped(memory.bytes.data()) : nullptr;
         if (address == nullptr) throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));
         memory.place = {address, true};
     }
+}
+
+// Without a locker.
+KvPool::Memory KvPool::pinned_host(std::size_t bytes, const Message& purpose) {
+    Memory memory;
+    memory.bytes = ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
+    if (device_.pin({memory.bytes.data(), bytes})) memory.pinned_by = &device_;
+    std::byte* const address = memory.pinned_by != nullptr ? device_.mapped(memory.bytes.data()) : nullptr;
+    if (address == nullptr) throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));
+    memory.place = {address, true};
+    return memory;
+}
+
+// The next so many blocks in RAM, locked by the locker. False: they are not yet.
+bool KvPool::prepare(const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all, Shortage shortage) {
+    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, n));
+    const auto bytes = static_cast<std::size_t>(shape.block_bytes());
+    if (!prepared_.empty() && prepared_.front().bytes.size() != bytes) prepared_.clear();
+    while (prepared_.size() > wanted) prepared_.pop_back();
+    if (wanted == 0) return true;
+    const Message purpose = purpose_of(shape, of_all);
+    while (prepared_.size() < wanted) {
+        try {
+            prepared_.push_back(being_locked(ram_.allocate(bytes, MemoryUse::kKvCache, purpose)));
+        } catch (const Error&) {
+            if (locker_->busy()) return false;  // what is being unlocked may be enough
+            if (shortage == Shortage::kThrows) throw;
+            break;
+        }
+    }
+    if (locker_->busy()) return false;
+    map_locked(prepared_, purpose);
     return true;
 }
 
-// What prepare() has locked first.
+// What prepare() has had locked first.
 std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape& shape, std::int64_t n,
                                              std::int64_t of_all) {
     std::vector<Memory> memories;
@@ -300,26 +341,24 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
     const auto bytes = static_cast<std::size_t>(shape.block_bytes());
     const Message purpose = purpose_of(shape, of_all);
     for (; n > 0; --n) {
-        if (place == Place::kHost && !prepared_.empty()) {
+        if (place == Place::kDevice) {
+            Memory memory;
+            memory.bytes = device_.memory().allocate(bytes, MemoryUse::kKvCache, purpose);
+            memory.place = {memory.bytes.data(), false};
+            memories.push_back(std::move(memory));
+        } else if (locker_ == nullptr) {
+            memories.push_back(pinned_host(bytes, purpose));
+        } else if (!prepared_.empty() && prepared_.back().bytes.size() == bytes) {
             memories.push_back(std::move(prepared_.back()));
             prepared_.pop_back();
-            continue;
+        } else {
+            memories.push_back(being_locked(allocate_host(bytes, purpose)));
         }
-        Memory memory;
-        memory.bytes = place == Place::kDevice ? device_.memory().allocate(bytes, MemoryUse::kKvCache, purpose)
-                                               : allocate_host(bytes, purpose);
-        std::byte* address = memory.bytes.data();
-        if (place == Place::kHost) {
-            const bool pinned = device_.pin({address, bytes});
-            if (pinned) memory.pinned_by = &device_;
-            memory.locker = locker_;
-            address = pinned ? device_.mapped(address) : nullptr;
-            if (address == nullptr) {
-                throw Error(ErrorKind::kOutOfMemory, messages::no_more_page_locked_ram(purpose));
-            }
-        }
-        memory.place = {address, place == Place::kHost};
-        memories.push_back(std::move(memory));
+    }
+    const auto has_no_address = [](const Memory& memory) { return memory.place.data == nullptr; };
+    if (std::any_of(memories.begin(), memories.end(), has_no_address)) {
+        locker_->wait();
+        map_locked(memories, purpose);
     }
     return memories;
 }

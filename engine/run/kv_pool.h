@@ -27,8 +27,9 @@ namespace offstage::engine {
 // sequences hold (set_idle()) goes before all others, also when a new block is taken.
 class KvPool {
   public:
-    // Throws Error (kOutOfMemory). The device, the arena and the locker must outlive the pool. locker: page-locks the
-    // memory in RAM that approach() takes, and unlocks what is given back; nullptr: the pool does, on its own thread.
+    // Throws Error (kOutOfMemory). The device, the arena and the locker must outlive the
+    // pool. locker: page-locks the memory in RAM, and unlocks what is given back, on a thread
+    // of its own; nullptr: the pool does, on its caller's.
     KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram, PageLocker* locker = nullptr);
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
@@ -54,6 +55,11 @@ class KvPool {
     // then what sequences hold is as it was, but for what int8 rounded on the way back,
     // and room() may be smaller.
     void retype(kernels::KvType type);
+    // With a locker: takes in RAM what retype() and, after it, resize(room) will want there,
+    // as far as RAM has room for that beside what there is, and has it locked. False: it is
+    // not yet; the next call goes on. What is missing then, those two wait for.
+    // drop_prepared() gives it back.
+    bool prepare_retype(kernels::KvType type, KvRoom room);
 
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
@@ -106,8 +112,12 @@ class KvPool {
     std::vector<Memory>& spare(Place place) { return spare_[static_cast<std::size_t>(place)]; }
     Message purpose_of(const kernels::KvShape& shape, std::int64_t of_all) const;
     DeviceBlock allocate_host(std::size_t bytes, const Message& purpose);
+    Memory being_locked(DeviceBlock bytes);
+    void map_locked(std::span<Memory> memories, const Message& purpose);
+    Memory pinned_host(std::size_t bytes, const Message& purpose);
     std::vector<Memory> allocate(Place place, const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all);
-    bool prepare(std::int64_t n, std::int64_t of_all);
+    enum class Shortage : std::uint8_t { kThrows, kIsLeft };
+    bool prepare(const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all, Shortage shortage);
     bool approach(KvRoom room, std::int64_t most_blocks, bool prepares);
     bool is_read_more(const Held& a, const Held& b) const;
     void make_device_room();
@@ -130,7 +140,7 @@ class KvPool {
     std::vector<Held> held_;  // by number
     std::vector<std::int32_t> free_numbers_;
     std::vector<Memory> spare_[2];  // by Place; the next one to hand out last
-    std::vector<Memory> prepared_;  // in RAM, of no room yet: the locker has been given them
+    std::vector<Memory> prepared_;  // in RAM, of no room yet: the locker has been given them; all of one size
     std::uint64_t n_taken_ = 0;
     std::int64_t n_idle_ = 0;  // references, of all blocks
 };

@@ -12,8 +12,7 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
       weights_(std::move(weights)),
       dense_read_bytes_(dense_read_bytes),
       plan_(std::move(plan)),
-      kv_(kv_layout_of(experts.spec(), plan_.kv), experts.demand().kv_rooms(plan_), experts.device(),
-          experts.ram()),
+      kv_(kv_layout_of(experts.spec(), plan_.kv), experts.demand().kv_rooms(plan_), experts.device(), experts.ram()),
       cache_policy_(make_cache_policy(experts.request().cache, experts.popularity())),
       forward_(experts.spec(), weights_, experts.experts(), experts.device(), experts.host(), experts.dispatcher(),
                plan_.max_step, plan_.context) {
@@ -50,6 +49,7 @@ bool ModelRuntime::resize_kv(const Plan& plan) {
     const std::uint64_t expert_bytes = experts_.source().expert_bytes(experts_.basis().master);
     const std::vector<KvRoom> rooms = experts_.demand().kv_rooms(plan);
     if (plan.kv != kv_.type()) {
+        if (!kv_.prepare_retype(plan.kv, rooms)) return false;
         // All of the room at once: the next step may want any number of blocks.
         experts_.experts().settle();
         const kernels::KvType type = kv_.type();

@@ -1,7 +1,9 @@
-// Attention over the block table, float32, online softmax (Milakov and Gimelshein, arXiv:1805.02867). Few tokens of a
-// sequence: keys are split over blocks and warps ("decode"). Many: tiles of queries meet tiles of keys in shared memory
-// ("prefill", after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads that share it. They
-// serve keys and values of one size, which 4 divides, up to 256; wide_attention.cu serves the others.
+// Attention over the block table, float32, online softmax (Milakov and Gimelshein,
+// arXiv:1805.02867). Few tokens of a sequence: keys are split over blocks and warps
+// ("decode"). Many: tiles of queries meet tiles of keys in shared memory ("prefill",
+// after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads
+// that share it. They serve keys and values of one size, which 4 divides, up to 256;
+// wide_attention.cu serves the others.
 #include <algorithm>
 #include <cmath>
 
@@ -39,8 +41,8 @@ __device__ inline void load_dims(KvType type, const std::byte* row, int first, s
     }
 }
 
-// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims dimensions; a warp takes kAhead
-// keys at a time, every fourth such piece.
+// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims
+// dimensions; a warp takes kAhead keys at a time, every fourth such piece.
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads)
     attend_few(DecodeItems list, AttentionShape shape, KvPlaces places, std::int64_t most_splits, const float* queries,
@@ -240,7 +242,8 @@ std::int32_t splits_of(std::int64_t n_keys, std::int32_t most_splits) {
     return item.n_splits;
 }
 
-// Grids of items whose keys are counted on the device, of which no more than this many splits have any.
+// Grids of items whose keys are counted on the device, of which no more than this many
+// splits have any.
 std::int64_t bucket_of(std::int32_t n_splits) {
     std::int64_t bucket = 1;
     while (bucket < n_splits) bucket *= 2;
@@ -286,8 +289,9 @@ void few(const Attention& attention, const DecodeItems& list, std::int64_t most_
 constexpr int kTileThreads = 128;
 constexpr int kTileKeys = 32;
 
-// A tile is kRows (token, head of the group) pairs, heads running fastest, against all the keys they see. Thread
-// (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores for its keys and 4 rows' results for its dimensions.
+// A tile is kRows (token, head of the group) pairs, heads running fastest, against all
+// the keys they see. Thread (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores
+// for its keys and 4 rows' results for its dimensions.
 template <int kRows, int kFours>
 __global__ void __launch_bounds__(kTileThreads)
     attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range, const float* queries_of_rows,
@@ -388,8 +392,8 @@ __global__ void __launch_bounds__(kTileThreads)
         load(true);
         __syncthreads();
 
-        // Scores (with 8 rows there are more threads than keys). A thread's keys are kParts apart, so that neighbours
-        // read different banks.
+        // Scores (with 8 rows there are more threads than keys). A thread's keys are
+        // kParts apart, so that neighbours read different banks.
         if (part < kTileKeys) {
             float products[kPer][kKeysPer] = {};
             for (int i = 0; i < d; i += 4) {
@@ -549,7 +553,8 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
                                 partial_bytes(step.attention.n_heads, value_dim, splits));
     };
     const AttentionShape& shape = step.attention;
-    const std::uint64_t largest = std::max(bytes(shape.value_dim, most_splits_of(shape)), staged_keys_bytes(step));
+    const std::uint64_t largest =
+        std::max(bytes(shape.value_dim, most_splits_of(shape)), staged_keys_scratch_bytes(step));
     if (!is_wide(shape) || shape.values_in_keys) return largest;
     // Beside layers with wide heads there may be others, whose keys are split into more.
     return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
@@ -594,7 +599,7 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
     }
     flush();
     attend_many(attention, segments, n_segments, {});
-    const LayerPlace place{kv.keys_offset(layer, 0), kv.layer_token_bytes() * kKvBlockTokens};
+    const LayerPlace place = layer_place(kv, layer);
     for (std::size_t s = 0; s < n_segments; ++s) {
         if (!has_staged_keys(segments[s])) continue;
         for_staged_keys(attention, segments[s], place, [&](const CudaSegment& segment, const KeyRange& range) {

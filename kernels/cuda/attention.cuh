@@ -9,7 +9,8 @@
 
 namespace offstage::kernels::cuda {
 
-// One layer's attention in a step. Queries: rows query_stride floats apart; out (rows, n_heads, value_dim).
+// One layer's attention in a step. Queries: rows query_stride floats apart; out (rows,
+// n_heads, value_dim).
 struct Attention {
     Worker& worker;
     const AttentionShape& shape;
@@ -21,8 +22,9 @@ struct Attention {
     std::int64_t heads_per_kv() const { return shape.n_heads / shape.n_kv_heads; }
 };
 
-// The tiles of keys that a launch takes, by their first key: all, or one range after the other. Between two launches
-// what was summed up lies in `out`, not yet divided, and in state; no bit depends on the ranges.
+// The tiles of keys that a launch takes, by their first key: all, or one range after the
+// other. Between two launches what was summed up lies in `out`, not yet divided, and in
+// state; no bit depends on the ranges.
 struct KeyRange {
     std::int64_t first = 0;
     std::int64_t end = std::int64_t{1} << 62;
@@ -40,7 +42,8 @@ constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this its rows are
 constexpr int kItemsPerLaunch = 16;
 constexpr std::int32_t kLeastSplitKeys = 64;
 
-// One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
+// One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split
+// may be shorter.
 struct DecodeItem {
     std::byte* const* blocks = nullptr;
     std::int64_t row = 0;
@@ -48,8 +51,9 @@ struct DecodeItem {
     std::int32_t n_keys = 0;
     std::int32_t split_keys = 0;
     std::int32_t n_splits = 0;
-    // Where kernels read the number of keys but one, the query's own; the four above are 0 then. So one token's
-    // launches have the same parameters as the next one's, but for the grid, which is one of a few.
+    // Where kernels read the number of keys but one, the query's own; the four above are
+    // 0 then. So one token's launches have the same parameters as the next one's, but for
+    // the grid, which is one of a few.
     const std::int32_t* device_past = nullptr;
 };
 
@@ -59,8 +63,8 @@ struct DecodeItems {
     std::int32_t most_splits = 1;  // of any number of keys
 };
 
-// Which keys an item has, and how they are split. It depends on the number of keys alone, so that a sequence's result
-// does not depend on its company.
+// Which keys an item has, and how they are split. It depends on the number of keys alone,
+// so that a sequence's result does not depend on its company.
 __host__ __device__ inline void set_keys(DecodeItem& item, std::int32_t n_keys, std::int64_t window,
                                          std::int32_t most_splits) {
     item.n_keys = n_keys;
@@ -77,7 +81,8 @@ __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, co
     return item;
 }
 
-// A split's result for one head: its largest score, the sum of e^(score - largest), and the sum of values times that.
+// A split's result for one head: its largest score, the sum of e^(score - largest), and
+// the sum of values times that.
 __device__ inline float* partial_of(float* partials, std::int64_t item, std::int64_t n_heads, std::int64_t head,
                                     std::int64_t most_splits, std::int64_t split, std::int64_t value_dim) {
     return partials + ((item * n_heads + head) * most_splits + split) * (value_dim + 2);
@@ -88,12 +93,14 @@ __device__ inline float sink_share(const AttentionShape& shape, std::int64_t hea
     return shape.sinks != nullptr ? expf(shape.sinks[head] - largest) : 0.0f;
 }
 
-// wide_attention.cu: any key_dim up to kMostKeyDim, any value_dim up to kMostValueDim, wherever the values lie.
+// wide_attention.cu: any key_dim up to kMostKeyDim, any value_dim up to kMostValueDim,
+// wherever the values lie.
 constexpr std::int64_t kMostKeyDim = 576;
 constexpr std::int64_t kMostValueDim = 512;
 constexpr std::int32_t kMostWideSplits = 16;
 void attend_few_wide(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials);
-// The segments of more than kFewTokens tokens that do not have to be staged (staged_keys.cuh).
+// The segments of more than kFewTokens tokens that do not have to be staged
+// (staged_keys.cuh).
 void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
                       const KeyRange& range);
 

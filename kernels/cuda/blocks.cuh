@@ -1,8 +1,8 @@
 #pragma once
-// Rows of files' blocks (kernels/blocks.h) as a warp reads them. A lane takes a part of 16
-// weights, its neighbour the next one: a warp reads 512 weights that follow each other,
-// from any address, in words of four bytes. Codes stay four in a word until they are
-// multiplied; a scale is decoded once in 16 weights.
+// Rows of files' blocks (kernels/blocks.h) as a warp reads them. A lane takes a part of
+// 16 weights, its neighbour the next one: a warp reads 512 weights that follow each
+// other, from any address, in words of four bytes. Codes stay four in a word until they
+// are multiplied; a scale is decoded once in 16 weights.
 //
 // The inputs of such products lie in shared memory, in parts as well, so that they are
 // read as float4 without two lanes meeting in a bank.
@@ -50,9 +50,9 @@ struct BlockSizes {
     static constexpr bool kVector = kBytes % 16 == 0;  // see load_bytes()
 };
 
-// 16 bytes from any address. Only words with one of these bytes in them are read: what lies
-// in the same word beyond the last one belongs to the same allocation. kVector: they are
-// at a multiple of 16 where the weight is, which is then found out.
+// 16 bytes from any address. Only words with one of these bytes in them are read: what
+// lies in the same word beyond the last one belongs to the same allocation. kVector: they
+// are at a multiple of 16 where the weight is, which is then found out.
 template <bool kVector = false>
 __device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[4]) {
     constexpr int kWords = 4;
@@ -114,8 +114,8 @@ __device__ inline unsigned looked_up(unsigned places) {
            (__byte_perm(Table::k8, Table::k12, digits) & upper_half);
 }
 
-// Four values of a codebook, none of them 0, each with 128 added; negative where a sign is
-// set.
+// Four values of a codebook, none of them 0, each with 128 added; negative where a sign
+// is set.
 __device__ inline unsigned signed_word(unsigned values, unsigned signs) {
     const unsigned ones = bit_per_byte(signs);
     return ((values ^ ones * 255u) + ones) ^ 0x80808080u;
@@ -263,8 +263,8 @@ __host__ __device__ constexpr int staged_stride(int n_columns) {
     return n_columns / kPartWeights * kPartStride;
 }
 
-// Columns first .. first + n_columns (a multiple of 32) of the job's inputs, into `staged`
-// (kInputs, stride); beyond n_inputs the last one again. By the whole block.
+// Columns first .. first + n_columns (a multiple of 32) of the job's inputs, into
+// `staged` (kInputs, stride); beyond n_inputs the last one again. By the whole block.
 template <WeightType kType, int kInputs, typename Job>
 __device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t first, int n_columns, int stride,
                                     float* staged) {
@@ -295,7 +295,8 @@ __device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t f
 template <WeightType kType, int kRows, int kInputs>
 __device__ inline void add_block_products(const unsigned char* const (&rows)[kRows], int first, int n_parts,
                                           const float* staged, int stride, int lane, float (&sums)[kRows][kInputs]) {
-    // Enough loads in flight to hide the memory's latency, few enough to stay in registers.
+    // Enough loads in flight to hide the memory's latency, few enough to stay in
+    // registers.
     constexpr int kAhead = kInputs == 1 ? 2 : 1;
     for (int begin = lane; begin < n_parts; begin += kAhead * kWarp) {
         RowPart<kType> parts[kAhead][kRows];

@@ -1,44 +1,31 @@
-// Products and experts whose inputs are rounded to 8 bits (byte_products.cuh), step by step.
+// Products and experts whose inputs are rounded to 8 bits (byte_products.cuh), step by
+// step.
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/rows_in_lists.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-// Of a row of an expert: its input, both products, its activation.
-std::size_t row_bytes(const ExpertLayout& layout) {
-    return static_cast<std::size_t>(rounded_bytes(layout.hidden_dim) + rounded_bytes(layout.ffn_dim)) +
-           static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
-}
+struct ByteSteps {
+    using Value = unsigned char;
+    Worker& worker;
+    const ExpertLayout& layout;
 
-// Experts of a list, n_rows rows in all.
-void run_list(Worker& worker, const ExpertLayout& layout, const FewCalls& list, std::int64_t n_rows,
-              const float* inputs, const std::int32_t* row_token, float* out) {
-    if (list.n == 0) return;
-    worker.scratch.restart();
-    auto* const x = worker.scratch.take<unsigned char>(n_rows * rounded_bytes(layout.hidden_dim));
-    auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-    auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-    auto* const activations = worker.scratch.take<unsigned char>(n_rows * rounded_bytes(layout.ffn_dim));
-    if (x == nullptr || gate == nullptr || up == nullptr || activations == nullptr) {
-        worker.lacks_scratch();
-        return;
+    static std::int64_t row_values(std::int64_t n_columns) { return rounded_bytes(n_columns); }
+    static bool takes(const CudaExpertCall& call) { return call.n_rows > CudaContext::kFewRows; }
+    void gather(const FewCalls& list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
+                unsigned char* to) const {
+        round_inputs(worker, list, inputs, row_token, n_columns, to);
     }
-    const auto bytes = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-    const auto bias = [&](std::int64_t n_before) {
-        return layout.spec.biases ? bytes(layout.bias_offset()) + n_before * bytes(sizeof(float)) : -1;
-    };
-    const std::int64_t ffn = layout.ffn_dim;
-    const std::int64_t hidden = layout.hidden_dim;
-    const std::int64_t neuron = bytes(layout.neuron_bytes());
-    round_inputs(worker, list, inputs, row_token, hidden, x);
-    byte_tiles(worker, {layout.gate, 0, neuron, ffn, hidden, bias(0)}, list, x, true, gate);
-    byte_tiles(worker, {layout.up, bytes(layout.up_offset()), neuron, ffn, hidden, bias(ffn)}, list, x, true, up);
-    round_activations(worker, layout.spec, gate, up, n_rows, ffn, activations);
-    byte_tiles(worker,
-               {layout.down, bytes(layout.down_offset()), bytes(layout.down_stride()), hidden, ffn, bias(2 * ffn)},
-               list, activations, false, out);
-}
+    void multiply(const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded, bool to_scratch,
+                  float* y) const {
+        byte_tiles(worker, matrix, list, rounded, to_scratch, y);
+    }
+    void activate(const float* gate, const float* up, std::int64_t n_rows, std::int64_t ffn_dim,
+                  unsigned char* to) const {
+        round_activations(worker, layout.spec, gate, up, n_rows, ffn_dim, to);
+    }
+};
 
 }  // namespace
 
@@ -66,21 +53,14 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
             byte_product(worker, weight, call.n_rows, list, rounded, y);
             continue;
         }
-        const TiledMatrix matrix{weight.type, 0, static_cast<std::int64_t>(weight.stride_bytes()), weight.n_rows,
-                                 weight.n_cols};
-        byte_tiles(worker, matrix, list, rounded, false, y);
+        byte_tiles(worker, tiled_matrix(weight), list, rounded, false, y);
     }
     return true;
 }
 
 void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    run_rows_in_lists(
-        worker, calls, n_calls, row_bytes(layout),
-        [&](const CudaExpertCall& call) { return call.n_rows > CudaContext::kFewRows; },
-        [&](const FewCalls& list, std::int64_t n_rows) {
-            run_list(worker, layout, list, n_rows, inputs, row_token, out);
-        });
+    run_experts_in_lists(worker, layout, calls, n_calls, inputs, row_token, out, ByteSteps{worker, layout});
 }
 
 }  // namespace offstage::kernels::cuda

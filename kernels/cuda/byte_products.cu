@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kRows = 2;  // of a warp
 
-// What the codes are counted from where they are not signed: the inputs' sum takes it away.
+// What the codes are counted from where they are not signed: the inputs' sum takes it
+// away.
 template <WeightType kType>
 constexpr int kCodesBegin = code_zero(kType) == 128 ? 0 : code_zero(kType);
 

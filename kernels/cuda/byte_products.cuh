@@ -9,6 +9,7 @@
 
 #include "kernels/block_parts.h"
 #include "kernels/cuda/few_experts.cuh"
+#include "kernels/cuda/tiled_matrix.cuh"
 
 namespace offstage::kernels::cuda {
 
@@ -22,8 +23,8 @@ __host__ __device__ constexpr std::int64_t rounded_bytes(std::int64_t n) {
     return n + n / kPartWeights * static_cast<std::int64_t>(sizeof(InputPart));
 }
 
-// Calls in lists as few_experts.cuh has them, of any number of rows: rows first_row ... of
-// inputs and outputs, rows scratch_row ... of what lies in between.
+// Calls in lists as few_experts.cuh has them, of any number of rows: rows first_row ...
+// of inputs and outputs, rows scratch_row ... of what lies in between.
 
 // round_inputs.cu: row scratch_row + t of `to` = input row_token[first_row + t] (nullptr:
 // first_row + t), of n_columns.
@@ -44,17 +45,8 @@ void byte_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const F
 void byte_product(Worker& worker, const WeightView& weight, int n_inputs, const FewCalls& list,
                   const unsigned char* rounded, float* y);
 
-// byte_tiles.cu: calls of many rows, on tensor cores. The rows of a matrix in each call's
-// weights, and what is added to an output.
-struct TiledMatrix {
-    WeightType type = WeightType::kF32;
-    std::int64_t offset = 0;  // bytes, from a call's weights
-    std::int64_t stride = 0;  // bytes
-    std::int64_t n_rows = 0;
-    std::int64_t n_columns = 0;
-    std::int64_t bias_offset = -1;  // bytes; negative: there is none
-};
-// Row t of a call -> row scratch_row + t (to_scratch) or first_row + t of y (rows, n_rows).
+// byte_tiles.cu: calls of many rows, on tensor cores. Row t of a call -> row scratch_row
+// + t (to_scratch) or first_row + t of y (rows, n_rows).
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
                 bool to_scratch, float* y);
 

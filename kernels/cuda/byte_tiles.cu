@@ -1,27 +1,20 @@
 // Many rows of rounded inputs (byte_products.cuh) with files' blocks, on tensor cores. A
-// block forms kOuts outputs of kRows inputs. It decodes the weights' codes into shared
-// memory, kParts parts of each row at a time, and lays the inputs' beside them; each warp
-// multiplies 32 outputs with 32 inputs, a step of 32 columns at a time (16 where scales
-// are of 16 weights), whose sums become float32 with the scales of both.
+// block forms a tile of outputs (output_tiles.cuh). It decodes the weights' codes into
+// shared memory, kParts parts of each row at a time, and lays the inputs' beside them;
+// each warp multiplies 32 outputs with 32 inputs, a step of 32 columns at a time (16
+// where scales are of 16 weights), whose sums become float32 with the scales of both.
 //
 // One kernel for all formats: which one it is, is asked once for kParts parts.
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/byte_products.cuh"
-#include "kernels/cuda/tensor_core.cuh"
+#include "kernels/cuda/output_tiles.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kOuts = 128;
-constexpr int kRows = 64;
 constexpr int kParts = 8;
 // Of a row's codes, in words: four lanes' words of eight rows are in 32 banks.
 constexpr int kCodeStride = kParts * 4 + 4;
-constexpr int kWarpOuts = 2;  // of 16
-constexpr int kWarpRows = 4;  // of 8
-constexpr int kOutWarps = kOuts / (16 * kWarpOuts);
-static_assert(kOutWarps * kRows / (8 * kWarpRows) * kWarp == kThreads, "each warp has a piece of its own");
 
 struct alignas(8) WeightPart {
     float scale;
@@ -31,10 +24,10 @@ struct alignas(8) WeightPart {
 // In shared memory. Factors of one part of all rows lie together, so that lanes that want
 // neighbouring rows meet in no bank.
 struct Tile {
-    alignas(16) unsigned codes[kOuts][kCodeStride];
-    alignas(16) unsigned inputs[kRows][kCodeStride];
-    alignas(16) WeightPart weight_parts[kParts][kOuts];
-    alignas(16) InputPart input_parts[kParts][kRows];
+    alignas(16) unsigned codes[kTileOuts][kCodeStride];
+    alignas(16) unsigned inputs[kTileRows][kCodeStride];
+    alignas(16) WeightPart weight_parts[kParts][kTileOuts];
+    alignas(16) InputPart input_parts[kParts][kTileRows];
 };
 
 // Whether neighbouring parts of a pair have scales of their own.
@@ -57,7 +50,7 @@ template <WeightType kType>
 __device__ __noinline__ void decode_weights(const unsigned char* rows, std::int64_t stride, int n_outs, int n_parts,
                                             int first, Tile& tile) {
 #pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x); i < kOuts * kParts; i += kThreads) {
+    for (int i = static_cast<int>(threadIdx.x); i < kTileOuts * kParts; i += kOutputTileThreads) {
         const int out = i / kParts;
         const int part = i % kParts;
         RowPart<kType> decoded;
@@ -93,7 +86,7 @@ __device__ inline void decode_weights_of(WeightType type, const unsigned char* r
 __device__ inline void load_inputs(const unsigned char* rows, std::int64_t n_columns, int n_rows, int n_parts,
                                    int first, Tile& tile) {
     const std::int64_t row_bytes = rounded_bytes(n_columns);
-    for (int i = static_cast<int>(threadIdx.x); i < kRows * kParts; i += kThreads) {
+    for (int i = static_cast<int>(threadIdx.x); i < kTileRows * kParts; i += kOutputTileThreads) {
         const int row = i / kParts;
         const int part = i % kParts;
         uint4 codes = make_uint4(0, 0, 0, 0);
@@ -112,7 +105,7 @@ __device__ inline void load_inputs(const unsigned char* rows, std::int64_t n_col
 // first_out ... with inputs first_row ... of the tile.
 template <int kSteps>
 __device__ inline void add_parts(const Tile& tile, int part, int first_out, int first_row, bool biased,
-                                 float (&sums)[kWarpOuts][kWarpRows][4]) {
+                                 WarpSums& sums) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int row = lane / 4;
     const int place = lane % 4;
@@ -159,74 +152,47 @@ __device__ inline void add_parts(const Tile& tile, int part, int first_out, int 
 }
 
 // grid: (outputs, rows, calls).
-__global__ void __launch_bounds__(kThreads, 2) multiply_tiles(TileJob job) {
+__global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_tiles(TileJob job) {
     Tile& tile = *shared_memory<Tile>();
     const FewCall& call = job.list.calls[blockIdx.z];
     const TiledMatrix& matrix = job.matrix;
-    const int first_input = static_cast<int>(blockIdx.y) * kRows;
-    if (first_input >= call.n_rows) return;  // the whole block
-    const std::int64_t first_output = static_cast<std::int64_t>(blockIdx.x) * kOuts;
-    const int n_rows = call.n_rows - first_input;
-    const int n_outs = matrix.n_rows - first_output < kOuts ? static_cast<int>(matrix.n_rows - first_output) : kOuts;
+    const OutputTile place(matrix.n_rows, call);
+    if (place.n_rows <= 0) return;  // the whole block
     const int n_parts = static_cast<int>(matrix.n_columns / kPartWeights);
-    const auto* const weights = static_cast<const unsigned char*>(call.weights);
-    const unsigned char* const rows = weights + matrix.offset + first_output * matrix.stride;
+    const unsigned char* const rows =
+        static_cast<const unsigned char*>(call.weights) + matrix.offset + place.first_output * matrix.stride;
     const unsigned char* const inputs =
-        job.rounded + (call.scratch_row + first_input) * rounded_bytes(matrix.n_columns);
+        job.rounded + (call.scratch_row + place.first_input) * rounded_bytes(matrix.n_columns);
     const bool biased = has_bias(matrix.type);
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const int first_out = warp % kOutWarps * 16 * kWarpOuts;  // of the warp's piece
-    const int first_row = warp / kOutWarps * 8 * kWarpRows;
-    const bool has_piece = first_out < n_outs && first_row < n_rows;
+    const bool has_piece = place.has_piece();
 
-    float sums[kWarpOuts][kWarpRows][4] = {};
+    WarpSums sums = {};
     for (int first = 0; first < n_parts; first += kParts) {
         if (first > 0) __syncthreads();
-        decode_weights_of(matrix.type, rows, matrix.stride, n_outs, n_parts, first, tile,
+        decode_weights_of(matrix.type, rows, matrix.stride, place.n_outs, n_parts, first, tile,
                           std::make_index_sequence<kWeightTypes>());
-        load_inputs(inputs, matrix.n_columns, n_rows, n_parts, first, tile);
+        load_inputs(inputs, matrix.n_columns, place.n_rows, n_parts, first, tile);
         __syncthreads();
         if (!has_piece) continue;
 #pragma unroll 1
         for (int part = 0; part < kParts && first + part < n_parts; part += 2) {
             if (job.scales_of_16) {
-                add_parts<1>(tile, part, first_out, first_row, biased, sums);
-                add_parts<1>(tile, part + 1, first_out, first_row, biased, sums);
+                add_parts<1>(tile, part, place.warp_out, place.warp_row, biased, sums);
+                add_parts<1>(tile, part + 1, place.warp_out, place.warp_row, biased, sums);
             } else {
-                add_parts<2>(tile, part, first_out, first_row, biased, sums);
+                add_parts<2>(tile, part, place.warp_out, place.warp_row, biased, sums);
             }
         }
     }
-    if (!has_piece) return;
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const auto* const biases = reinterpret_cast<const float*>(weights + matrix.bias_offset);
-#pragma unroll
-    for (int m = 0; m < kWarpOuts; ++m) {
-#pragma unroll
-        for (int n = 0; n < kWarpRows; ++n) {
-#pragma unroll
-            for (int c = 0; c < 4; ++c) {
-                const int out = first_out + 16 * m + 8 * (c / 2) + lane / 4;
-                const int t = first_row + 8 * n + lane % 4 * 2 + c % 2;
-                if (out >= n_outs || t >= n_rows) continue;
-                float sum = sums[m][n][c];
-                if (matrix.bias_offset >= 0) sum += biases[first_output + out];
-                const std::int64_t row = (job.to_scratch ? call.scratch_row : call.first_row) + first_input + t;
-                job.y[row * matrix.n_rows + first_output + out] = sum;
-            }
-        }
-    }
+    if (has_piece) place.store(sums, matrix, call, job.to_scratch, job.y);
 }
 
 }  // namespace
 
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
                 bool to_scratch, float* y) {
-    std::int32_t most = 0;
-    for (int c = 0; c < list.n; ++c) most = list.calls[c].n_rows > most ? list.calls[c].n_rows : most;
-    const dim3 grid(blocks_for(matrix.n_rows, kOuts), blocks_for(most, kRows), static_cast<unsigned>(list.n));
     const TileJob job{list, matrix, rounded, y, to_scratch, has_scales_of_16(matrix.type)};
-    worker.start(multiply_tiles, grid, kThreads, sizeof(Tile), job);
+    worker.start(multiply_tiles, output_grid(list, matrix.n_rows), kOutputTileThreads, sizeof(Tile), job);
 }
 
 }  // namespace offstage::kernels::cuda

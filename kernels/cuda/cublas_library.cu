@@ -14,7 +14,8 @@ bool find(void* library, const char* name, Function& function) {
     return function != nullptr;
 }
 
-// The loader's own first, then where NVIDIA's installers put it without telling the loader.
+// The loader's own first, then where NVIDIA's installers put it without telling the
+// loader.
 std::vector<std::string> folders() {
     std::vector<std::string> all = {""};
     for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {

@@ -1,5 +1,6 @@
 #pragma once
-// cuBLAS, found when a GPU is opened: the program starts without it, and on machines without CUDA.
+// cuBLAS, found when a GPU is opened: the program starts without it, and on machines
+// without CUDA.
 
 #include <cublas_v2.h>
 #include <memory>
@@ -24,7 +25,8 @@ struct CublasFunctions {
 // A loaded library and a handle of the current device.
 class Cublas {
   public:
-    // nullptr where there is no cuBLAS of the version that Offstage was built with, or it does not start.
+    // nullptr where there is no cuBLAS of the version that Offstage was built with, or it
+    // does not start.
     static std::unique_ptr<Cublas> load();
     ~Cublas();
     Cublas(const Cublas&) = delete;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cuda_runtime.h>
 #include <memory>
@@ -9,14 +10,16 @@
 #include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/replay.cuh"
+#include "kernels/cuda/staged_keys.cuh"
 #include "kernels/cuda_context.h"
 
 namespace offstage::kernels {
 namespace cuda {
 namespace {
 
-// There is one copy engine for each direction, and what the compute queue sends waits while a copy is at work: an
-// expert is sent in pieces, some tenths of a millisecond each, between which it has its turn.
+// There is one copy engine for each direction, and what the compute queue sends waits
+// while a copy is at work: an expert is sent in pieces, some tenths of a millisecond
+// each, between which it has its turn.
 #ifdef OFFSTAGE_COPY_BYTES  // the tests' host layer: little, so that small experts come in pieces there too
 constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
 #else
@@ -148,6 +151,8 @@ class Context final : public CudaContext {
 
     std::uint64_t scratch_bytes(const CudaStep& step) const override;
     void set_scratch(void* data, std::size_t bytes) override;
+    std::uint64_t staged_key_bytes(const CudaStep& step) const override { return StagedKeys::bytes_for(step); }
+    void set_staged_keys(void* data, std::size_t bytes) override;
 
     void set_byte_inputs(const ByteInputTypes& types) override { worker_.byte_inputs = types; }
 
@@ -210,11 +215,24 @@ class Context final : public CudaContext {
     }
     void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments, std::size_t n_segments,
                 const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) override {
+        if (first_staged(segments, n_segments) != nullptr) start_kept();  // two queues have a part in it
         if (!begin_operation()) return;
         if (shape.key_dim > cuda::kMostKeyDim || shape.value_dim > cuda::kMostValueDim) {
             return fail({CudaFault::kAttentionTooWide, {}, {}, shape.key_dim, shape.value_dim});
         }
         cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
+    }
+    void fetch_keys(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+                    std::size_t n_segments, const KvShape& kv) override {
+        const CudaSegment* const segment = first_staged(segments, n_segments);
+        if (segment == nullptr) return;
+        start_kept();
+        if (begin_operation()) staged_keys_.fetch(worker_, shape.window, *segment, layer_place(kv, layer));
+    }
+    void forget_keys() override {
+        if (!staged_keys_.has_fetched()) return;
+        start_kept();
+        if (use_device()) staged_keys_.forget(worker_);  // after a failure, too
     }
     void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments, std::size_t n_segments,
                    float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out) override {
@@ -256,18 +274,27 @@ class Context final : public CudaContext {
         (void)cudaGetLastError();
         return false;
     }
+    // For whatever the caller relies on: without the device it is a failure.
+    bool select_device() {
+        if (use_device()) return true;
+        fail({CudaFault::kCannotBeSelected});
+        return false;
+    }
     // After a failure nothing more is started: its inputs would be garbage.
     bool begin_operation() {
         if (!worker_.failure.none()) return false;
-        if (worker_.kept != nullptr || use_device()) return true;  // what is kept calls nothing
-        fail({CudaFault::kCannotBeSelected});
-        return false;
+        return worker_.kept != nullptr || select_device();  // what is kept calls nothing
     }
     // Before something else goes to the compute queue, or is to come after it.
     void start_kept() {
         if (worker_.kept == nullptr) return;
-        if (!use_device()) fail({CudaFault::kCannotBeSelected});
+        (void)select_device();
         worker_.start_kept();
+    }
+    // nullptr: none is.
+    static const CudaSegment* first_staged(const CudaSegment* segments, std::size_t n_segments) {
+        const CudaSegment* const found = std::find_if(segments, segments + n_segments, has_staged_keys);
+        return found == segments + n_segments ? nullptr : found;
     }
     // A point of the compute queue that was not submitted yet.
     bool is_kept(CudaQueue queue, std::uint64_t ticket) const {
@@ -285,6 +312,7 @@ class Context final : public CudaContext {
     EventRing compute_points_;
     EventRing copy_points_;
     Replay replay_{compute_points_, memory_};
+    StagedKeys staged_keys_;
     std::unique_ptr<Cublas> cublas_;
     std::size_t cublas_bytes_ = 0;
     bool is_open_ = false;
@@ -337,6 +365,7 @@ bool Context::open(CudaOpening& opening) {
     if (status == cudaSuccess) status = create_stream(copy_, true);
     if (status == cudaSuccess) status = compute_points_.open();
     if (status == cudaSuccess) status = copy_points_.open();
+    if (status == cudaSuccess) status = staged_keys_.open();
     is_open_ = status == cudaSuccess;
     if (is_open_) memory_.open(ordinal, compute_.get(), copy_.get());
     if (is_open_) cublas_ = Cublas::load();
@@ -355,6 +384,7 @@ bool Context::open(CudaOpening& opening) {
     facts_.free_bytes = free_bytes;
     facts_.total_bytes = total_bytes;
     worker_.stream = compute_.get();
+    worker_.staged_keys = &staged_keys_;
     worker_.compute_major = facts_.compute_major;
     worker_.unpacked_bytes = unpacked_bytes_for(facts_.total_bytes);
     if (cublas_ != nullptr) {
@@ -392,6 +422,7 @@ bool Context::clear_failure() {
         fail({CudaFault::kAnswersNoMore, cudaGetErrorString(status)});
         return false;
     }
+    staged_keys_.forget(worker_);
     worker_.failure.clear();
     own_failure_ = {};
     return true;
@@ -464,11 +495,7 @@ void Context::copy_within(void* to, const void* from, std::size_t bytes) {
 
 std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) {
     if (is_kept(CudaQueue::kCompute, after_compute)) start_kept();
-    if (!worker_.failure.none()) return 0;
-    if (!use_device()) {
-        fail({CudaFault::kCannotBeSelected});
-        return 0;
-    }
+    if (!worker_.failure.none() || !select_device()) return 0;
     cudaError_t status = cudaSuccess;
     const cudaEvent_t after = compute_points_.find(after_compute);
     if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
@@ -495,7 +522,7 @@ std::uint64_t Context::record(CudaQueue queue) {
     const cudaEvent_t event = points.next();
     if (queue == CudaQueue::kCompute && worker_.kept != nullptr) {
         worker_.kept->add_point(event, points.last());
-    } else if (use_device()) {
+    } else if (select_device()) {
         check(cudaEventRecord(event, queue == CudaQueue::kCompute ? compute_.get() : copy_.get()),
               "Recording an event");
     }
@@ -504,16 +531,16 @@ std::uint64_t Context::record(CudaQueue queue) {
 
 void Context::wait(CudaQueue queue, std::uint64_t ticket) {
     const cudaEvent_t event = ring(queue).find(ticket);
-    if (event == nullptr || queue == CudaQueue::kCompute || !use_device()) return;  // its own queue is in order
+    if (event == nullptr || queue == CudaQueue::kCompute || !select_device()) return;  // its own queue is in order
     check(cudaStreamWaitEvent(compute_.get(), event, 0), "Waiting for a copy");
 }
 
 void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
-    if (event == nullptr || !use_device()) return;
-    // A layer's choice comes in less time than it takes to be woken; a prompt's step takes seconds, in which the
-    // processor has better things to do.
+    if (event == nullptr || !select_device()) return;
+    // A layer's choice comes in less time than it takes to be woken; a prompt's step
+    // takes seconds, in which the processor has better things to do.
     const auto begin = std::chrono::steady_clock::now();
     while (cudaEventQuery(event) == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kAwakeWait) {
     }
@@ -524,7 +551,7 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) return false;
     const cudaEvent_t event = ring(queue).find(ticket);
-    if (event == nullptr || !use_device()) return true;
+    if (event == nullptr || !select_device()) return true;  // after a failure nobody waits for ever
     const cudaError_t status = cudaEventQuery(event);
     if (status == cudaErrorNotReady) {
         (void)cudaGetLastError();
@@ -553,18 +580,18 @@ void Context::begin_repeated(std::int64_t place) {
 
 void Context::end_repeated() {
     if (worker_.kept == nullptr) return;
-    if (!use_device()) fail({CudaFault::kCannotBeSelected});
+    (void)select_device();
     replay_.end(worker_);
 }
 
 void Context::set_graphs(bool on) {
     start_kept();
-    if (use_device()) replay_.set_on(on);
+    if (select_device()) replay_.set_on(on);
 }
 
 void Context::give_up_graphs(const std::string& why) {
     start_kept();
-    if (use_device()) replay_.give_up(why);
+    if (select_device()) replay_.give_up(why);
 }
 
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
@@ -578,11 +605,12 @@ std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
 
 void Context::set_scratch(void* data, std::size_t bytes) {
     start_kept();
-    if (!use_device()) fail({CudaFault::kCannotBeSelected});
+    (void)select_device();
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);
     std::size_t left = bytes;
-    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream() makes it forget the last one.
+    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream()
+    // makes it forget the last one.
     if (cublas_ != nullptr) {
         if (cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
             worker_.failure.set("cuBLAS does not take the GPU's queue.");
@@ -594,6 +622,14 @@ void Context::set_scratch(void* data, std::size_t bytes) {
         }
     }
     worker_.scratch.set(place, left);
+}
+
+void Context::set_staged_keys(void* data, std::size_t bytes) {
+    start_kept();
+    (void)select_device();
+    staged_keys_.forget(worker_);
+    check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
+    staged_keys_.set_memory(data, bytes);
 }
 
 }  // namespace

@@ -12,9 +12,10 @@ std::string version_text(int version) {
     return version <= 0 ? std::string() : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Free memory from NVML, the management library that every NVIDIA driver brings along. cudaMemGetInfo would know it
-// too, but creates a context on each device: some hundred megabytes of the very memory it reports. Loaded by name,
-// because a machine without the driver has no such library. The signatures are those of nvml.h, stable since NVML 5.
+// Free memory from NVML, the management library that every NVIDIA driver brings along.
+// cudaMemGetInfo would know it too, but creates a context on each device: some hundred
+// megabytes of the very memory it reports. Loaded by name, because a machine without the
+// driver has no such library. The signatures are those of nvml.h, stable since NVML 5.
 class Nvml {
   public:
     Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {

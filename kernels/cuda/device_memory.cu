@@ -20,7 +20,8 @@ bool create_pool(MemoryPool& pool, int ordinal) {
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = ordinal;
     if (!succeeds(cudaMemPoolCreate(pool.out(), &properties))) return false;
-    // Without it the pool would give everything back whenever somebody waits for the device.
+    // Without it the pool would give everything back whenever somebody waits for the
+    // device.
     std::uint64_t threshold = ~std::uint64_t{0};
     return succeeds(cudaMemPoolSetAttribute(pool.get(), cudaMemPoolAttrReleaseThreshold, &threshold));
 }
@@ -50,7 +51,8 @@ void* DeviceMemory::allocate(std::size_t bytes) noexcept {
 void* DeviceMemory::allocate_from_pool(std::size_t bytes) noexcept {
     void* block = nullptr;
     if (!succeeds(cudaMallocFromPoolAsync(&block, bytes, pool_.get(), stream_.get()))) {
-        // Memory is short: what is on its way back has to come, and what is kept in other sizes to go.
+        // Memory is short: what is on its way back has to come, and what is kept in other
+        // sizes to go.
         block = nullptr;
         (void)succeeds(cudaStreamSynchronize(stream_.get()));
         (void)succeeds(cudaMemPoolTrimTo(pool_.get(), 0));
@@ -98,7 +100,8 @@ void DeviceMemory::set_limit(std::size_t bytes) noexcept {
     limit_ = bytes;
     if (pool_.get() == nullptr) return;
     if (held_bytes() <= limit_) return;
-    // What was given back just now is to go, too. Budgets change between two steps, when there is little to wait for.
+    // What was given back just now is to go, too. Budgets change between two steps, when
+    // there is little to wait for.
     (void)succeeds(cudaStreamSynchronize(stream_.get()));
     trim();
 }

@@ -9,12 +9,13 @@
 
 namespace offstage::kernels::cuda {
 
-// The last kTimedTickets points of a stream. A slot is used again for a later ticket; waiting for it then waits longer
-// than needed, never shorter.
+// The last kTimedTickets points of a stream. A slot is used again for a later ticket;
+// waiting for it then waits longer than needed, never shorter.
 //
-// A point may be recorded by a CUDA graph, in an event of that graph. What the runtime says of such an event between
-// the graph's launch and its end is not relied upon: it has its time once a later point of the stream has happened, and
-// whoever waits for it waits for that point.
+// A point may be recorded by a CUDA graph, in an event of that graph. What the runtime
+// says of such an event between the graph's launch and its end is not relied upon: it has
+// its time once a later point of the stream has happened, and whoever waits for it waits
+// for that point.
 class EventRing {
   public:
     cudaError_t open() {
@@ -46,7 +47,8 @@ class EventRing {
     }
 
     std::uint64_t last() const { return last_; }
-    // What to wait for; nullptr: never recorded. For a ticket long past: the oldest known, which is later.
+    // What to wait for; nullptr: never recorded. For a ticket long past: the oldest
+    // known, which is later.
     cudaEvent_t find(std::uint64_t ticket) const {
         if (ticket == 0 || ticket > last_) return nullptr;
         return at(at(is_known(ticket) ? ticket : last_ + 1 - CudaContext::kTimedTickets).awaited).own.get();

@@ -1,6 +1,7 @@
 #pragma once
-// A layer's calls of experts in files' blocks as a kernel's parameter, which products with
-// float32 inputs (block_experts.cu) and with inputs of 8 bits (byte_products.cu) share.
+// A layer's calls of experts in files' blocks as a kernel's parameter, which products
+// with float32 inputs (block_experts.cu) and with inputs of 8 bits (byte_products.cu)
+// share.
 
 #include <cstdint>
 

@@ -5,9 +5,10 @@
 //           over its j of activation * w2_j
 //   gather: out[row] = the partials added in order
 // Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
-// outputs, down is a product with a matrix, for each call or (blocks) for all. No sum depends on when a block
-// runs, so results do not vary from run to run; nor do they depend on the other calls.
-// Many rows: products of matrices, as they lie in the block; packed ones of all calls together (packed_tiles.cu).
+// outputs, down is a product with a matrix, for each call or (blocks) for all. No sum
+// depends on when a block runs, so results do not vary from run to run; nor do they
+// depend on the other calls. Many rows: products of matrices, as they lie in the block;
+// packed ones of all calls together (packed_tiles.cu).
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
@@ -110,8 +111,8 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
 
-    // Add up the warps, one row at a time. A warp's value i of each lane lies together, so that no two lanes meet in a
-    // bank of the shared memory.
+    // Add up the warps, one row at a time. A warp's value i of each lane lies together,
+    // so that no two lanes meet in a bank of the shared memory.
     const int thread = static_cast<int>(threadIdx.x);
     const std::int64_t my_column = first_column + (thread % kWarp) * kEight + thread / kWarp;
 #pragma unroll
@@ -195,7 +196,8 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// Where the rows of w2 are outputs. rounded: room for the activations of a list in 8 bits.
+// Where the rows of w2 are outputs. rounded: room for the activations of a list in 8
+// bits.
 void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                      const float* activations, unsigned char* rounded, float* out) {
     if (worker.byte_inputs.rounds_few(layout.down)) {
@@ -270,7 +272,8 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     worker.start(expert_gather, gather_grid, kThreads, 0, list, Gating(layout), layout.hidden_dim, partials, out);
 }
 
-// The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch allow.
+// The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch
+// allow.
 void few_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
               int at_least, int n_inputs, const float* inputs, const std::int32_t* row_token, float* out) {
     FewCalls list;
@@ -415,8 +418,8 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
 std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks, std::int64_t n_active,
                             std::size_t unpacked_bytes) {
     if (ffn_dim <= 0) return 0;
-    // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8
-    // calls: further calls then take another launch.
+    // Few rows: as if all that can be in one launch were, but not beyond what one call of
+    // the most rows takes in 8 calls: further calls then take another launch.
     const std::int64_t all_rows = step.n_tokens * n_active;
     std::uint64_t few = 0;
     for (std::int64_t rows = 1; rows <= CudaContext::kFewRows && rows <= step.n_tokens; ++rows) {

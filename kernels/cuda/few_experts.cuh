@@ -1,6 +1,6 @@
 #pragma once
-// Experts with few rows: what the kernels for plain and for packed weights and for blocks (experts.cu,
-// packed_experts.cu, block_experts.cu) share.
+// Experts with few rows: what the kernels for plain and for packed weights and for blocks
+// (experts.cu, packed_experts.cu, block_experts.cu) share.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,8 @@ struct FewCalls {
     FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
     int n = 0;
     std::int32_t most_stretches = 1;
-    // Where the device chose the experts, instead of FewCall::weights: that of call c is blocks[chosen[c]].
+    // Where the device chose the experts, instead of FewCall::weights: that of call c is
+    // blocks[chosen[c]].
     const std::byte* const* blocks = nullptr;
     const std::int32_t* chosen = nullptr;
 
@@ -107,7 +108,8 @@ void with_matrices(const UpRows& rows, const Body& body) {
     }
 }
 
-// Calls body with std::integral_constant<int, n>, for the numbers of rows that kernels are made for.
+// Calls body with std::integral_constant<int, n>, for the numbers of rows that kernels
+// are made for.
 template <typename Body>
 void with_inputs(int n, const Body& body) {
     switch (n) {

@@ -1,6 +1,7 @@
 #pragma once
-// How kernels are started, and how they get at their shared memory. In the tests' host layer (tests/cuda_host) the same
-// kernels run as ordinary functions; these are the only places that know.
+// How kernels are started, and how they get at their shared memory. In the tests' host
+// layer (tests/cuda_host) the same kernels run as ordinary functions; these are the only
+// places that know.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// Kernels that are started later, with copies of their parameters, and events that are recorded between them: a
-// sequence that can be started one by one, become a CUDA graph, and be compared with another one.
+// Kernels that are started later, with copies of their parameters, and events that are
+// recorded between them: a sequence that can be started one by one, become a CUDA graph,
+// and be compared with another one.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace offstage::kernels::cuda {
 
-// Kernels with these parameters, whose copies lie one after the other at multiples of kParameterAlignment.
+// Kernels with these parameters, whose copies lie one after the other at multiples of
+// kParameterAlignment.
 template <typename... Parameters>
 struct KernelCall {
     static constexpr std::size_t kParameterAlignment = 16;
@@ -27,8 +29,9 @@ struct KernelCall {
     }
     static constexpr std::size_t bytes() { return (room<Parameters>() + ... + 0); }
 
-    // What the compiler leaves between the members of a struct is cleared, so that equal parameters have equal bytes.
-    // (A compiler that cannot has sequences that are never equal, and are started one by one.)
+    // What the compiler leaves between the members of a struct is cleared, so that equal
+    // parameters have equal bytes. (A compiler that cannot has sequences that are never
+    // equal, and are started one by one.)
     static void pack(std::byte* to, Parameters... parameters) {
         const auto append = [&](auto& parameter) {
 #if defined(__has_builtin)
@@ -82,7 +85,8 @@ class LaunchList {
         entries_.push_back({reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, first, Call::bytes(),
                             Call::start, Call::add_node});
     }
-    // Here `event` is recorded where the list is started one by one. Which one it is does not count in comparisons.
+    // Here `event` is recorded where the list is started one by one. Which one it is does
+    // not count in comparisons.
     void add_point(cudaEvent_t event, std::uint64_t ticket) {
         entries_.push_back({});
         points_.push_back({event, ticket});
@@ -102,9 +106,11 @@ class LaunchList {
     // The same kernels with the same parameters, and points at the same places.
     bool operator==(const LaunchList& other) const;
 
-    // After a failure no kernel is started any more, but the events are recorded: somebody may wait for them.
+    // After a failure no kernel is started any more, but the events are recorded:
+    // somebody may wait for them.
     void start(cudaStream_t stream, Failure& failure);
-    // Nodes one after the other; the i-th point records events[i]. The first failure ends it.
+    // Nodes one after the other; the i-th point records events[i]. The first failure ends
+    // it.
     cudaError_t add_nodes(cudaGraph_t graph, const cudaEvent_t* events);
 
   private:

@@ -83,8 +83,8 @@ __device__ inline float activation(const ExpertSpec& spec, float gate, float up)
     return is_left_out(factor, spec.theta) ? 0.0f : factor * up;
 }
 
-// Eight weights that follow each other. kVector: 16-byte aligned, and all eight are there. They are read once by the
-// whole GPU, so the caches are told not to keep them.
+// Eight weights that follow each other. kVector: 16-byte aligned, and all eight are
+// there. They are read once by the whole GPU, so the caches are told not to keep them.
 template <typename T, bool kVector>
 struct Eight {
     float values[kEight];
@@ -159,12 +159,14 @@ __device__ inline float warp_max(float value) {
     return value;
 }
 
-// sums[r][t] += the lane's part of rows[r] . inputs[t], for kRows weight rows and kInputs inputs of n columns. A lane
-// takes eight columns, the next 32 * 8 further on, in order: what kRows and kInputs are does not change a sum's bits.
+// sums[r][t] += the lane's part of rows[r] . inputs[t], for kRows weight rows and kInputs
+// inputs of n columns. A lane takes eight columns, the next 32 * 8 further on, in order:
+// what kRows and kInputs are does not change a sum's bits.
 template <typename T, int kRows, int kInputs, bool kVector>
 __device__ inline void add_products(const T* const (&rows)[kRows], const float* const (&inputs)[kInputs],
                                     std::int64_t n, int lane, float (&sums)[kRows][kInputs]) {
-    // Enough loads in flight to hide the memory's latency, few enough to stay in registers.
+    // Enough loads in flight to hide the memory's latency, few enough to stay in
+    // registers.
     constexpr int kAhead = kRows * kInputs >= 16 ? 1 : kRows == 1 && kInputs <= 2 ? 4 : 2;
     constexpr std::int64_t kStep = kWarp * kEight;
     for (std::int64_t begin = static_cast<std::int64_t>(lane) * kEight; begin < n; begin += kAhead * kStep) {

@@ -1,5 +1,6 @@
 #pragma once
-// The operations behind CudaContext: each starts its kernels on the worker's stream and returns.
+// The operations behind CudaContext: each starts its kernels on the worker's stream and
+// returns.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace offstage::kernels::cuda {
 
-// Memory for one operation: pieces are taken from the start, and all given back when the next operation begins. Safe,
-// because operations follow each other on one stream.
+// Memory for one operation: pieces are taken from the start, and all given back when the
+// next operation begins. Safe, because operations follow each other on one stream.
 class Scratch {
   public:
     void set(void* data, std::size_t bytes) {
@@ -41,6 +42,8 @@ class Scratch {
     std::size_t used_ = 0;
 };
 
+class StagedKeys;
+
 // What an operation works with.
 struct Worker {
     cudaStream_t stream = nullptr;
@@ -49,6 +52,7 @@ struct Worker {
     const Cublas* cublas = nullptr;
     int compute_major = 0;
     ByteInputTypes byte_inputs;
+    StagedKeys* staged_keys = nullptr;
     std::size_t unpacked_bytes = 0;  // of weights that are unpacked at once: see unpacked_bytes_for()
     LaunchList* kept = nullptr;      // where kernels go instead of being started; nullptr: they are started
 
@@ -104,7 +108,7 @@ void clear(Worker& worker, std::int64_t n, float* x);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
 
-// cache.cu
+// kv_blocks.cu
 void rotate_and_store(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                       std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv);
 void rotate_and_store_latent(Worker& worker, std::int64_t layer, const AttentionShape& shape,
@@ -148,7 +152,8 @@ struct OutputRows {
 void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
                     const OutputRows& y);
 
-// Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows `stride` weights apart.
+// Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows
+// `stride` weights apart.
 struct Factor {
     const void* data = nullptr;
     WeightType type = WeightType::kF32;
@@ -157,13 +162,15 @@ struct Factor {
     std::int64_t stride = 0;
     bool transposed = false;
 };
-// What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies it, else F32 without
-// cuBLAS. With it, packed weights, a file's blocks and bf16 before compute capability 8.0 are unpacked to another type:
-// to bf16, which holds whatever activations bring, where cuBLAS serves it (8.0), else to f16.
+// What a product of many rows wants its inputs as: the weights' type where cuBLAS
+// multiplies it, else F32 without cuBLAS. With it, packed weights, a file's blocks and
+// bf16 before compute capability 8.0 are unpacked to another type: to bf16, which holds
+// whatever activations bring, where cuBLAS serves it (8.0), else to f16.
 WeightType input_type(const Worker& worker, WeightType weights);
 // Whether such weights go through multiply_unpacked().
 bool unpacks(const Worker& worker, WeightType weights);
-// y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the factor plain.
+// y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the
+// factor plain.
 void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
                    std::int64_t y_stride);
 // to (n, n_columns) of `type` = rows tokens[r] (nullptr: r) of from.
@@ -174,25 +181,28 @@ void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const f
               WeightType type, void* to);
 
 // packed_products.cu
-// False, and a failure: packed weights lie at multiples of 8 bytes, their inputs at multiples of 16.
+// False, and a failure: packed weights lie at multiples of 8 bytes, their inputs at
+// multiples of 16.
 bool can_read_packed(Worker& worker, const void* weight, const float* x);
 void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                            std::int64_t n, const OutputRows& y);
 // Large enough for a product that fills a GPU with so much memory, small beside it.
 std::size_t unpacked_bytes_for(std::uint64_t memory_bytes);
-// What multiply_unpacked() needs at most for a weight of this shape, whatever type its products want.
+// What multiply_unpacked() needs at most for a weight of this shape, whatever type its
+// products want.
 std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed, std::size_t unpacked_bytes);
-// y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows) * weight; x of input_type().
-// The weight is one that unpacks(); of a file's blocks only if not transposed. room: unpack_bytes(), 16-byte aligned.
-// How the weight is divided depends on its shape and the GPU alone.
+// y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows)
+// * weight; x of input_type(). The weight is one that unpacks(); of a file's blocks only
+// if not transposed. room: unpack_bytes(), 16-byte aligned. How the weight is divided
+// depends on its shape and the GPU alone.
 void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
                        float* y, void* room);
 
 // block_products.cu: files' blocks, at any address.
 void multiply_block_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                           std::int64_t n, const OutputRows& y);
-// to (n_rows, n_cols) of `type`, 16-byte aligned = the weight's rows that `rows` names, in the device's memory
-// (nullptr: the first ones).
+// to (n_rows, n_cols) of `type`, 16-byte aligned = the weight's rows that `rows` names,
+// in the device's memory (nullptr: the first ones).
 void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int32_t* rows, std::int64_t n_rows,
                        WeightType type, void* to);
 

@@ -1,12 +1,15 @@
 #pragma once
-// Packed rows (kernels/packed.h) as a warp reads them. Four lanes share a block of 64 weights, and each takes a piece
-// of 16: eight bytes of HQQ4, six of HQQ3, four of HQQ2, twice eight of INT8. A warp then reads eight blocks - 256
-// bytes of HQQ4 - that follow each other, and a piece's inputs are four float4 of which the four lanes together take
-// whole sectors. A whole block per lane would read the inputs with 256 bytes between lanes; less than a piece would
-// decode the block's scale more often than it now does, once in 16 weights.
+// Packed rows (kernels/packed.h) as a warp reads them. Four lanes share a block of 64
+// weights, and each takes a piece of 16: eight bytes of HQQ4, six of HQQ3, four of HQQ2,
+// twice eight of INT8. A warp then reads eight blocks - 256 bytes of HQQ4 - that follow
+// each other, and a piece's inputs are four float4 of which the four lanes together take
+// whole sectors. A whole block per lane would read the inputs with 256 bytes between
+// lanes; less than a piece would decode the block's scale more often than it now does,
+// once in 16 weights.
 //
-// Codes become float32 without a shift or a conversion of their own: code * 2^s, masked where it lies (s <= 12), is put
-// into the mantissa of 2^23, which is then subtracted; the group's scale brings 2^-s. Both are exact.
+// Codes become float32 without a shift or a conversion of their own: code * 2^s, masked
+// where it lies (s <= 12), is put into the mantissa of 2^23, which is then subtracted;
+// the group's scale brings 2^-s. Both are exact.
 
 #include <cstdint>
 #include <cuda_runtime.h>
@@ -63,8 +66,9 @@ struct SuperPlaces {
     __device__ void clear() { scale.x = scale.y = zero.x = zero.y = 0.0f; }
 };
 
-// The 16 weights of quarter `quarter` (0 .. 3) of block `block`, in four quads of neighbours. load() only reads, so
-// that several pieces are under way at once; prepare() before quad().
+// The 16 weights of quarter `quarter` (0 .. 3) of block `block`, in four quads of
+// neighbours. load() only reads, so that several pieces are under way at once; prepare()
+// before quad().
 template <WeightType kType>
 struct Piece {
     static constexpr int kBits = traits_of(kType).bits;
@@ -86,7 +90,8 @@ struct Piece {
             low = both.x;
             high = both.y;
         } else if (kBits == 3) {
-            // 48 bits from bit 48 * quarter: an odd quarter begins in the middle of a word.
+            // 48 bits from bit 48 * quarter: an odd quarter begins in the middle of a
+            // word.
             const unsigned* words = reinterpret_cast<const unsigned*>(codes) + (3 * quarter) / 2;
             low = __ldcs(words);
             high = __ldcs(words + 1);
@@ -147,8 +152,8 @@ struct Piece {
     }
 };
 
-// Signed bytes in the weights' own order: twice eight bytes, 32 columns apart, so that the four lanes of a block read
-// whole sectors here too.
+// Signed bytes in the weights' own order: twice eight bytes, 32 columns apart, so that
+// the four lanes of a block read whole sectors here too.
 template <>
 struct Piece<WeightType::kInt8> {
     static constexpr int kBlockBytes = 64;
@@ -181,13 +186,15 @@ struct Piece<WeightType::kInt8> {
     }
 };
 
-// sums[r][t] += the lane's part of rows[r] . inputs[t]: its pieces in order, each quad by quad. What kRows and kInputs
-// are does not change a sum's bits. Inputs are 16-byte aligned.
+// sums[r][t] += the lane's part of rows[r] . inputs[t]: its pieces in order, each quad by
+// quad. What kRows and kInputs are does not change a sum's bits. Inputs are 16-byte
+// aligned.
 template <WeightType kType, int kRows, int kInputs>
 __device__ inline void add_packed_products(const unsigned char* const (&rows)[kRows], const PackedPlaces& places,
                                            const float* const (&inputs)[kInputs], int lane,
                                            float (&sums)[kRows][kInputs]) {
-    // Enough loads in flight to hide the memory's latency, few enough to stay in registers.
+    // Enough loads in flight to hide the memory's latency, few enough to stay in
+    // registers.
     constexpr int kAhead = kRows * kInputs >= 16 ? 1 : kRows * kInputs >= 4 ? 2 : 4;
     [[maybe_unused]] constexpr int kQuadsAtOnce = kRows * kInputs >= 16 ? 1 : kRows * kInputs >= 8 ? 2 : 4;
     const int quarter = lane % kLanesPerBlock;

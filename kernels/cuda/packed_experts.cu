@@ -1,4 +1,5 @@
-// Experts with few rows straight from packed weights: the up and down kernels of experts.cu over pieces of packed rows.
+// Experts with few rows straight from packed weights: the up and down kernels of
+// experts.cu over pieces of packed rows.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
 
@@ -8,8 +9,8 @@ namespace {
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
 
-// Two rows per neuron share an input's values; with eight inputs, whose values come from the caches for every weight
-// row anew, two neurons do.
+// Two rows per neuron share an input's values; with eight inputs, whose values come from
+// the caches for every weight row anew, two neurons do.
 template <int kInputs>
 constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 
@@ -115,8 +116,8 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
 
-    // Add up the warps, one row at a time. A warp's value i of each lane lies together, so that no two lanes meet in a
-    // bank of the shared memory.
+    // Add up the warps, one row at a time. A warp's value i of each lane lies together,
+    // so that no two lanes meet in a bank of the shared memory.
     const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {

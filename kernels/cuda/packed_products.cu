@@ -1,6 +1,7 @@
-// Products with packed weights. Few rows: straight from the packed bits, each read once. Many rows: parts of the weight
-// are unpacked into scratch memory as the products' input type and multiplied from there (products.cu); so are those of
-// a file's blocks (block_products.cu).
+// Products with packed weights. Few rows: straight from the packed bits, each read once.
+// Many rows: parts of the weight are unpacked into scratch memory as the products' input
+// type and multiplied from there (products.cu); so are those of a file's blocks
+// (block_products.cu).
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed.cuh"
 
@@ -22,7 +23,8 @@ __global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)
     const int first_input = static_cast<int>(blockIdx.z) * kInputs;
     const unsigned char* rows[kRows];
     const float* inputs[kInputs];
-    // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
+    // Beyond the end the last one is taken again and its sums are dropped: the warp stays
+    // together.
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
         rows[r] = weight + (head * n_rows + (first + r < n_rows ? first + r : n_rows - 1)) * stride;
@@ -166,7 +168,8 @@ void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed
     const WeightType type = input_type(worker, weight.type);
     const auto most = static_cast<std::int64_t>(
         unpack_bytes(weight.n_rows, weight.n_cols, transposed, worker.unpacked_bytes) / bytes_per_weight(type));
-    // Always whole outputs, so that no sum is split: rows of the weight or, transposed, blocks of its columns.
+    // Always whole outputs, so that no sum is split: rows of the weight or, transposed,
+    // blocks of its columns.
     if (transposed) {
         std::int64_t at_once = most / weight.n_rows;
         if (at_once < weight.n_cols) at_once = at_once / kPackedBlock * kPackedBlock;

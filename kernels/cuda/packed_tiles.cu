@@ -1,40 +1,36 @@
-// Many rows with packed weights, on tensor cores. A block forms kOuts outputs of kRows inputs, kDepth columns at a
-// time: it unpacks those of the weights to bf16 into shared memory, lays the inputs' beside them, and each warp
-// multiplies 32 outputs with 32 inputs. While it does, the next columns' bits are on their way to the registers.
+// Many rows with packed weights, on tensor cores. A block forms a tile of outputs
+// (output_tiles.cuh), kDepth columns at a time: it unpacks those of the weights to bf16
+// into shared memory, lays the inputs' beside them, and each warp multiplies 32 outputs
+// with 32 inputs. While it does, the next columns' bits are on their way to the
+// registers.
 //
-// A weight is unpacked again for every kRows inputs. cuBLAS multiplies faster than this once what was unpacked to
-// memory serves enough rows: see tiles_packed().
+// A weight is unpacked again for every kTileRows inputs. cuBLAS multiplies faster than
+// this once what was unpacked to memory serves enough rows: see tiles_packed().
+#include "kernels/cuda/output_tiles.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
 #include "kernels/cuda/rows_in_lists.cuh"
-#include "kernels/cuda/tensor_core.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kOuts = 128;
-constexpr int kRows = 64;
 constexpr int kDepth = kPackedBlock;
 // Of a row, in words of two numbers: four lanes' words of eight rows are in 32 banks.
 constexpr int kStride = kDepth / 2 + 4;
-constexpr int kWarpOuts = 2;  // of 16
-constexpr int kWarpRows = 4;  // of 8
-constexpr int kOutWarps = kOuts / (16 * kWarpOuts);
-static_assert(kOutWarps * kRows / (8 * kWarpRows) * kWarp == kThreads, "each warp has a piece of its own");
 
-// With cuBLAS: estimated, since what both take was not measured yet. Unpacking writes two bytes a weight and reads them
-// again; on an H100 cuBLAS makes up for that from some hundred rows on.
+// With cuBLAS: estimated, since what both take was not measured yet. Unpacking writes two
+// bytes a weight and reads them again; on an H100 cuBLAS makes up for that from some
+// hundred rows on.
 constexpr std::int64_t kMostRowsBesideCublas = 256;
 
 struct Tile {
-    alignas(16) unsigned weights[kOuts][kStride];
-    alignas(16) unsigned inputs[kRows][kStride];
+    alignas(16) unsigned weights[kTileOuts][kStride];
+    alignas(16) unsigned inputs[kTileRows][kStride];
 };
 
 struct TileProduct {
     FewCalls list;
-    PackedMatrix matrix;
+    TiledMatrix matrix;
     PackedPlaces places;
     std::int64_t n_out;
     std::int64_t n_in;
@@ -46,10 +42,12 @@ struct TileProduct {
 // What a thread unpacks of a tile: rows are outputs. Each row's block is four threads'.
 template <WeightType kType, bool kTransposed>
 struct TileWeights {
-    static constexpr int kParts = kOuts * kLanesPerBlock / kThreads;
+    static constexpr int kParts = kTileOuts * kLanesPerBlock / kOutputTileThreads;
     Piece<kType> pieces[kParts];
 
-    __device__ static int out(int part) { return (static_cast<int>(threadIdx.x) + part * kThreads) / kLanesPerBlock; }
+    __device__ static int out(int part) {
+        return (static_cast<int>(threadIdx.x) + part * kOutputTileThreads) / kLanesPerBlock;
+    }
     __device__ static int quarter() { return static_cast<int>(threadIdx.x) % kLanesPerBlock; }
 
     // Columns from first_in on of rows first_out ... in `rows`; zeros beyond the matrix.
@@ -83,12 +81,13 @@ struct TileWeights {
     }
 };
 
-// Rows are inputs, and what follows each other in one are outputs: a thread has the same piece of two rows, whose
-// numbers are neighbours in the tile.
+// Rows are inputs, and what follows each other in one are outputs: a thread has the same
+// piece of two rows, whose numbers are neighbours in the tile.
 template <WeightType kType>
 struct TileWeights<kType, true> {
     static constexpr int kPairs = kDepth / 2;
-    static_assert(kOuts / kPackedBlock * kPairs * kLanesPerBlock == kThreads, "one piece of two rows for each thread");
+    static_assert(kTileOuts / kPackedBlock * kPairs * kLanesPerBlock == kOutputTileThreads,
+                  "one piece of two rows for each thread");
     Piece<kType> pieces[2];
 
     __device__ static int quarter() { return static_cast<int>(threadIdx.x) % kLanesPerBlock; }
@@ -126,10 +125,12 @@ struct TileWeights<kType, true> {
 // The inputs' columns, eight at a time.
 struct TileInputs {
     static constexpr int kEights = kDepth / kEight;
-    static constexpr int kParts = kRows * kEights / kThreads;
+    static constexpr int kParts = kTileRows * kEights / kOutputTileThreads;
     uint4 words[kParts];
 
-    __device__ static int row(int part) { return (static_cast<int>(threadIdx.x) + part * kThreads) / kEights; }
+    __device__ static int row(int part) {
+        return (static_cast<int>(threadIdx.x) + part * kOutputTileThreads) / kEights;
+    }
     __device__ static int eight() { return static_cast<int>(threadIdx.x) % kEights; }
 
     __device__ void load(const Bf16* rows, std::int64_t n_in, int n_rows, std::int64_t first_in) {
@@ -158,8 +159,7 @@ struct TileInputs {
 };
 
 // sums += the tile's products of outputs first_out ... with inputs first_row ...
-__device__ inline void add_tile(const Tile& tile, int first_out, int first_row,
-                                float (&sums)[kWarpOuts][kWarpRows][4]) {
+__device__ inline void add_tile(const Tile& tile, int first_out, int first_row, WarpSums& sums) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int row = lane / 4;
     const int place = lane % 4;
@@ -186,144 +186,84 @@ __device__ inline void add_tile(const Tile& tile, int first_out, int first_row,
 
 // grid: (outputs, rows, calls).
 template <WeightType kType, bool kTransposed>
-__global__ void __launch_bounds__(kThreads, 2) multiply_packed_tiles(TileProduct job) {
+__global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_packed_tiles(TileProduct job) {
     Tile& tile = *shared_memory<Tile>();
     const FewCall& call = job.list.calls[blockIdx.z];
-    const int first_input = static_cast<int>(blockIdx.y) * kRows;
-    if (first_input >= call.n_rows) return;  // the whole block
-    const std::int64_t first_output = static_cast<std::int64_t>(blockIdx.x) * kOuts;
-    const int n_rows = call.n_rows - first_input;
-    const std::int64_t n_outs = job.n_out - first_output;
-    const auto* const weights = static_cast<const unsigned char*>(call.weights);
-    const unsigned char* const rows = weights + job.matrix.offset;
-    const Bf16* const inputs = job.inputs + (call.scratch_row + first_input) * job.n_in;
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const int first_out = warp % kOutWarps * 16 * kWarpOuts;  // of the warp's piece
-    const int first_row = warp / kOutWarps * 8 * kWarpRows;
-    const bool has_piece = first_out < n_outs && first_row < n_rows;
+    const OutputTile place(job.n_out, call);
+    if (place.n_rows <= 0) return;  // the whole block
+    const unsigned char* const rows = static_cast<const unsigned char*>(call.weights) + job.matrix.offset;
+    const Bf16* const inputs = job.inputs + (call.scratch_row + place.first_input) * job.n_in;
 
     TileWeights<kType, kTransposed> tile_weights;
     TileInputs tile_inputs;
-    tile_weights.load(rows, job, first_output, 0);
-    tile_inputs.load(inputs, job.n_in, n_rows, 0);
-    float sums[kWarpOuts][kWarpRows][4] = {};
+    tile_weights.load(rows, job, place.first_output, 0);
+    tile_inputs.load(inputs, job.n_in, place.n_rows, 0);
+    WarpSums sums = {};
 #pragma unroll 1
     for (std::int64_t first = 0; first < job.n_in; first += kDepth) {
         tile_weights.unpack(tile);
         tile_inputs.store(tile);
         __syncthreads();
         if (first + kDepth < job.n_in) {
-            tile_weights.load(rows, job, first_output, first + kDepth);
-            tile_inputs.load(inputs, job.n_in, n_rows, first + kDepth);
+            tile_weights.load(rows, job, place.first_output, first + kDepth);
+            tile_inputs.load(inputs, job.n_in, place.n_rows, first + kDepth);
         }
-        if (has_piece) add_tile(tile, first_out, first_row, sums);
+        if (place.has_piece()) add_tile(tile, place.warp_out, place.warp_row, sums);
         __syncthreads();
     }
-    if (!has_piece) return;
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const auto* const biases = reinterpret_cast<const float*>(weights + job.matrix.bias_offset);
-#pragma unroll
-    for (int m = 0; m < kWarpOuts; ++m) {
-#pragma unroll
-        for (int n = 0; n < kWarpRows; ++n) {
-#pragma unroll
-            for (int c = 0; c < 4; ++c) {
-                const int out = first_out + 16 * m + 8 * (c / 2) + lane / 4;
-                const int t = first_row + 8 * n + lane % 4 * 2 + c % 2;
-                if (out >= n_outs || t >= n_rows) continue;
-                float sum = sums[m][n][c];
-                if (job.matrix.bias_offset >= 0) sum += biases[first_output + out];
-                const std::int64_t row = (job.to_scratch ? call.scratch_row : call.first_row) + first_input + t;
-                job.y[row * job.n_out + first_output + out] = sum;
-            }
-        }
-    }
+    if (place.has_piece()) place.store(sums, job.matrix, call, job.to_scratch, job.y);
 }
 
-// Row scratch_row + t of `to` (rows, n_columns) = row row_token[first_row + t] of the inputs, of each call. grid:
-// (rows, calls).
-__global__ void __launch_bounds__(kThreads)
+// Row scratch_row + t of `to` (rows, n_columns) = row row_token[first_row + t] of the
+// inputs, of each call. grid: (rows, calls).
+__global__ void __launch_bounds__(kOutputTileThreads)
     gather_calls(FewCalls list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns, Bf16* to) {
     const FewCall& call = list.calls[blockIdx.y];
     const auto t = static_cast<std::int32_t>(blockIdx.x);
     if (t >= call.n_rows) return;
     const std::int64_t row = row_token == nullptr ? call.first_row + t : row_token[call.first_row + t];
-    for (std::int64_t i = threadIdx.x; i < n_columns; i += kThreads) {
+    for (std::int64_t i = threadIdx.x; i < n_columns; i += kOutputTileThreads) {
         to[(call.scratch_row + t) * n_columns + i] = narrow<Bf16>(inputs[row * n_columns + i]);
     }
-}
-
-std::int32_t most_rows(const FewCalls& list) {
-    std::int32_t most = 0;
-    for (int c = 0; c < list.n; ++c) most = list.calls[c].n_rows > most ? list.calls[c].n_rows : most;
-    return most;
 }
 
 void start_gather(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
                   std::int64_t n_columns, Bf16* to) {
     const dim3 grid(blocks_for(most_rows(list), 1), static_cast<unsigned>(list.n));
-    worker.start(gather_calls, grid, kThreads, 0, list, inputs, row_token, n_columns, to);
+    worker.start(gather_calls, grid, kOutputTileThreads, 0, list, inputs, row_token, n_columns, to);
 }
 
-// Rows scratch_row ... of the inputs (rows, columns of the matrix or, transposed, rows) -> rows of y.
-void start_tiles(Worker& worker, const PackedMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
+// Rows scratch_row ... of the inputs (rows, matrix.n_in()) -> rows of y.
+void start_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
                  float* y) {
-    const TileProduct job{list,
-                          matrix,
-                          places_of(matrix.type, matrix.n_columns),
-                          matrix.transposed ? matrix.n_columns : matrix.n_rows,
-                          matrix.transposed ? matrix.n_rows : matrix.n_columns,
-                          inputs,
-                          y,
-                          to_scratch};
-    const dim3 grid(blocks_for(job.n_out, kOuts), blocks_for(most_rows(list), kRows), static_cast<unsigned>(list.n));
+    const TileProduct job{
+        list, matrix, places_of(matrix.type, matrix.n_columns), matrix.n_out(), matrix.n_in(), inputs, y, to_scratch};
     with_packed_type(matrix.type, [&](auto type) {
         constexpr WeightType kType = decltype(type)::value;
-        worker.start(matrix.transposed ? multiply_packed_tiles<kType, true> : multiply_packed_tiles<kType, false>, grid,
-                     kThreads, sizeof(Tile), job);
+        worker.start(matrix.transposed ? multiply_packed_tiles<kType, true> : multiply_packed_tiles<kType, false>,
+                     output_grid(list, job.n_out), kOutputTileThreads, sizeof(Tile), job);
     });
 }
 
-// Of a row of an expert: its input, both products, its activation.
-std::size_t row_bytes(const ExpertLayout& layout) {
-    return static_cast<std::size_t>(layout.hidden_dim + layout.ffn_dim) * sizeof(Bf16) +
-           static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
-}
+struct PackedSteps {
+    using Value = Bf16;
+    Worker& worker;
+    const ExpertLayout& layout;
 
-// Experts of a list, n_rows rows in all.
-void run_list(Worker& worker, const ExpertLayout& layout, const FewCalls& list, std::int64_t n_rows,
-              const float* inputs, const std::int32_t* row_token, float* out) {
-    if (list.n == 0) return;
-    worker.scratch.restart();
-    auto* const x = worker.scratch.take<Bf16>(n_rows * layout.hidden_dim);
-    auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-    auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-    auto* const activations = worker.scratch.take<Bf16>(n_rows * layout.ffn_dim);
-    if (x == nullptr || gate == nullptr || up == nullptr || activations == nullptr) {
-        worker.lacks_scratch();
-        return;
+    static std::int64_t row_values(std::int64_t n_columns) { return n_columns; }
+    bool takes(const CudaExpertCall& call) const { return tiles_packed(worker, layout, call.n_rows); }
+    void gather(const FewCalls& list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
+                Bf16* to) const {
+        start_gather(worker, list, inputs, row_token, n_columns, to);
     }
-    for (int c = 0; c < list.n; ++c) {
-        if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
+    void multiply(const TiledMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
+                  float* y) const {
+        start_tiles(worker, matrix, list, inputs, to_scratch, y);
     }
-    const auto bytes = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-    const auto bias = [&](std::int64_t n_before) {
-        return layout.spec.biases ? bytes(layout.bias_offset()) + n_before * bytes(sizeof(float)) : -1;
-    };
-    const std::int64_t ffn = layout.ffn_dim;
-    const std::int64_t hidden = layout.hidden_dim;
-    const std::int64_t neuron = bytes(layout.neuron_bytes());
-    start_gather(worker, list, inputs, row_token, hidden, x);
-    start_tiles(worker, {layout.gate, false, 0, neuron, ffn, hidden, bias(0)}, list, x, true, gate);
-    start_tiles(worker, {layout.up, false, bytes(layout.up_offset()), neuron, ffn, hidden, bias(ffn)}, list, x, true,
-                up);
-    activate(worker, layout.spec, gate, up, n_rows * ffn, WeightType::kBf16, activations);
-    const bool transposed = !layout.down_rows_are_outputs;
-    start_tiles(worker,
-                {layout.down, transposed, bytes(layout.down_offset()), bytes(layout.down_stride()),
-                 transposed ? ffn : hidden, transposed ? hidden : ffn, bias(2 * ffn)},
-                list, activations, false, out);
-}
+    void activate(const float* gate, const float* up, std::int64_t n_rows, std::int64_t ffn_dim, Bf16* to) const {
+        cuda::activate(worker, layout.spec, gate, up, n_rows * ffn_dim, WeightType::kBf16, to);
+    }
+};
 
 }  // namespace
 
@@ -348,8 +288,7 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
         worker.lacks_scratch();
         return;
     }
-    const PackedMatrix matrix{weight.type,   false,        0, static_cast<std::int64_t>(weight.stride_bytes()),
-                              weight.n_rows, weight.n_cols};
+    const TiledMatrix matrix = tiled_matrix(weight);
     for (std::int64_t first = 0; first < n; first += most) {
         FewCalls list;
         list.n = 1;
@@ -363,12 +302,11 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
 
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    run_rows_in_lists(
-        worker, calls, n_calls, row_bytes(layout),
-        [&](const CudaExpertCall& call) { return tiles_packed(worker, layout, call.n_rows); },
-        [&](const FewCalls& list, std::int64_t n_rows) {
-            run_list(worker, layout, list, n_rows, inputs, row_token, out);
-        });
+    const PackedSteps steps{worker, layout};
+    for (std::size_t c = 0; c < n_calls; ++c) {
+        if (steps.takes(calls[c]) && !can_read_packed(worker, calls[c].weights, inputs)) return;
+    }
+    run_experts_in_lists(worker, layout, calls, n_calls, inputs, row_token, out, steps);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -1,6 +1,7 @@
 #pragma once
-// Products of many rows with packed weights on tensor cores, without unpacking the weights into memory first: weights
-// and inputs are rounded to bf16, sums are float32. No sum depends on the other calls.
+// Products of many rows with packed weights on tensor cores, without unpacking the
+// weights into memory first: weights and inputs are rounded to bf16, sums are float32. No
+// sum depends on the other calls.
 
 #include <cstdint>
 
@@ -8,25 +9,16 @@
 
 namespace offstage::kernels::cuda {
 
-// The rows of a matrix in each call's weights, and what is added to an output.
-struct PackedMatrix {
-    WeightType type = WeightType::kHqq4;
-    bool transposed = false;  // outputs are the columns
-    std::int64_t offset = 0;  // bytes, from a call's weights
-    std::int64_t stride = 0;  // bytes
-    std::int64_t n_rows = 0;
-    std::int64_t n_columns = 0;
-    std::int64_t bias_offset = -1;  // bytes; negative: there is none
-};
-
-// Whether so many rows are multiplied so: where tensor cores know bf16 (compute capability 8.0), packed weights and, if
-// cuBLAS is there, not so many rows that it is expected to be faster. Of an expert: all three matrices are packed.
+// Whether so many rows are multiplied so: where tensor cores know bf16 (compute
+// capability 8.0), packed weights and, if cuBLAS is there, not so many rows that it is
+// expected to be faster. Of an expert: all three matrices are packed.
 bool tiles_packed(const Worker& worker, WeightType type, std::int64_t n_rows);
 bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
 
 // y (n, n_rows) = x * weight^T. Precondition: tiles_packed().
 void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
-// The calls that tiles_packed() takes, in as few launches as parameters and scratch allow.
+// The calls that tiles_packed() takes, in as few launches as parameters and scratch
+// allow.
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out);
 

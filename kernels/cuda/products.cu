@@ -23,7 +23,8 @@ __global__ void __launch_bounds__(kFewThreads)
     const int first_input = static_cast<int>(blockIdx.z) * kInputs;
     const T* rows[kRows];
     const float* inputs[kInputs];
-    // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
+    // Beyond the end the last one is taken again and its sums are dropped: the warp stays
+    // together.
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
         rows[r] = weight + (head * n_rows + (first + r < n_rows ? first + r : n_rows - 1)) * stride;
@@ -60,7 +61,8 @@ void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, c
                  kFewThreads, 0, data, n_rows, weight.n_cols, row_stride(weight), x, static_cast<int>(n), y);
 }
 
-// More weight rows per warp for more inputs: an input's values, which come from the caches, then serve several rows.
+// More weight rows per warp for more inputs: an input's values, which come from the
+// caches, then serve several rows.
 template <typename T>
 void multiply_plain_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                           std::int64_t n, const OutputRows& y) {
@@ -75,8 +77,8 @@ void multiply_plain_heads(Worker& worker, const WeightView& weight, std::int64_t
     }
 }
 
-// The product of many rows where cuBLAS cannot form it: float32 throughout. A block forms kTile x kTile outputs, a
-// thread 4 x 4 of them, from kDepth inputs at a time.
+// The product of many rows where cuBLAS cannot form it: float32 throughout. A block forms
+// kTile x kTile outputs, a thread 4 x 4 of them, from kDepth inputs at a time.
 constexpr int kTile = 64;
 constexpr int kDepth = 16;
 constexpr int kTileStride = kTile + 4;  // keeps float4 alignment, spreads the banks
@@ -168,7 +170,8 @@ std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_b
         return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * rounded_bytes(columns)));
     }
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
-    // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim), the way back, and the logits'.
+    // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim),
+    // the way back, and the logits'.
     std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false, unpacked_bytes);
     for (const std::int64_t n_rows : {step.attention.qkv_width(), step.vocab_size}) {
         const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false, unpacked_bytes);

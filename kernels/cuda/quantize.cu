@@ -1,7 +1,8 @@
-// Rows of plain weights into packed rows, by the algorithm of kernels/quantize.h: half-quadratic quantization. A block
-// per row and a thread per group, with the group's weights in registers: the rounds need no exchange between threads.
-// The same operations in the same order as on the CPU, compiled without contraction of a * b + c, so that the bytes are
-// the same as well.
+// Rows of plain weights into packed rows, by the algorithm of kernels/quantize.h:
+// half-quadratic quantization. A block per row and a thread per group, with the group's
+// weights in registers: the rounds need no exchange between threads. The same operations
+// in the same order as on the CPU, compiled without contraction of a * b + c, so that the
+// bytes are the same as well.
 #include <cfloat>
 
 #include "kernels/cuda/numbers.cuh"
@@ -31,7 +32,8 @@ __device__ inline float inverse_of(float scale) {
     return scale > kSmallestWeight ? 1.0f / scale : 0.0f;
 }
 
-// x^-0.3 for normal x > 0: log2 by the series of the area hyperbolic tangent, 2^f by its series to f^6.
+// x^-0.3 for normal x > 0: log2 by the series of the area hyperbolic tangent, 2^f by its
+// series to f^6.
 __device__ inline float shrink_power(float x) {
     const unsigned bits = __float_as_uint(x);
     const int exponent = static_cast<int>(bits - 0x3f3504f3u) >> 23;  // of sqrt(1/2): exponents change there
@@ -49,8 +51,8 @@ __device__ inline float shrink_power(float x) {
     return power * __uint_as_float(static_cast<unsigned>(static_cast<int>(n) + 127) << 23);
 }
 
-// One group. Errors and zeros are in units of the scale: there the error is t + z - Q, and the next zero is the mean of
-// Q - t + E / scale.
+// One group. Errors and zeros are in units of the scale: there the error is t + z - Q,
+// and the next zero is the mean of Q - t + E / scale.
 template <int kGroup>
 struct Group {
     float t[kGroup];  // weight / scale
@@ -152,7 +154,8 @@ struct Group {
     }
 };
 
-// S and Z of a group, each rounded on its own. Scale and zero become what reading will find.
+// S and Z of a group, each rounded on its own. Scale and zero become what reading will
+// find.
 __device__ inline void round_meta(const PackedSuper& super, float& scale, float& zero, unsigned& s, unsigned& z) {
     constexpr float kTop = 255.0f;
     const auto code = [](float value, float offset, float step) {
@@ -166,8 +169,9 @@ __device__ inline void round_meta(const PackedSuper& super, float& scale, float&
     z = static_cast<unsigned>(zero_code);
 }
 
-// In four bits each, chosen together: of the codes next to the fitted scale, and for each of the zeros next to the one
-// that leaves the group where it was, those of the smallest error.
+// In four bits each, chosen together: of the codes next to the fitted scale, and for each
+// of the zeros next to the one that leaves the group where it was, those of the smallest
+// error.
 template <int kGroup>
 __device__ void choose_meta(const Group<kGroup>& group, const PackedSuper& super, float largest_code, float& scale,
                             float& zero, unsigned& s, unsigned& z) {
@@ -254,7 +258,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
 
-    // A warp per super group: offset and step so that the codes reach from the smallest to the largest value.
+    // A warp per super group: offset and step so that the codes reach from the smallest
+    // to the largest value.
     for (int index = thread / kWarp; index < layout.n_supers; index += kWarps) {
         const int begin = index * layout.super_group;
         const int end = begin + layout.super_group < layout.n_groups ? begin + layout.super_group : layout.n_groups;
@@ -346,7 +351,8 @@ __global__ void __launch_bounds__(kThreads)
         float farthest = 0.0f;
 #pragma unroll
         for (int i = 0; i < kGroup; ++i) farthest = fmaxf(fabsf(group.t[i]), farthest);
-        // The smallest bf16 that is not below: 127 * scale reaches the largest weight, and no code is cut.
+        // The smallest bf16 that is not below: 127 * scale reaches the largest weight,
+        // and no code is cut.
         const unsigned stored = farthest < kSmallestWeight ? 0u : (__float_as_uint(farthest / 127.0f) + 0xffffu) >> 16;
         const float scale = __uint_as_float(stored << 16);
         const float inverse = scale > 0.0f ? 1.0f / scale : 0.0f;

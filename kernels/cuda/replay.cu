@@ -6,11 +6,12 @@
 namespace offstage::kernels::cuda {
 namespace {
 
-// Sequences that did not come for so many others are forgotten: some tokens, where each layer is one.
+// Sequences that did not come for so many others are forgotten: some tokens, where each
+// layer is one.
 constexpr std::uint64_t kMostOthersBetween = 4096;
 
-// No driver says what a node takes; what a graph takes is measured when it is built. A layer has some twenty kernels
-// and events.
+// No driver says what a node takes; what a graph takes is measured when it is built. A
+// layer has some twenty kernels and events.
 #ifdef OFFSTAGE_GRAPH_NODE_BYTES  // the tests' host layer: what it takes
 constexpr std::uint64_t kNodeBytes = OFFSTAGE_GRAPH_NODE_BYTES;
 #else
@@ -103,7 +104,8 @@ bool Replay::build(Sequence& sequence, cudaStream_t stream) {
         ++counts_.n_graphs;
         sequence.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, before - left()));
         bytes_ += sequence.bytes;
-        // Drivers keep what a graph leaves for the next one, which then seems to take nothing.
+        // Drivers keep what a graph leaves for the next one, which then seems to take
+        // nothing.
         counts_.bytes = std::max(counts_.bytes, bytes_);
         return true;
     }

@@ -17,17 +17,22 @@
 
 namespace offstage::kernels::cuda {
 
-// Sequences of kernels that come again as CUDA graphs: one call starts what were some hundred.
+// Sequences of kernels that come again as CUDA graphs: one call starts what were some
+// hundred.
 //
-// Graphs are built of the launches themselves, node by node, rather than by capturing a stream: what other threads and
-// streams do meanwhile (memory is given back in stream order, events are recorded) has no part in them, and nothing
-// that is forbidden while a stream is captured can happen. A sequence is kept until its end, and compared with the last
-// one at its place, kernel by kernel and each parameter byte by byte. The same a second time: a graph is built of it.
-// The same again: the graph is started. Different: it is started kernel by kernel, and the graph goes. So a graph is
-// never older than what it is started for: whatever changes - an address, a format, a number of splits - is seen, and
-// what is to change without a difference lies in the device's memory (DecodeItem::device_past).
+// Graphs are built of the launches themselves, node by node, rather than by capturing a
+// stream: what other threads and streams do meanwhile (memory is given back in stream
+// order, events are recorded) has no part in them, and nothing that is forbidden while a
+// stream is captured can happen. A sequence is kept until its end, and compared with the
+// last one at its place, kernel by kernel and each parameter byte by byte. The same a
+// second time: a graph is built of it. The same again: the graph is started. Different:
+// it is started kernel by kernel, and the graph goes. So a graph is never older than what
+// it is started for: whatever changes - an address, a format, a number of splits - is
+// seen, and what is to change without a difference lies in the device's memory
+// (DecodeItem::device_past).
 //
-// One thread, the context's, but is_of_this_thread(); the device must be the calling thread's.
+// One thread, the context's, but is_of_this_thread(); the device must be the calling
+// thread's.
 class Replay {
   public:
     // memory: what the GPU's memory that graphs take is told from.
@@ -38,7 +43,8 @@ class Replay {
 
     // Keeps what the worker is to start from now on. Nothing while it is off.
     void begin(Worker& worker, std::int64_t place);
-    // Starts it, unless Worker::start_kept() has done so. After a failure of the worker: its events alone.
+    // Starts it, unless Worker::start_kept() has done so. After a failure of the worker:
+    // its events alone.
     void end(Worker& worker);
     // On at first. Off: all graphs go.
     void set_on(bool on);

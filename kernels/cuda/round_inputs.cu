@@ -1,5 +1,5 @@
-// Inputs rounded to 8 bits, 32 of them with one scale: as CpuKernels::round_inputs does it
-// in its scalar version, in another layout (byte_products.cuh).
+// Inputs rounded to 8 bits, 32 of them with one scale: as CpuKernels::round_inputs does
+// it in its scalar version, in another layout (byte_products.cuh).
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/numbers.cuh"
 

@@ -1,5 +1,6 @@
 #pragma once
-// The segments of a step as kernel parameters: few enough to fit (4 KiB on every GPU), so that nothing needs uploading.
+// The segments of a step as kernel parameters: few enough to fit (4 KiB on every GPU), so
+// that nothing needs uploading.
 
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +97,8 @@ __device__ inline float4 four_cached_values(KvType type, const std::byte* row, s
     return make_float4(value(0), value(1), value(2), value(3));
 }
 
-// Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says how many each has, 0: skip it.
+// Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says
+// how many each has, 0: skip it.
 template <typename Units, typename Body>
 void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, const Units& units, const Body& body) {
     SegmentList list;
@@ -105,7 +107,8 @@ void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, cons
         const std::int64_t n_units = units(segments[s]);
         if (n_units > 0) {
             list.segments[list.n] = segments[s];
-            list.segments[list.n].in_host = nullptr;                                 // the host's
+            list.segments[list.n].in_host = nullptr;  // these two: the host's
+            list.segments[list.n].host_table = nullptr;
             if (segments[s].device_past != nullptr) list.segments[list.n].past = 0;  // the same for each token
             list.first_unit[list.n + 1] = list.first_unit[list.n] + n_units;
             ++list.n;

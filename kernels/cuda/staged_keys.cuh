@@ -1,12 +1,18 @@
 #pragma once
-// Keys and values of a prompt that lie in host memory. Each tile of queries reads every key that it sees, which would
-// come over the bus as often as there are tiles: they are copied to the device's memory first, each once, as many at a
-// time as the scratch memory takes.
+// Keys and values of a prompt that lie in host memory. Each tile of queries reads every
+// key that it sees, which would come over the bus as often as there are tiles: they are
+// copied to the device's memory first, each once, a range of keys after the other. There
+// is room for two ranges: one is copied while attention reads the other, and the first
+// two of a layer's may be fetched while the layer before computes its products. The
+// copies have a queue of their own, since they wait for attention, which experts' copies
+// need not.
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/handles.cuh"
 
 namespace offstage::kernels::cuda {
 
@@ -15,17 +21,63 @@ inline bool has_staged_keys(const CudaSegment& segment) {
     return segment.n_tokens > kFewTokens && segment.in_host != nullptr;
 }
 
-// Of a step whose layers may have this attention: besides the copies of at least a few blocks.
-std::uint64_t staged_keys_bytes(const CudaStep& step);
+// Of scratch memory, for a step whose layers may have this attention: besides
+// StagedKeys'.
+std::uint64_t staged_keys_scratch_bytes(const CudaStep& step);
 
 // Where a layer lies in a block, in bytes.
 struct LayerPlace {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
 };
+inline LayerPlace layer_place(const KvShape& kv, std::int64_t layer) {
+    return {kv.keys_offset(layer, 0), kv.layer_token_bytes() * kKvBlockTokens};
+}
 
-// Calls attend(segment, range) for one range of keys after the other: the segment's table then has copies in the
-// device's memory for what its tiles read. Precondition: has_staged_keys().
+// The two copies of a layer's blocks. One thread; the device must be the calling
+// thread's. Failures are the worker's.
+class StagedKeys {
+  public:
+    cudaError_t open();
+    // Of the device's memory, for such steps; 0: they stage nothing.
+    static std::uint64_t bytes_for(const CudaStep& step);
+    // Until the next call; nothing may still be copied.
+    void set_memory(void* data, std::size_t bytes);
+
+    // Begins to copy the first blocks of the segment that has_staged_keys(), of those
+    // that hold nothing but keys before `past`. They must stay as they are until
+    // for_staged_keys() with the same segment, or forget().
+    void fetch(Worker& worker, std::int64_t window, const CudaSegment& segment, const LayerPlace& layer);
+    // What was fetched will not be asked for. What comes to the compute queue from now on
+    // comes after its copies.
+    void forget(Worker& worker);
+    bool has_fetched() const { return !halves_[0].sources.empty() || !halves_[1].sources.empty(); }
+
+  private:
+    friend void for_staged_keys(const Attention& attention, const CudaSegment& segment, const LayerPlace& layer,
+                                const std::function<void(const CudaSegment& segment, const KeyRange& range)>& attend);
+    struct Half {
+        std::byte* data = nullptr;
+        std::vector<const std::byte*> sources;  // what is copied there, one after the other
+        Event copied;
+    };
+
+    std::int64_t n_slots(const LayerPlace& layer) const { return static_cast<std::int64_t>(half_bytes_) / layer.bytes; }
+    // The half then has copies of these blocks; those that it has already are not copied
+    // again. The others are, after all that the compute queue has been given by now.
+    void copy(Worker& worker, Half& half, const std::vector<const std::byte*>& sources, std::int64_t bytes);
+    void await(Worker& worker, Half& half);  // the compute queue does
+
+    Event computed_;
+    Half halves_[2];
+    std::size_t half_bytes_ = 0;
+    std::vector<const std::byte*> sources_;  // kept, so that a step allocates nothing
+    Stream copies_;
+};
+
+// Calls attend(segment, range) for one range of keys after the other: the segment's table
+// then has copies in the device's memory for what its tiles read. Precondition:
+// has_staged_keys().
 void for_staged_keys(const Attention& attention, const CudaSegment& segment, const LayerPlace& layer,
                      const std::function<void(const CudaSegment& segment, const KeyRange& range)>& attend);
 

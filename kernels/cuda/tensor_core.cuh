@@ -1,7 +1,8 @@
 #pragma once
-// Products of small matrices of 8-bit numbers and of bf16, formed by a warp on tensor cores
-// (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5, bf16 since 8.0).
-// In the tests' host layer the lanes exchange what they hold and add it up in loops.
+// Products of small matrices of 8-bit numbers and of bf16, formed by a warp on tensor
+// cores (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5, bf16
+// since 8.0). In the tests' host layer the lanes exchange what they hold and add it up in
+// loops.
 
 #include <cuda_runtime.h>
 
@@ -9,9 +10,9 @@
 
 namespace offstage::kernels::cuda {
 
-// c (16, 8) += a (16, 16 * kSteps) * b (8, 16 * kSteps)^T, signed numbers of 8 bits, exact
-// sums of 32 bits; kSteps: 1 or 2. By a whole warp. What a lane holds, with
-// row = lane / 4 and place = lane % 4:
+// c (16, 8) += a (16, 16 * kSteps) * b (8, 16 * kSteps)^T, signed numbers of 8 bits,
+// exact sums of 32 bits; kSteps: 1 or 2. By a whole warp. What a lane holds, with row =
+// lane / 4 and place = lane % 4:
 //   a[2 * s + h]  row `row + 8 * h`, columns 16 * s + 4 * place .. + 3
 //   b[s]          row `row`, the same columns
 //   c[2 * h + i]  row `row + 8 * h`, column 2 * place + i
@@ -74,8 +75,8 @@ __device__ inline unsigned pack_bf16(float low, float high) {
 #endif
 }
 
-// c (16, 8) += a (16, 16) * b (8, 16)^T, bf16, sums in float32. By a whole warp. What a lane
-// holds, with row = lane / 4 and place = lane % 4, two columns in a word:
+// c (16, 8) += a (16, 16) * b (8, 16)^T, bf16, sums in float32. By a whole warp. What a
+// lane holds, with row = lane / 4 and place = lane % 4, two columns in a word:
 //   a[2 * s + h]  row `row + 8 * h`, columns 8 * s + 2 * place and the next
 //   b[s]          row `row`, the same columns
 //   c[2 * h + i]  row `row + 8 * h`, column 2 * place + i

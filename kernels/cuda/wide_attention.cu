@@ -1,5 +1,6 @@
-// Attention whose keys and values differ in size, or are the same floats (latent attention): for any sizes, float32,
-// online softmax. A block takes one query row and several of its heads, so that a key is read once for all of these.
+// Attention whose keys and values differ in size, or are the same floats (latent
+// attention): for any sizes, float32, online softmax. A block takes one query row and
+// several of its heads, so that a key is read once for all of these.
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"
@@ -70,9 +71,10 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
     return sum;
 }
 
-// result[h][j]: of head h and value thread + j * kThreads, the sum over keys [begin, end), at least one, of e^(score -
-// largest) * value, as far as the range goes; state and so_far: what it resumes, of the first of the heads. The block's
-// shared memory then begins with the heads' Softmax.
+// result[h][j]: of head h and value thread + j * kThreads, the sum over keys [begin,
+// end), at least one, of e^(score - largest) * value, as far as the range goes; state and
+// so_far: what it resumes, of the first of the heads. The block's shared memory then
+// begins with the heads' Softmax.
 template <int kHeads>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const HeadRange& heads,
                             std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,

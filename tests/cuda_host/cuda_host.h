@@ -1,5 +1,6 @@
 #pragma once
-// What tests set and ask of the host layer (see cuda_runtime.h). All of it applies to the whole program.
+// What tests set and ask of the host layer (see cuda_runtime.h). All of it applies to the
+// whole program.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,25 +35,28 @@ struct Settings {
 // No device may be open.
 void reset(const Settings& settings = {});
 
-// The n-th call of an API function from now fails (1: the next), e.g. "cudaMalloc", "cudaLaunchKernel"; n 0: none.
+// The n-th call of an API function from now fails (1: the next), e.g. "cudaMalloc",
+// "cudaLaunchKernel"; n 0: none.
 void fail_call(const std::string& function, int n);
 // Calls of a function since reset().
 int calls_of(const std::string& function);
 int calls_of(const std::string& function, std::thread::id thread);
 int calls_of_all(std::thread::id thread);  // functions
-// Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
+// Every call fails with an illegal address from now on, as after a fault in a kernel;
+// false: the GPU is well again.
 void lose_context(bool lost);
 
-// The bytes of each copy from or to host memory that is not page-locked, since reset(): a real runtime stages these,
-// and whoever asks for them waits.
+// The bytes of each copy from or to host memory that is not page-locked, since reset(): a
+// real runtime stages these, and whoever asks for them waits.
 std::vector<std::size_t> pageable_copies();
 
 // Of the GPU's memory, taken by the program right now, with what its memory pools keep.
 std::size_t taken_bytes();
 
-// What went wrong that a real GPU might not have shown: writes beside an allocation or beside shared memory, frees of
-// unknown addresses, memory never freed; and kernels that used an address that is not there, after which every call
-// fails as it does after lose_context(). Checks all allocations. Empty: nothing.
+// What went wrong that a real GPU might not have shown: writes beside an allocation or
+// beside shared memory, frees of unknown addresses, memory never freed; and kernels that
+// used an address that is not there, after which every call fails as it does after
+// lose_context(). Checks all allocations. Empty: nothing.
 std::vector<std::string> problems();
 
 }  // namespace cuda_host

@@ -1,9 +1,10 @@
 #pragma once
-// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by the names and meanings of
-// NVIDIA's documentation. Found in the toolkit's place when kernels/cuda/*.cu are compiled as C++
-// (tests/cuda_host/CMakeLists.txt). Kernels run as fibers, streams are threads of their own, device memory is the
-// host's with guards around it. What a GPU does beyond that - real races, its speed, its own rounding - is not shown by
-// tests on it.
+// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by
+// the names and meanings of NVIDIA's documentation. Found in the toolkit's place when
+// kernels/cuda/*.cu are compiled as C++ (tests/cuda_host/CMakeLists.txt). Kernels run as
+// fibers, streams are threads of their own, device memory is the host's with guards
+// around it. What a GPU does beyond that - real races, its speed, its own rounding - is
+// not shown by tests on it.
 
 #include <cmath>
 #include <cstddef>
@@ -133,9 +134,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
-// Nodes that do not depend on each other run in an order drawn from the seed. What an event that a graph records is
-// said to be between the graph's launch and the node's turn is left open by NVIDIA's documentation: here it is as
-// before.
+// Nodes that do not depend on each other run in an order drawn from the seed. What an
+// event that a graph records is said to be between the graph's launch and the node's turn
+// is left open by NVIDIA's documentation: here it is as before.
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -152,8 +153,8 @@ struct ThisThread {
 };
 const ThisThread& this_thread();
 
-// Meets the other lanes of the warp; returns what each of them gave, one after the other: as many words as it did, at
-// most kMostWords.
+// Meets the other lanes of the warp; returns what each of them gave, one after the other:
+// as many words as it did, at most kMostWords.
 constexpr int kMostWords = 6;
 const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* words, int n_words);
 inline const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word) {
@@ -215,8 +216,8 @@ inline unsigned __float_as_uint(float value) {
     std::memcpy(&bits, &value, 4);
     return bits;
 }
-// Byte i of the result is the one of the eight of y and x that digit i of the selector names; with its highest bit,
-// that byte's sign eight times.
+// Byte i of the result is the one of the eight of y and x that digit i of the selector
+// names; with its highest bit, that byte's sign eight times.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
     unsigned result = 0;

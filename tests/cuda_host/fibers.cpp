@@ -22,8 +22,8 @@ namespace cuda_host {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-// Stacks begin at different distances from a page's end: else what all lanes use of theirs
-// shares a few sets of the cache, and every switch misses it.
+// Stacks begin at different distances from a page's end: else what all lanes use of
+// theirs shares a few sets of the cache, and every switch misses it.
 constexpr std::size_t kStackColours = 61;
 constexpr std::size_t kColourBytes = 17 * 64;
 constexpr int kLanes = 32;
@@ -78,7 +78,8 @@ struct Warp {
     int arrived = 0;
     const char* function = nullptr;
     unsigned generation = 0;
-    // Two sets: a lane may meet the next time while others still read what the last meeting brought.
+    // Two sets: a lane may meet the next time while others still read what the last
+    // meeting brought.
     std::uint32_t words[2][kLanes * kMostWords] = {};
 };
 
@@ -318,7 +319,8 @@ BlockRunner::~BlockRunner() {
         __tsan_destroy_fiber(fiber->tsan_fiber);
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-        // Its last functions never returned: what they marked would stay for whatever is mapped there next.
+        // Its last functions never returned: what they marked would stay for whatever is
+        // mapped there next.
         ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
 #endif
         munmap(fiber->stack, kStackBytes);

@@ -1,5 +1,6 @@
 #pragma once
-// The threads of one block as fibers of one thread of the system: each runs until it has to wait for others.
+// The threads of one block as fibers of one thread of the system: each runs until it has
+// to wait for others.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +18,10 @@ class BlockRunner {
     BlockRunner();
     ~BlockRunner();
 
-    // Runs `thread` once per thread of every block of the grid, blocks and threads in an order drawn from the seed.
-    // `report` is told of writes beside the shared memory. False: a thread used an address that is not there, and the
-    // rest did not run (on x86-64 and without sanitizers, which end the program then).
+    // Runs `thread` once per thread of every block of the grid, blocks and threads in an
+    // order drawn from the seed. `report` is told of writes beside the shared memory.
+    // False: a thread used an address that is not there, and the rest did not run (on
+    // x86-64 and without sanitizers, which end the program then).
     bool run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread, std::uint32_t seed,
              const std::function<void(const std::string&)>& report);
 

@@ -1,4 +1,5 @@
-// cuBLAS on the host, and the library loader that finds it (in the place of kernels/cuda/cublas_library.cu).
+// cuBLAS on the host, and the library loader that finds it (in the place of
+// kernels/cuda/cublas_library.cu).
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/types.h"
 #include "tests/cuda_host/host_stream.h"

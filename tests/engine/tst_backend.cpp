@@ -1,13 +1,13 @@
-// Every device passes the same checks (backend_parity.h).
+// Every device passes the same checks (tests/engine/parity).
 
 #include <memory>
 
 #include <QTest>
 
-#include "block_parity.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "kernels/thread_pool.h"
+#include "tests/engine/parity/backend_parity.h"
 #include "tests/sanitized.h"
 
 using namespace offstage;
@@ -39,8 +39,8 @@ void TestBackend::keeps_the_contract_data() {
     for (const char* device : kDevices) {
         // The same code as with an accounted host.
         if (test::kSanitized && device == kDevices[1]) continue;
-        for (std::size_t i = 0; i < parity::kAllChecks.size(); ++i) {
-            const QString row = QString(device) + ' ' + parity::kAllChecks[i].name;
+        for (std::size_t i = 0; i < parity::all_checks().size(); ++i) {
+            const QString row = QString(device) + ' ' + parity::all_checks()[i].name;
             QTest::newRow(qPrintable(row)) << QString(device) << static_cast<int>(i);
         }
     }
@@ -61,7 +61,7 @@ void TestBackend::keeps_the_contract() {
         promise.batched_tolerance = 4e-3;  // inputs rounded to bfloat16: half a unit of 8 bits, twice
         promise.bit_exact = false;
     }
-    parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *backend, promise);
+    parity::run_check(parity::all_checks()[static_cast<std::size_t>(check)], *backend, promise);
 }
 
 QTEST_GUILESS_MAIN(TestBackend)

@@ -7,11 +7,13 @@
 
 #include <QTest>
 
-#include "block_parity.h"
 #include "engine/device/cuda_backend.h"
 #include "engine/device/cuda_messages.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/cuda_devices.h"
+#include "kernels/thread_pool.h"
+#include "tests/engine/parity/backend_parity.h"
+#include "tests/engine/parity/test_experts.h"
 
 using namespace offstage;
 using namespace offstage::engine;
@@ -65,8 +67,8 @@ void TestCudaBackend::without_a_gpu_opening_is_an_error() {
 void TestCudaBackend::keeps_the_contract_data() {
     QTest::addColumn<int>("check");
     QTest::addColumn<bool>("byte_inputs");
-    for (std::size_t i = 0; i < parity::kAllChecks.size(); ++i) {
-        const QString name = parity::kAllChecks[i].name;
+    for (std::size_t i = 0; i < parity::all_checks().size(); ++i) {
+        const QString name = parity::all_checks()[i].name;
         QTest::addRow("%s", qPrintable(name)) << static_cast<int>(i) << false;
         if (name.contains("_blocks") && !name.startsWith("embed")) {
             QTest::addRow("inputs of 8 bits: %s", qPrintable(name)) << static_cast<int>(i) << true;
@@ -80,7 +82,7 @@ void TestCudaBackend::keeps_the_contract() {
     QFETCH(bool, byte_inputs);
     parity::Promise promise = kPromise;
     promise.byte_inputs = byte_inputs;
-    parity::run_check(parity::kAllChecks[static_cast<std::size_t>(check)], *open(), promise);
+    parity::run_check(parity::all_checks()[static_cast<std::size_t>(check)], *open(), promise);
 }
 
 void TestCudaBackend::same_bits_in_every_run() {

@@ -8,10 +8,9 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/device/cuda_backend.h"
 #include "engine/error.h"
 #include "engine/eval/logits.h"
-#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/cuda_on_host.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"
@@ -27,12 +26,6 @@ constexpr int kAnswer = test::kSanitized ? 2 : 4;  // tokens
 // Without cuBLAS products are float32 throughout; with it, of more than 8 rows, bf16.
 constexpr double kExact = 1e-4;
 constexpr double kRounded = 3e-2;
-
-QString problems() {
-    QString all;
-    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
-    return all;
-}
 
 struct ExpectedAnswer {
     std::vector<TokenId> tokens;  // the prompt and what follows
@@ -92,7 +85,7 @@ class TestCudaBlocksOnHost : public QObject {
         const ArenaUsage vram = model->device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Inputs rounded to 8 bits on both sides. A last bit of a sum makes another code here and
@@ -123,7 +116,7 @@ class TestCudaBlocksOnHost : public QObject {
             }
         }
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Budgets that change between tokens, guessed copies and a cache meanwhile.
@@ -159,7 +152,7 @@ class TestCudaBlocksOnHost : public QObject {
         sequence = KvSequence();
         replanner.reset();
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
   private:
@@ -192,9 +185,7 @@ class TestCudaBlocksOnHost : public QObject {
     LoadRequest on_host_layer(const QString& name) const {
         LoadRequest request = on_cpu(name);
         request.device = "cuda";
-        request.opens_device = [](std::uint64_t budget) {
-            return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
-        };
+        request.opens_device = open_on_host;
         return request;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {

@@ -12,11 +12,10 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/device/cuda_backend.h"
 #include "engine/error.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
-#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/cuda_on_host.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -50,12 +49,6 @@ Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt) {
         next = std::span<const TokenId>(result.tokens).last(1);
     }
     return result;
-}
-
-QString problems() {
-    QString all;
-    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
-    return all;
 }
 
 }  // namespace
@@ -110,7 +103,7 @@ class TestCudaModelOnHost : public QObject {
         const ArenaUsage vram = model.device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
         loaded.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU; and they need
@@ -156,7 +149,7 @@ class TestCudaModelOnHost : public QObject {
         }
         QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Layers with a state; layers that differ in heads and positions, with norms of their
@@ -198,7 +191,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(model->device().replays().n_replayed >= 2);
         for (KvSequence* const sequence : {&whole, &other}) *sequence = KvSequence();
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // The GPU packs what a re-plan asks for, and the answers are those of a CPU that packed by itself.
@@ -238,7 +231,7 @@ class TestCudaModelOnHost : public QObject {
             QVERIFY(relativeError(got.logits[t], expected.logits[t]) < 2e-2);
         }
         gpu.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // While tokens are made, memory comes and goes beside them: the device is not waited for, and what is unlocked is
@@ -273,7 +266,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(calls("cudaMallocFromPoolAsync") > taken && calls("cudaFreeAsync") > given_back);
         QCOMPARE(calls("cudaMalloc") + calls("cudaFree"), 0);
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Whatever a copy of an expert comes from is page-locked, so that nobody waits for it.
@@ -292,7 +285,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(model->dispatcher().totals().copied_calls > 0);
         QCOMPARE(cuda_host::pageable_copies().size(), loading.size());
         model.reset();
-        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
     // Where all experts are resident, a token's layers wait for nothing; one that loses an expert, or has them in two
@@ -359,6 +352,61 @@ class TestCudaModelOnHost : public QObject {
         }
     }
 
+    // Over keys of which most lie in RAM: a layer's are copied while the one before computes,
+    // also for a step that is stopped before they are asked for; tokens are replayed as graphs
+    // behind them.
+    void keysInRam_changeNothing() {
+        std::vector<std::vector<float>> logits[2];
+        int n_copies[2];
+        for (const bool in_ram : {false, true}) {
+            LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+            request.model = tinyModel("grouped_bf16");
+            request.learn_placement = false;
+            request.prefetch = PrefetchMode::kOff;
+            auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                                       std::stop_token{});
+            std::vector<KvRoom> rooms;
+            for (std::size_t g = 0; g < model->kv().n_groups(); ++g) {
+                rooms.push_back(model->kv().pool(g).room());
+                if (in_ram) rooms.back() = {1, rooms.back().n_blocks() - 1};
+            }
+            model->kv().resize(rooms);
+            std::vector<TokenId> prompt;
+            const auto vocab_size = static_cast<std::size_t>(model->spec().vocab_size);
+            while (prompt.size() < 210) prompt.push_back(static_cast<TokenId>(5 * prompt.size() % vocab_size));
+            KvSequence sequence = model->new_sequence();
+            const auto step = [&](std::span<const TokenId> tokens, const std::stop_token& stop = {}) {
+                const Segment segment{&sequence, tokens};
+                const auto outcome = model->forward().step({&segment, 1}, Forward::Logits::kLast, stop);
+                if (outcome != Forward::Outcome::kDone) return outcome;
+                const auto row = model->forward().logits();
+                logits[in_ram].emplace_back(row.begin(), row.end());
+                return outcome;
+            };
+            const auto copies = [] { return cuda_host::calls_of("cudaMemcpyAsync", std::this_thread::get_id()); };
+            const auto tokens = std::span<const TokenId>(prompt);
+            QVERIFY(step(tokens.first(150)) == Forward::Outcome::kDone);
+            StoppingProbe probe;
+            model->forward().set_probe(&probe);
+            QVERIFY(step(tokens.subspan(150, 56), probe.stop.get_token()) == Forward::Outcome::kStopped);
+            model->forward().set_probe(nullptr);
+            const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
+            model->device().forget_keys();
+            QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent"), waits);  // the step has done so
+            const int begin = copies();
+            QVERIFY(step(tokens.subspan(150, 56)) == Forward::Outcome::kDone);
+            n_copies[in_ram] = copies() - begin;
+            for (std::size_t i = 206; i < 210; ++i) QVERIFY(step(tokens.subspan(i, 1)) == Forward::Outcome::kDone);
+            QVERIFY(model->device().replays().n_replayed > 0);
+            QCOMPARE(model->kv().n_held_in_host(), in_ram ? 3 : 0);
+            sequence = KvSequence();
+            model.reset();
+            QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+        }
+        QVERIFY(logits[0] == logits[1]);
+        QCOMPARE(n_copies[1] - n_copies[0], 2 * 3);  // three blocks in two layers, each once
+    }
+
     void pinningRefused_isSaidAndHarmless() {
         if (kSanitized) QSKIP("takes a minute under sanitizers, and only says again what the others do");
         LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
@@ -373,7 +421,7 @@ class TestCudaModelOnHost : public QObject {
             const Greedy got = greedy(*model, prompts_[0]);
             QCOMPARE(got.tokens, expected_[0].tokens);
             model.reset();
-            QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+            QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
         }
         QVERIFY(said > 0);
     }
@@ -396,6 +444,15 @@ class TestCudaModelOnHost : public QObject {
       public:
         void begin_step(std::int64_t) override {}
         void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
+        void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
+    };
+
+    // Stops a step within its first layer.
+    class StoppingProbe final : public StepProbe {
+      public:
+        std::stop_source stop;
+        void begin_step(std::int64_t) override {}
+        void submit(std::int64_t, const DeviceWeights&, const StepContext&) override { stop.request_stop(); }
         void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
     };
 
@@ -480,7 +537,7 @@ class TestCudaModelOnHost : public QObject {
         forward.set_probe(nullptr);
         sequence = KvSequence();
         loaded.reset();
-        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        if (!problems_on_host().isEmpty()) QTest::qFail(qPrintable(problems_on_host()), __FILE__, __LINE__);
         return answer;
     }
 
@@ -578,7 +635,7 @@ class TestCudaModelOnHost : public QObject {
         first = KvSequence();
         second = KvSequence();
         loaded.reset();
-        if (!problems().isEmpty()) QTest::qFail(qPrintable(problems()), __FILE__, __LINE__);
+        if (!problems_on_host().isEmpty()) QTest::qFail(qPrintable(problems_on_host()), __FILE__, __LINE__);
         return answer;
     }
 
@@ -609,9 +666,7 @@ class TestCudaModelOnHost : public QObject {
         request.vram_bytes = static_cast<std::uint64_t>(megabytes) << 20;
         request.cache_directory = cache_.path().toStdString();
         request.quant_cache_directory = cache_.filePath("quantized").toStdString();
-        request.opens_device = [](std::uint64_t budget) {
-            return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
-        };
+        request.opens_device = open_on_host;
         return request;
     }
 

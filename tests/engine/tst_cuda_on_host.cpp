@@ -1,151 +1,41 @@
-// The CUDA backend with its very kernels, on a CUDA that runs on the host (tests/cuda_host): no GPU is needed, and none
-// is tested. What real hardware does with them is for tst_cuda_backend.cpp.
+// The CUDA backend's operations on the host. What real hardware does with them is for
+// tst_cuda_backend.cpp.
 
-#include <map>
 #include <memory>
 
 #include <QTest>
 
-#include "block_parity.h"
 #include "engine/device/cpu_backend.h"
-#include "engine/device/cuda_backend.h"
-#include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
-#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/cuda_on_host.h"
+#include "tests/engine/parity/backend_parity.h"
+#include "tests/engine/parity/test_experts.h"
+#include "tests/engine/parity/test_sequences.h"
 #include "tests/sanitized.h"
 
 using namespace offstage;
 using namespace offstage::engine;
+using test::open_on_host;
+using test::problems_on_host;
 
 namespace {
 
-constexpr std::uint64_t kBudget = std::uint64_t{256} << 20;
 // With cuBLAS, products of more than 8 rows round their inputs to the weights' type (bf16: 8 bits).
 constexpr double kRounded = 4e-3;
 constexpr double kExact = 3e-6;
 
-std::unique_ptr<Backend> open_on_host(std::uint64_t budget = kBudget) {
-    return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
+// A prompt behind 2,000 tokens or so.
+Backend::StepShape prompt_step(const kernels::AttentionShape& attention) {
+    Backend::StepShape step;
+    step.n_tokens = 24;
+    step.hidden_dim = 16;
+    step.ffn_dim = 16;
+    step.n_experts = 1;
+    step.n_active = 1;
+    step.attention = attention;
+    step.context = 2048;
+    return step;
 }
-
-// A step of a model whose experts have 3,000 rows of so many weights.
-Backend::StepShape quantizing_step(std::int64_t n_cols) {
-    Backend::StepShape shape = parity::largest_step();
-    shape.n_tokens = 1;
-    shape.hidden_dim = n_cols;
-    shape.ffn_dim = 1000;
-    return shape;
-}
-
-std::unique_ptr<Backend> open_for_quantizing(std::int64_t n_cols = 8192 + 192) {
-    std::unique_ptr<Backend> backend = open_on_host();
-    backend->reserve(quantizing_step(n_cols));
-    return backend;
-}
-
-QString problems() {
-    QString all;
-    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
-    return all;
-}
-
-// A little of everything that a step does; true when nothing failed.
-bool run_a_step(Backend& backend) {
-    constexpr std::int64_t kHidden = 64;
-    constexpr std::int64_t kFfn = 48;
-    constexpr std::int64_t kRows = 12;
-    const std::vector<float> host = parity::random_floats(3 * kHidden * kFfn, 1);
-    std::vector<std::int32_t> tokens(kRows);
-    std::vector<float> result(kRows * kHidden);
-    std::vector<std::byte> fewer(kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn).bytes());
-    // Even after a failure nothing may still be copied from or to these.
-    const struct Waits {
-        Backend& backend;
-        ~Waits() {
-            for (int i = 0; i < 2; ++i) parity::finish(backend);  // the first may be what fails
-        }
-    } waits{backend};
-    try {
-        Backend::StepShape shape;
-        shape.n_tokens = kRows;
-        shape.hidden_dim = kHidden;
-        shape.ffn_dim = kFfn;
-        shape.n_experts = 2;
-        shape.n_active = 1;
-        shape.attention = parity::grouped_attention(4, 2, 16);
-        shape.context = 64;
-        backend.reserve(shape);
-        Arena& memory = backend.memory();
-        const DeviceBlock weights = memory.allocate(host.size() * 4, MemoryUse::kExperts, "weights");
-        const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
-        const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
-        const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
-        const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden};
-        const DeviceBlock packed = memory.allocate(fewer.size(), MemoryUse::kExperts, "packed weights");
-        bool copied = false;
-        const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
-        if (copy.has_value()) {
-            copied = true;
-            backend.wait(*copy);
-        }
-        backend.upload(x.data(), host.data(), kRows * kHidden * 4);
-        backend.upload(indices.data(), tokens.data(), kRows * 4);
-        const kernels::ExpertView expert{weights.data(),
-                                         kernels::expert_layout(kernels::WeightType::kF32, kHidden, kFfn)};
-        const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
-        backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>());
-        // Whatever fails, the packed bytes are there: the processor makes them then.
-        kernels::ThreadPool one(1);
-        Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
-            .quantize(plain, kernels::WeightType::kHqq3, fewer.data());
-        backend.upload(packed.data(), fewer.data(), fewer.size());
-        const kernels::ExpertView fewer_bits{packed.data(),
-                                             kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn)};
-        const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
-        backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.add(x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f);
-        backend.download(result.data(), y.data(), kRows * kHidden * 4);
-        parity::finish(backend);
-        return copied && backend.ok();
-    } catch (const Error& error) {
-        return error.kind() == ErrorKind::kOutOfMemory && false;
-    }
-}
-
-// x = factor x + y, so many times, each time as the same sequence with a point in its midst.
-class Repeated {
-  public:
-    explicit Repeated(Backend& backend) : backend_(backend) {}
-
-    void run(std::int64_t place, float factor, int times = 1) {
-        for (int i = 0; i < times; ++i) {
-            backend_.begin_repeated(place);
-            backend_.scale(factor, kValues, x_.data());
-            midst = backend_.record(DeviceEvent::Queue::kCompute);
-            backend_.add(y_.data(), kValues, x_.data(), 1.0f);
-            end = backend_.record(DeviceEvent::Queue::kCompute);
-            backend_.end_repeated();
-            if (!backend_.ok()) return;
-            for (float& value : wanted_) value = factor * value + 1.0f;
-        }
-    }
-    bool right() { return x_.download() == wanted_; }
-    void set(float value) {
-        wanted_.assign(kValues, value);
-        sent_ = wanted_;
-        backend_.upload(x_.data(), sent_.data(), kValues * sizeof(float));
-    }
-    double us() { return backend_.elapsed_us(midst, end); }
-
-    DeviceEvent midst, end;
-
-  private:
-    static constexpr std::int64_t kValues = 40;
-    Backend& backend_;
-    std::vector<float> wanted_ = parity::filled(kValues, 2.0f), sent_;
-    parity::OnDevice<float> x_{backend_, wanted_}, y_{backend_, parity::filled(kValues, 1.0f)};
-};
 
 // The largest difference of two results, as a share of 1 or of the value.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -187,30 +77,16 @@ class TestCudaOnHost : public QObject {
     void packed_experts_of_many_rows_are_multiplied_together();
     void prompts_read_keys_in_host_memory_once_data();
     void prompts_read_keys_in_host_memory_once();
-    void opening_says_why_it_fails();
-    void nth_failure_leaves_a_device_that_works_data();
-    void nth_failure_leaves_a_device_that_works();
-    void sequences_that_come_again_are_replayed();
-    void graphs_are_of_the_budget();
-    void a_graph_that_fails_changes_nothing_data();
-    void a_graph_that_fails_changes_nothing();
+    void keys_are_copied_beside_the_work();
     void one_tokens_place_may_be_the_devices_to_read();
-    void memory_comes_and_goes_beside_the_work();
-    void lost_context_stays_a_failure();
-    void nothing_starts_after_a_failure();
     void too_little_scratch_is_a_failure();
     void layers_of_two_head_sizes_have_room();
     void packed_weights_that_are_not_aligned_are_a_failure();
-    void quantizes_to_the_cpus_bytes_data();
-    void quantizes_to_the_cpus_bytes();
-    void what_cannot_be_quantized_is_refused();
-    void quantizing_fails_over_to_the_cpu();
     void same_bits_in_any_order_of_threads();
-    void tickets_long_past_have_happened();
 
   private:
     kernels::ThreadPool pool_{1};
-    CpuBackend cpu_{pool_, kernels::GemmMode::kF32, kBudget};
+    CpuBackend cpu_{pool_, kernels::GemmMode::kF32, std::uint64_t{256} << 20};
 };
 
 void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
@@ -220,8 +96,8 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
     QTest::addColumn<int>("seed");
     QTest::addColumn<int>("check");
     QTest::addColumn<bool>("byte_inputs");
-    for (std::size_t i = 0; i < parity::kAllChecks.size(); ++i) {
-        const char* name = parity::kAllChecks[i].name;
+    for (std::size_t i = 0; i < parity::all_checks().size(); ++i) {
+        const char* name = parity::all_checks()[i].name;
         const auto check = static_cast<int>(i);
         QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check << false;
         const bool of_blocks = QString(name).contains("_blocks") && !QString(name).startsWith("embed");
@@ -247,11 +123,11 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     settings.cublas = cublas;
     settings.seed = static_cast<std::uint32_t>(seed);
     cuda_host::reset(settings);
-    const parity::Check& run = parity::kAllChecks[static_cast<std::size_t>(check)];
+    const parity::Check& run = parity::all_checks()[static_cast<std::size_t>(check)];
     // Tensor cores multiply many rows of packed weights, with cuBLAS or without.
     const bool rounds = cublas || QString(run.name).contains("packed") || QString(run.name).contains("mixed");
     parity::run_check(run, *open_on_host(), {rounds ? kRounded : kExact, true, byte_inputs});
-    QCOMPARE(problems(), QString());
+    QCOMPARE(problems_on_host(), QString());
 }
 
 void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu_data() {
@@ -385,7 +261,9 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
     QTest::addRow("in a window") << 64 << 2 << 1900 << 3;
 }
 
-// Copied to the device a few blocks at a time, as its memory allows; no bit differs.
+// Copied to the device a few blocks at a time, as its memory allows, and by a copy queue; the
+// first of them before they are asked for, what is written meanwhile only then. No bit
+// differs.
 void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     QFETCH(int, key_dim);
     QFETCH(int, n_kv_heads);
@@ -393,291 +271,114 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     QFETCH(int, pieces);
     const kernels::AttentionShape shape = n_kv_heads == 0 ? parity::latent_attention(2, key_dim, 16, window)
                                                           : parity::grouped_attention(2, n_kv_heads, key_dim, window);
-    cuda_host::Settings settings;
-    settings.cublas = false;  // whose room is scratch memory as well
-    cuda_host::reset(settings);
     const std::unique_ptr<Backend> backend = open_on_host();
-    Backend::StepShape step;
-    step.n_tokens = 24;
-    step.hidden_dim = 16;
-    step.ffn_dim = 16;
-    step.n_experts = 1;
-    step.n_active = 1;
-    step.attention = shape;
-    step.context = 2048;
-    backend->reserve(step);
+    backend->reserve(prompt_step(shape));
+    const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
+    const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+    struct Run {
+        parity::TestSequences::Blocks where;
+        bool fetched, repeated;
+        std::vector<float> result;
+        int launches, copies, fetches;
+    };
     using Blocks = parity::TestSequences::Blocks;
-    std::vector<float> results[2];
-    int launches[2];
-    for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
-        const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
-        const parity::TestSequences sequences(*backend, shape, lengths, 2, where);
-        const std::int64_t stride = parity::query_stride(shape);
-        const parity::OnDevice<float> queries(*backend, parity::random_floats(sequences.n_rows() * stride, 2, 2.0f));
+    Run runs[] = {{Blocks::kOnDevice, true, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, false, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, true, false, {}, 0, 0, 0},
+                  {Blocks::kEverywhere, true, true, {}, 0, 0, 0}};
+    for (Run& run : runs) {
+        const parity::TestSequences sequences(*backend, shape, lengths, 2, run.where);
+        const auto segments = sequences.segments();
+        const std::int64_t stride = shape.qkv_width();
+        const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * stride, 2, 2.0f));
+        const parity::OnDevice<float> angles(*backend, parity::filled(sequences.n_rows() * shape.rotary_dim, 0.5f));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * shape.output_width(), NAN));
-        const int before = cuda_host::calls_of("cudaLaunchKernel");
-        backend->attend(1, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
-        const std::size_t at = where == Blocks::kOnDevice ? 0 : 1;
-        results[at] = out.download();
-        launches[at] = cuda_host::calls_of("cudaLaunchKernel") - before;
-    }
-    QVERIFY2(backend->ok(), backend->failure().english().c_str());
-    QVERIFY(parity::same_bits<float>(results[0], results[1]));
-    // A table, then pieces of the prompt's keys, each copied by one launch and met by another.
-    const QString said = QStringLiteral("%1 and %2 launches").arg(launches[0]).arg(launches[1]);
-    QVERIFY2(launches[1] - launches[0] >= 2 * pieces && launches[1] <= 30, qPrintable(said));
-}
-
-void TestCudaOnHost::opening_says_why_it_fails() {
-    const auto error_of = [](std::uint64_t budget) {
-        try {
-            open_on_host(budget);
-        } catch (const Error& error) {
-            return std::pair(error.kind(), QString(error.what()));
+        const int launches = calls("cudaLaunchKernel");
+        int copies = calls("cudaMemcpyAsync");
+        if (run.fetched) backend->fetch_keys(1, shape, segments, sequences.shape());
+        run.fetches = calls("cudaMemcpyAsync") - copies;
+        if (run.repeated) backend->begin_repeated(0);
+        copies = calls("cudaMemcpyAsync");
+        if (n_kv_heads > 0) {
+            backend->rotate_and_store(1, shape, segments, angles.data(), angles.data(), qkv.data(), sequences.shape());
         }
-        return std::pair(ErrorKind::kInternal, QString("opened"));
-    };
-    cuda_host::Settings settings;
-    settings.compute_major = 7;
-    settings.compute_minor = 0;
-    cuda_host::reset(settings);
-    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
-    QVERIFY(error_of(kBudget).second.contains("7.5"));
-    settings = {};
-    settings.n_devices = 0;
-    cuda_host::reset(settings);
-    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
-    cuda_host::reset();
-    QVERIFY(error_of(std::uint64_t{2} << 30).first == ErrorKind::kInvalidInput);
-    QCOMPARE(problems(), QString());
-
-    const std::unique_ptr<Backend> whole = open_on_host(0);
-    const ArenaUsage usage = whole->memory().usage();
-    QVERIFY(usage.budget_bytes > 0 && usage.budget_bytes < whole->info().available_bytes);
-    QVERIFY(whole->info().kind == DeviceKind::kCuda && !whole->info().emulated);
-    QVERIFY(!whole->info().fingerprint.empty());
-}
-
-void TestCudaOnHost::nth_failure_leaves_a_device_that_works_data() {
-    QTest::addColumn<QString>("function");
-    for (const char* function :
-         {"cudaMalloc", "cudaMallocFromPoolAsync", "cudaMemPoolCreate", "cudaMemcpyAsync", "cudaLaunchKernel",
-          "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize", "cudaSetDevice",
-          "cudaStreamCreateWithPriority", "cudaEventCreate", "cudaStreamSynchronize", "cublasCreate", "cublasSetStream",
-          "cublasGemmEx", "cudaMemGetInfo"}) {
-        QTest::addRow("%s", function) << QString(function);
-    }
-}
-
-void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
-    QFETCH(QString, function);
-    const std::string name = function.toStdString();
-    int n_injected = 0;
-    // Many are of one kind: of each block that is taken or given back.
-    const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent";
-    const int stride = name == "cudaEventCreate" ? 500 : test::kSanitized ? 7 : often ? 3 : 1;
-    cuda_host::Settings settings;
-    settings.memory_pools = name != "cudaMalloc";
-    for (int n = 1;; n += stride) {
-        cuda_host::reset(settings);
-        cuda_host::fail_call(name, n);
-        std::unique_ptr<Backend> backend;
-        try {
-            backend = open_on_host();
-        } catch (const Error& error) {
-            QVERIFY(!QString(error.what()).isEmpty());
-            QCOMPARE(problems(), QString());  // all that was opened is closed again
-        }
-        bool worked = backend != nullptr && run_a_step(*backend);
-        const bool injected = cuda_host::calls_of(name) >= n;
-        if (injected) {
-            ++n_injected;
-            cuda_host::fail_call(name, 0);
-            if (backend == nullptr) backend = open_on_host();
-            backend->clear_failure();
-            QVERIFY2(backend->ok(), backend->failure().english().c_str());
-            worked = run_a_step(*backend);
-        }
-        QVERIFY2(worked, qPrintable(QString("after failure %1: %2").arg(n).arg(backend->failure().english().c_str())));
-        backend.reset();
-        QCOMPARE(problems(), QString());
-        if (!injected) break;
-    }
-    QVERIFY(n_injected > 0);
-}
-
-void TestCudaOnHost::sequences_that_come_again_are_replayed() {
-    const std::unique_ptr<Backend> backend = open_on_host();
-    Repeated repeated(*backend);
-    const auto counts = [&] {
-        const Backend::Replays replays = backend->replays();
-        return std::pair(replays.n_graphs, replays.n_replayed);
-    };
-    using Counts = std::pair<std::uint64_t, std::uint64_t>;
-    repeated.run(0, 2.0f);
-    QVERIFY(counts() == Counts(0, 0));
-    repeated.run(0, 2.0f);
-    QVERIFY(counts() == Counts(1, 1));
-    const int launches = cuda_host::calls_of("cudaLaunchKernel");
-    repeated.run(0, 2.0f, 2);
-    QVERIFY(counts() == Counts(1, 3));
-    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
-    QCOMPARE(cuda_host::calls_of("cudaGraphLaunch"), 3);
-    QVERIFY(repeated.right());
-    // Points have their times until the graph is started again.
-    QVERIFY(backend->has_happened(repeated.midst));
-    QVERIFY(repeated.us() > 0);
-    const DeviceEvent before[] = {repeated.midst, repeated.end};
-    repeated.run(0, 2.0f);
-    backend->host_wait(repeated.end);
-    QVERIFY(repeated.us() > 0);
-    QCOMPARE(backend->elapsed_us(before[0], before[1]), 0.0);
-    QVERIFY(backend->has_happened(before[0]));
-    // Another argument, and another place.
-    repeated.run(0, 3.0f);
-    repeated.run(1, 3.0f);
-    QVERIFY(counts() == Counts(1, 4));
-    repeated.run(1, 3.0f);
-    repeated.run(0, 3.0f);
-    QVERIFY(counts() == Counts(3, 6));
-    QVERIFY(repeated.right());
-    // What comes between goes after what was kept: nothing is replayed then, and nothing lost.
-    for (int what = 0; what < 4; ++what) {
-        backend->begin_repeated(0);
-        repeated.run(0, 3.0f);  // goes on, and ends it
-        QVERIFY(counts() == Counts(3, 7u + static_cast<unsigned>(what)));
-        backend->begin_repeated(2);
-        backend->scale(1.0f, 0, nullptr);
-        repeated.midst = backend->record(DeviceEvent::Queue::kCompute);
-        QVERIFY(!backend->has_happened(repeated.midst));
-        if (what == 0) repeated.set(5.0f);
-        if (what == 1) QVERIFY(repeated.right());
-        if (what == 2) backend->host_wait(repeated.midst);
-        if (what == 3) {
-            const DeviceBlock block = backend->memory().allocate(256, MemoryUse::kWorkspace, "a test");
-        }
-        backend->host_wait(backend->record(DeviceEvent::Queue::kCompute));
-        QVERIFY(backend->has_happened(repeated.midst));
+        backend->attend(1, shape, segments, qkv.data(), stride, sequences.shape(), out.data());
+        run.copies = calls("cudaMemcpyAsync") - copies;
         backend->end_repeated();
-        QVERIFY(repeated.right());
+        run.launches = calls("cudaLaunchKernel") - launches;
+        run.result = out.download();
+        QVERIFY2(backend->ok(), backend->failure().english().c_str());
+        QVERIFY(parity::same_bits<float>(run.result, runs[0].result));
     }
-    // Copies that wait for a point, too.
-    std::vector<float> copied(8);
-    backend->begin_repeated(3);
-    const parity::OnDevice<float> value(*backend, parity::filled(8, 4.0f));
-    backend->begin_repeated(3);
-    backend->scale(2.0f, 8, value.data());
-    const DeviceEvent scaled = backend->record(DeviceEvent::Queue::kCompute);
-    backend->host_wait(*backend->copy_to_host(copied.data(), value.data(), 8 * sizeof(float), scaled));
-    QVERIFY(copied == parity::filled(8, 8.0f));
-    backend->end_repeated();
-    // Switched off.
-    backend->set_graphs(false);
-    const Counts until_now = counts();
-    repeated.run(0, 3.0f, 3);
-    QVERIFY(counts() == until_now);
-    backend->set_graphs(true);
-    repeated.run(0, 3.0f, 3);
-    QVERIFY(counts() == Counts(until_now.first + 1, until_now.second + 2));
-    QVERIFY(repeated.right());
-    QVERIFY(backend->ok() && backend->take_note().empty());
+    QVERIFY(std::isfinite(runs[0].result[0]));
+    QVERIFY(runs[0].fetches == 0 && runs[0].copies == 0 && runs[1].fetches == 0);
+    // A table, then pieces of the prompt's keys, each put into it by one launch and met by another.
+    const QString said = QStringLiteral("%1 and %2 launches, %3 copies, %4 and %5 with keys that were fetched")
+                             .arg(runs[0].launches)
+                             .arg(runs[1].launches)
+                             .arg(runs[1].copies)
+                             .arg(runs[2].fetches)
+                             .arg(runs[2].copies);
+    QVERIFY2(runs[1].launches - runs[0].launches >= 2 * pieces && runs[1].launches <= 30, qPrintable(said));
+    for (const Run& run : {runs[2], runs[3]}) {
+        QVERIFY2(run.fetches >= 3 && run.fetches + run.copies == runs[1].copies, qPrintable(said));
+    }
 }
 
-// What they take is counted as soon as they are there, and where there is no room for it they go.
-void TestCudaOnHost::graphs_are_of_the_budget() {
+// A range's keys are on their way before attention meets those of the range before; and the
+// next layer's before its products, which go on when nobody asks for them.
+void TestCudaOnHost::keys_are_copied_beside_the_work() {
+    const kernels::AttentionShape shape = parity::grouped_attention(2, 2, 64);
     const std::unique_ptr<Backend> backend = open_on_host();
-    Repeated repeated(*backend);
-    Arena& memory = backend->memory();
-    const auto workspace = [&] { return memory.usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)]; };
-    const std::uint64_t before = workspace(), others = backend->others_bytes();
-    const std::size_t taken = cuda_host::taken_bytes();
-    repeated.run(0, 0.5f, 2);
-    constexpr std::uint64_t kGraph = 4 * 512;  // two kernels and two points
-    QCOMPARE(cuda_host::taken_bytes() - taken, kGraph);
-    QCOMPARE(backend->replays().bytes, kGraph);
-    QCOMPARE(workspace() - before, kGraph);
-    QCOMPARE(backend->others_bytes(), others);
-    // Another one in its place takes what it left.
-    repeated.run(0, 0.25f, 3);
-    QCOMPARE(backend->replays().n_graphs, std::uint64_t{2});
-    QCOMPARE(workspace() - before, kGraph);
-
-    const std::uint64_t budget = memory.usage().budget_bytes;
-    memory.set_budget(memory.usage().used_bytes + 3 * 512);
-    repeated.run(1, 0.5f, 3);
-    const Message note = backend->take_note();
-    QVERIFY(QString::fromStdString(note.english()).contains("4096 bytes"));
+    backend->reserve(prompt_step(shape));
+    const auto copies = [] { return cuda_host::calls_of("cudaMemcpyAsync"); };
+    const parity::TestSequences sequences(*backend, shape, std::vector<parity::TestSequences::Length>{{2000, 9}}, 2);
+    const auto segments = sequences.segments();
+    const parity::OnDevice<float> qkv(*backend, parity::random_floats(9 * shape.qkv_width(), 2));
+    const parity::OnDevice<float> out(*backend, parity::filled(9 * shape.output_width(), NAN));
+    const auto attend = [&] {
+        backend->attend(1, shape, segments, qkv.data(), shape.qkv_width(), sequences.shape(), out.data());
+    };
+    const int before = copies();
+    attend();
+    const int all = copies() - before;
+    // The table, the places of the first range, its attention.
+    cuda_host::fail_call("cudaLaunchKernel", 3);
+    const int until = copies();
+    attend();
+    const int two_ranges = copies() - until;
+    cuda_host::fail_call("cudaLaunchKernel", 0);
+    QVERIFY(!backend->ok());
+    backend->clear_failure();
+    QVERIFY2(two_ranges >= 4 && two_ranges < all, qPrintable(QStringLiteral("%1 of %2").arg(two_ranges).arg(all)));
+    // As many are fetched; again, since nobody knows what was written meanwhile; and then met.
+    const auto fetch = [&] { backend->fetch_keys(1, shape, segments, sequences.shape()); };
+    const int fetched = copies();
+    fetch();
+    QCOMPARE(copies() - fetched, two_ranges);
+    fetch();
+    QCOMPARE(copies() - fetched, 2 * two_ranges);
+    attend();
+    QCOMPARE(copies() - fetched, two_ranges + all);
+    attend();
+    QCOMPARE(copies() - fetched, two_ranges + 2 * all);
+    // Given up: the compute queue goes on after what was begun.
+    fetch();
+    const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
+    backend->forget_keys();
+    backend->forget_keys();
+    QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent") - waits, 2);
+    parity::finish(*backend);
     QVERIFY(backend->ok());
-    QVERIFY(repeated.right());
-    QCOMPARE(backend->replays().bytes, std::uint64_t{0});
-    QCOMPARE(workspace(), before);
-    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
-    const std::uint64_t n_replayed = backend->replays().n_replayed;
-    repeated.run(1, 0.5f, 3);
-    QCOMPARE(backend->replays().n_replayed, n_replayed);
-    // With room they come back when they are asked for.
-    memory.set_budget(budget);
-    backend->set_graphs(true);
-    repeated.run(1, 0.5f, 3);
-    QVERIFY(backend->replays().n_replayed > n_replayed && repeated.right());
-    QCOMPARE(workspace() - before, kGraph);
-    backend->set_graphs(false);
-    QCOMPARE(workspace(), before);
-    // Plans set some aside.
-    Backend::StepShape shape = parity::largest_step();
-    const std::uint64_t without = backend->scratch_bytes(shape);
-    shape.n_layers = 32;
-    QVERIFY(backend->scratch_bytes(shape) >= without + 32 * 20 * 512);
-}
-
-void TestCudaOnHost::a_graph_that_fails_changes_nothing_data() {
-    QTest::addColumn<QString>("function");
-    QTest::addColumn<bool>("of_graphs");
-    for (const char* function : {"cudaGraphCreate", "cudaGraphAddKernelNode", "cudaGraphAddEventRecordNode",
-                                 "cudaGraphInstantiateWithFlags", "cudaGraphLaunch", "cudaEventCreate"}) {
-        QTest::addRow("%s", function) << QString(function) << true;
-    }
-    for (const char* function : {"cudaLaunchKernel", "cudaEventRecord", "cudaSetDevice"}) {
-        QTest::addRow("%s", function) << QString(function) << false;
-    }
-}
-
-void TestCudaOnHost::a_graph_that_fails_changes_nothing() {
-    QFETCH(QString, function);
-    QFETCH(bool, of_graphs);
-    const std::string name = function.toStdString();
-    int n_injected = 0;
-    for (int n = 1;; ++n) {
-        cuda_host::reset();
-        std::unique_ptr<Backend> backend = open_on_host();
-        auto repeated = std::make_unique<Repeated>(*backend);
-        const int called = cuda_host::calls_of(name);
-        cuda_host::fail_call(name, n);
-        repeated->run(0, 2.0f, 4);
-        repeated->run(1, 3.0f, 4);
-        repeated->run(0, 3.0f, 2);
-        const bool injected = cuda_host::calls_of(name) - called >= n;
-        cuda_host::fail_call(name, 0);
-        // Graphs are given up, which is said once; the rest fails, as it would without them.
-        QCOMPARE(backend->ok(), of_graphs || !injected);
-        QCOMPARE(backend->take_note().empty(), !(of_graphs && injected));
-        QVERIFY(backend->take_note().empty());
-        const std::uint64_t replayed = backend->replays().n_replayed;
-        if (!of_graphs && injected) {
-            backend->clear_failure();
-            QVERIFY(backend->ok());
-            repeated->set(1.0f);
-        }
-        repeated->run(0, 3.0f, 3);
-        QVERIFY(repeated->right());
-        QCOMPARE(backend->replays().n_replayed > replayed, !(of_graphs && injected));
-        repeated.reset();
-        backend.reset();
-        QCOMPARE(problems(), QString());
-        if (!injected) break;
-        ++n_injected;
-    }
-    QVERIFY(n_injected > 0);
+    // Without room nothing is fetched, and attention says so.
+    const std::unique_ptr<Backend> other = open_on_host();
+    const parity::TestSequences theirs(*other, shape, std::vector<parity::TestSequences::Length>{{2000, 9}}, 2);
+    const int unreserved = copies();
+    other->fetch_keys(1, shape, theirs.segments(), theirs.shape());
+    QCOMPARE(copies(), unreserved);
+    QVERIFY(other->ok());
+    other->attend(1, shape, theirs.segments(), qkv.data(), shape.qkv_width(), theirs.shape(), out.data());
+    QVERIFY(QString::fromStdString(other->failure().english()).contains("scratch"));
 }
 
 // Where a token's keys are counted on the device, as many splits are launched for many numbers of keys, and no bit
@@ -716,68 +417,6 @@ void TestCudaOnHost::one_tokens_place_may_be_the_devices_to_read() {
         QVERIFY(std::isfinite(results[0][0]));
         QVERIFY2(parity::same_bits<float>(results[0], results[1]), qPrintable(QString::number(each.past)));
     }
-}
-
-// Memory is taken and given back while the device works: nothing waits for it, and nobody gets what another still uses.
-void TestCudaOnHost::memory_comes_and_goes_beside_the_work() {
-    constexpr std::size_t kBytes = std::size_t{1} << 20;
-    const std::unique_ptr<Backend> backend = open_on_host();
-    Arena& memory = backend->memory();
-    const std::size_t taken = cuda_host::taken_bytes();
-    std::vector<std::vector<std::byte>> sent, got(2, std::vector<std::byte>(kBytes));
-    for (int i = 0; i < 2; ++i) sent.emplace_back(kBytes, static_cast<std::byte>(i + 1));
-    std::map<std::string, int> waits;
-    for (const char* wait : {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaFree"}) {
-        waits[wait] = cuda_host::calls_of(wait);
-    }
-    std::vector<DeviceBlock> results;
-    for (int i = 0; i < 2; ++i) results.push_back(memory.allocate(kBytes, MemoryUse::kWorkspace, "a test"));
-    const int rounds = test::kSanitized ? 5 : 20;
-    for (int round = 0; round < rounds; ++round) {
-        for (std::size_t i = 0; i < 2; ++i) {
-            const DeviceBlock block = memory.allocate(kBytes, MemoryUse::kExperts, "a test");
-            if (i == 0) {
-                backend->upload(block.data(), sent[i].data(), kBytes);
-            } else {
-                backend->wait(*backend->copy_weights(block.data(), sent[i].data(), kBytes, {}));
-            }
-            backend->copy_within(results[i].data(), block.data(), kBytes);
-        }
-    }
-    for (const auto& [wait, calls] : waits) QCOMPARE(cuda_host::calls_of(wait), calls);
-    for (std::size_t i = 0; i < 2; ++i) backend->download(got[i].data(), results[i].data(), kBytes);
-    parity::finish(*backend);
-    QVERIFY(backend->ok());
-    QVERIFY(got == sent);
-    // What was given back is kept while the budget has room for it, and no longer.
-    results.clear();
-    QVERIFY(cuda_host::taken_bytes() > taken);
-    memory.set_budget(memory.usage().used_bytes);
-    QCOMPARE(cuda_host::taken_bytes(), taken);
-}
-
-void TestCudaOnHost::lost_context_stays_a_failure() {
-    const std::unique_ptr<Backend> backend = open_on_host();
-    QVERIFY(run_a_step(*backend));
-    cuda_host::lose_context(true);
-    QVERIFY(!run_a_step(*backend));
-    backend->clear_failure();
-    QVERIFY(!backend->ok());
-    QVERIFY(backend->has_happened(backend->record(DeviceEvent::Queue::kCompute)));  // nobody waits for ever
-    cuda_host::lose_context(false);
-    backend->clear_failure();
-    QVERIFY(backend->ok());
-    QVERIFY(run_a_step(*backend));
-}
-
-void TestCudaOnHost::nothing_starts_after_a_failure() {
-    const std::unique_ptr<Backend> backend = open_on_host();
-    backend->fail_copy(1);
-    backend->upload(nullptr, nullptr, 0);
-    QVERIFY(!backend->ok());
-    const int launches = cuda_host::calls_of("cudaLaunchKernel");
-    QVERIFY(!run_a_step(*backend));
-    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
 }
 
 void TestCudaOnHost::too_little_scratch_is_a_failure() {
@@ -883,140 +522,6 @@ void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
     }
 }
 
-void TestCudaOnHost::quantizes_to_the_cpus_bytes_data() {
-    QTest::addColumn<int>("type");
-    QTest::addColumn<int>("format");
-    for (const kernels::WeightType type : parity::kTypes) {
-        for (const kernels::WeightType format : parity::kPackedTypes) {
-            QTest::addRow("%s to %s", kernels::name_of(type), kernels::name_of(format))
-                << static_cast<int>(type) << static_cast<int>(format);
-        }
-    }
-}
-
-void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
-    QFETCH(int, type);
-    QFETCH(int, format);
-    const auto from = static_cast<kernels::WeightType>(type);
-    const auto to = static_cast<kernels::WeightType>(format);
-    constexpr std::int64_t kRows = 5;
-    const std::unique_ptr<Backend> backend = open_for_quantizing();
-    // One block; several; more groups than threads and several super groups.
-    for (const std::int64_t n_cols : {64, 320, 8192 + 192}) {
-        std::vector<float> values = parity::random_floats(kRows * n_cols, 3, 0.03f);
-        for (std::int64_t i = 0; i < kRows * n_cols; ++i) {
-            float& value = values[static_cast<std::size_t>(i)];
-            const std::int64_t row = i / n_cols;
-            const std::int64_t group = i % n_cols / 16;
-            if (row == 1) value *= value * value * 40000.0f;           // a few large ones
-            if (row == 2 && i % 97 == 0) value = 7.0f;                 // outliers that the shrinkage leaves
-            if (row == 3 && group % 8 < 4) value = 0.0f;               // groups of nothing
-            if (row == 4 && group % 12 < 4) value = 3.0f + value / 8;  // groups far from zero
-        }
-        // Every other row of a larger tensor.
-        const std::int64_t stride = 2 * n_cols;
-        const std::size_t width = kernels::bytes_per_weight(from);
-        std::vector<std::byte> plain(static_cast<std::size_t>(kRows * stride) * width);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::size_t place =
-                (i / static_cast<std::size_t>(n_cols) * static_cast<std::size_t>(n_cols) + i) * width;
-            const std::uint16_t bits = from == kernels::WeightType::kF16
-                                           ? kernels::test::to_f16_truncated(values[i]).bits
-                                           : kernels::to_bf16(values[i]).bits;
-            if (from == kernels::WeightType::kF32) {
-                std::memcpy(plain.data() + place, &values[i], 4);
-            } else {
-                std::memcpy(plain.data() + place, &bits, 2);
-            }
-        }
-        std::vector<std::byte> want(kRows * kernels::row_bytes(to, n_cols));
-        const kernels::WeightView rows{plain.data(), from, kRows, n_cols, static_cast<std::size_t>(stride) * width};
-        Quantizer(pool_).quantize(rows, to, want.data());
-
-        RowQuantizer* const quantizer = backend->row_quantizer();
-        QVERIFY(quantizer != nullptr);
-        QVERIFY(quantizer->rows_per_piece(n_cols, from, to) >= kRows);
-        const int slot = n_cols == 320;  // the other one
-        QVERIFY(quantizer->start(slot, rows, to));
-        const std::byte* packed = quantizer->finish(slot);
-        QVERIFY(packed != nullptr);
-        const std::vector<std::byte> got(packed, packed + want.size());
-        const auto apart = std::mismatch(got.begin(), got.end(), want.begin());
-        QVERIFY2(apart.first == got.end(), qPrintable(QStringLiteral("byte %1 of %2, rows of %3")
-                                                          .arg(apart.first - got.begin())
-                                                          .arg(got.size())
-                                                          .arg(kernels::row_bytes(to, n_cols))));
-    }
-}
-
-void TestCudaOnHost::what_cannot_be_quantized_is_refused() {
-    using kernels::WeightType;
-    const std::unique_ptr<Backend> backend = open_for_quantizing();
-    RowQuantizer& quantizer = *backend->row_quantizer();
-    const std::vector<std::byte> rows(1 << 16);
-    const int launches = cuda_host::calls_of("cudaLaunchKernel");
-    QCOMPARE(quantizer.rows_per_piece(72, WeightType::kF32, WeightType::kHqq4), 0);
-    QCOMPARE(quantizer.rows_per_piece(64, WeightType::kF32, WeightType::kBf16), 0);
-    QCOMPARE(quantizer.rows_per_piece(64, WeightType::kInt8, WeightType::kHqq2), 0);
-    QCOMPARE(quantizer.rows_per_piece(1 << 20, WeightType::kBf16, WeightType::kHqq2), 0);  // no row of it has room
-    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kF32, 2, 72, 72}, WeightType::kHqq4));
-    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kBf16));
-    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kInt8, 2, 64, 64}, WeightType::kHqq2));
-    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
-    QVERIFY(backend->ok());
-    QVERIFY(cpu_.row_quantizer() == nullptr);
-    // A model whose rows no format takes gives no memory away for it.
-    Backend::StepShape odd = parity::largest_step();
-    odd.hidden_dim = 72;
-    const std::unique_ptr<Backend> other = open_on_host();
-    other->reserve(odd);
-    QVERIFY(other->row_quantizer() == nullptr);
-}
-
-// By way of the program's own quantizer: many pieces in turn, and what the device cannot do is done by the threads.
-void TestCudaOnHost::quantizing_fails_over_to_the_cpu() {
-    using kernels::WeightType;
-    constexpr std::int64_t kCols = 64 * 256, kRows = 200;  // 64 rows a piece
-    std::vector<float> values = parity::random_floats(kRows * kCols, 9, 0.03f);
-    const kernels::WeightView rows{values.data(), WeightType::kF32, kRows, kCols};
-    std::vector<std::byte> want(kRows * kernels::row_bytes(WeightType::kInt8, kCols));
-    const QuantError error = Quantizer(pool_).quantize(rows, WeightType::kInt8, want.data());
-    const auto same = [&](Backend& backend, std::int64_t n_helped) {
-        std::vector<std::byte> out(want.size());
-        Quantizer quantizer(pool_, QuantMethod::kHqq, backend.row_quantizer());
-        const QuantError found = quantizer.quantize(rows, WeightType::kInt8, out.data());
-        QCOMPARE(quantizer.n_helped(), n_helped);
-        QVERIFY(out == want);
-        QVERIFY(std::abs(found.relative() / error.relative() - 1) < 1e-6);
-    };
-    for (const char* function : {"cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord", "cudaEventSynchronize"}) {
-        std::unique_ptr<Backend> backend = open_for_quantizing(kCols);
-        QCOMPARE(backend->row_quantizer()->rows_per_piece(kCols, WeightType::kF32, WeightType::kInt8), 64);
-        same(*backend, kRows);
-        // The third piece fails: two are there, or one where that of the second is not known.
-        cuda_host::fail_call(function, function[4] == 'M' ? 5 : 3);
-        std::vector<std::byte> out(want.size());
-        Quantizer quantizer(pool_, QuantMethod::kHqq, backend->row_quantizer());
-        quantizer.quantize(rows, WeightType::kInt8, out.data());
-        QVERIFY2(quantizer.n_helped() > 0 && quantizer.n_helped() < kRows, function);
-        QVERIFY(out == want);
-        cuda_host::fail_call(function, 0);
-        same(*backend, 0);       // not again
-        QVERIFY(backend->ok());  // tokens go on
-        backend.reset();
-        QCOMPARE(problems(), QString());
-    }
-    // Without a third queue, or pages that stay.
-    for (const char* function : {"cudaStreamCreateWithPriority", "cudaHostRegister"}) {
-        const std::unique_ptr<Backend> backend = open_on_host();
-        cuda_host::fail_call(function, 1);
-        backend->reserve(quantizing_step(kCols));
-        cuda_host::fail_call(function, 0);
-        QVERIFY(backend->row_quantizer() == nullptr);
-        same(*backend, 0);
-    }
-}
-
 // Sums must not depend on which block or thread comes first.
 void TestCudaOnHost::same_bits_in_any_order_of_threads() {
     std::vector<float> first;
@@ -1065,19 +570,6 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         if (first.empty()) first = all;
         QVERIFY(parity::same_bits<float>(all, first));
     }
-}
-
-void TestCudaOnHost::tickets_long_past_have_happened() {
-    const std::unique_ptr<Backend> backend = open_on_host();
-    const DeviceEvent first = backend->record(DeviceEvent::Queue::kCompute);
-    DeviceEvent last = first;
-    for (std::uint64_t i = 0; i < 3 * Backend::kTimedEvents; ++i) last = backend->record(DeviceEvent::Queue::kCompute);
-    backend->host_wait(last);
-    QVERIFY(backend->has_happened(first));
-    backend->host_wait(first);
-    backend->wait(first);
-    QCOMPARE(backend->elapsed_us(first, last), 0.0);  // no longer known
-    QVERIFY(backend->ok());
 }
 
 QTEST_GUILESS_MAIN(TestCudaOnHost)

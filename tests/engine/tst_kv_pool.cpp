@@ -817,6 +817,76 @@ class TestKvPool : public QObject {
         }
     }
 
+    // Whatever RAM a change of the type takes is locked on another thread: before the change,
+    // as far as there is room for it beside the old blocks, and the rest during it.
+    void retype_locksPagesOnAnotherThread_data() {
+        QTest::addColumn<int>("room");  // for blocks in RAM, beside those that are held there
+        QTest::addColumn<bool>("prepared");
+        QTest::newRow("before") << 100 << true;
+        QTest::newRow("a part of it before") << 2 << true;
+        QTest::newRow("during it") << 100 << false;
+    }
+    void retype_locksPagesOnAnotherThread() {
+        using kernels::KvType;
+        QFETCH(int, room);
+        QFETCH(bool, prepared);
+        cuda_host::reset();
+        {
+            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
+            HostMemory source;
+            Arena ram("RAM", source, kBudget);
+            const KvRoom begin{1, 4};
+            KvCache cache({{{kSmall, 0}}, {}}, {&begin, 1}, *device, ram);
+            KvPool& pool = cache.pool(0);
+            const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+            const auto here = [](const char* function) {
+                return cuda_host::calls_of(function, std::this_thread::get_id());
+            };
+            device->host_wait(device->record(DeviceEvent::Queue::kCompute));  // its memory is there
+            std::vector<std::int32_t> held;
+            for (int i = 0; i < 4; ++i) {
+                held.push_back(pool.take());
+                auto* const values = reinterpret_cast<float*>(pool.block(held.back()).data);
+                std::fill_n(values, pool.shape().block_bytes() / 4, static_cast<float>(10 + i));
+            }
+            KvRoom next{1, 6};
+            const auto prepare = [&] { return cache.prepare_retype(KvType::kBf16, {&next, 1}); };
+            ram.set_budget(ram.usage().used_bytes + static_cast<std::uint64_t>(room * kSmall.block_bytes() / 2));
+            int locked = calls("cudaHostRegister");
+            if (prepared) {
+                // What another plan had locked goes.
+                (void)prepare();
+                cache.drop_prepared();
+                cache.wait_for_memory();
+                QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(4 * kSmall.block_bytes()));
+                locked = calls("cudaHostRegister");
+                while (!prepare()) cache.wait_for_memory();
+                QCOMPARE(calls("cudaHostRegister") - locked, std::min(room, 6));
+            }
+            cache.retype(KvType::kBf16);
+            ram.set_budget(kBudget);
+            cache.resize({&next, 1});
+            QVERIFY((pool.room() == next));
+            QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(6 * pool.shape().block_bytes()));
+            QCOMPARE(calls("cudaHostRegister") - locked, 6);
+            QCOMPARE(here("cudaHostRegister") + here("cudaHostUnregister"), 0);
+            for (int i = 0; i < 4; ++i) {
+                std::vector<float> row(4);
+                kernels::load_kv_row(pool.block(held[static_cast<std::size_t>(i)]).data, 4, KvType::kBf16, row.data());
+                QVERIFY(row == std::vector<float>(4, static_cast<float>(10 + i)));
+            }
+            // What the system refuses leaves nothing behind.
+            cuda_host::fail_call("cudaHostRegister", 2);
+            QVERIFY_THROWS_EXCEPTION(Error,
+                                     while (!cache.prepare_retype(KvType::kF32, {&next, 1})) cache.wait_for_memory());
+            cache.wait_for_memory();
+            QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(6 * pool.shape().block_bytes()));
+            for (const std::int32_t block : held) pool.drop(block);
+            QVERIFY(device->ok());
+        }
+        QVERIFY(cuda_host::problems().empty());
+    }
+
     // 10,000 bytes a microsecond over the bus, 50,000 in the device's memory.
     void blocksInRam_areAccountedOverTheBus() {
         Fixture f(KvRoom{1, 3});

@@ -52,6 +52,11 @@ class GroupedQueryAttention final : public AttentionModule {
                WorkspacePieces::rounded(spec.hidden_dim);
     }
 
+    void fetch_keys(const StepContext& step) const override {
+        const KvStep& kv = step.kv[place_.group];
+        step.device.fetch_keys(place_.layer, shape_, kv.segments, kv.shape);
+    }
+
     void run(const StepContext& step) const override {
         WorkspacePieces pieces(step);
         float* const qkv = pieces.take(shape_.qkv_width());
@@ -149,6 +154,11 @@ class LatentAttention final : public AttentionModule {
             floats += WorkspacePieces::rounded(width);
         }
         return floats;
+    }
+
+    void fetch_keys(const StepContext& step) const override {
+        const KvStep& kv = step.kv[place_.group];
+        step.device.fetch_keys(place_.layer, shape_, kv.segments, kv.shape);
     }
 
     void run(const StepContext& step) const override {

@@ -104,6 +104,8 @@ class AttentionModule {
   public:
     virtual ~AttentionModule() = default;
     virtual void run(const StepContext& step) const = 0;
+    // Ahead of run(): Backend::fetch_keys().
+    virtual void fetch_keys(const StepContext& /*step*/) const {}
 };
 
 }  // namespace offstage::engine

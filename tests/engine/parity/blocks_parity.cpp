@@ -1,14 +1,13 @@
-#pragma once
-// The checks of backend_parity.h for weights in the blocks that files have them in, and
-// the list of all checks.
-
-#include <vector>
-
-#include "backend_parity.h"
+// For weights in the blocks that files have them in.
+#include "tests/engine/parity/backend_parity.h"
+#include "tests/engine/parity/test_experts.h"
+#include "tests/kernels/expert_reference.h"
 
 namespace offstage::engine::parity {
 
-inline const std::vector<WeightType> kBlockTypes = [] {
+namespace {
+
+const std::vector<WeightType> kBlockTypes = [] {
     std::vector<WeightType> types;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (format.is_blocks()) types.push_back(format.type);
@@ -16,7 +15,7 @@ inline const std::vector<WeightType> kBlockTypes = [] {
     return types;
 }();
 
-inline void check_embed_blocks(Backend& backend, const Promise&) {
+void check_embed_blocks(Backend& backend, const Promise&) {
     constexpr std::int64_t kVocab = 11;
     for (const WeightType type : kBlockTypes) {
         const std::int64_t hidden = 3 * kernels::row_multiple(type);
@@ -36,7 +35,7 @@ inline void check_embed_blocks(Backend& backend, const Promise&) {
 }
 
 // From any address; an odd number of blocks, and of rows.
-inline void check_multiply_blocks(Backend& backend, const Promise& promise) {
+void check_multiply_blocks(Backend& backend, const Promise& promise) {
     for (const WeightType type : kBlockTypes) {
         const std::int64_t multiple = kernels::row_multiple(type);
         const auto offset = static_cast<std::size_t>(type) % 4;
@@ -77,8 +76,8 @@ inline void check_multiply_blocks(Backend& backend, const Promise& promise) {
     }
 }
 
-inline kernels::ExpertLayout block_layout(WeightType gate, WeightType up, WeightType down, std::int64_t hidden,
-                                          std::int64_t ffn, const kernels::ExpertSpec& spec = {}) {
+kernels::ExpertLayout block_layout(WeightType gate, WeightType up, WeightType down, std::int64_t hidden,
+                                   std::int64_t ffn, const kernels::ExpertSpec& spec = {}) {
     kernels::ExpertLayout layout;
     layout.hidden_dim = hidden;
     layout.ffn_dim = ffn;
@@ -91,7 +90,7 @@ inline kernels::ExpertLayout block_layout(WeightType gate, WeightType up, Weight
 }
 
 // Every type, and with each one activation more.
-inline void check_experts_blocks(Backend& backend, const Promise& promise) {
+void check_experts_blocks(Backend& backend, const Promise& promise) {
     const std::vector<kernels::ExpertSpec> specs = kernels::test::all_expert_specs();
     for (std::size_t i = 0; i < kBlockTypes.size(); ++i) {
         const WeightType type = kBlockTypes[i];
@@ -118,7 +117,7 @@ inline void check_experts_blocks(Backend& backend, const Promise& promise) {
 
 // Matrices of one expert in types of their own, of files and plain, and layers of several
 // layouts: one call of each in a step.
-inline void check_experts_of_mixed_blocks(Backend& backend, const Promise& promise) {
+void check_experts_of_mixed_blocks(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 256;
     kernels::ExpertSpec clamped;
     clamped.activation = kernels::Activation::kClamped;
@@ -144,7 +143,7 @@ inline void check_experts_of_mixed_blocks(Backend& backend, const Promise& promi
 }
 
 // Plain rows beside rows of blocks that end at an odd byte.
-inline void check_experts_of_odd_blocks(Backend& backend, const Promise& promise) {
+void check_experts_of_odd_blocks(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 96;
     const std::vector<kernels::ExpertLayout> layouts = {
         block_layout(WeightType::kMxfp4, WeightType::kF32, WeightType::kMxfp4, kHidden, 32),
@@ -160,7 +159,7 @@ inline void check_experts_of_odd_blocks(Backend& backend, const Promise& promise
     check_step(promise, experts, kHidden, inputs, {{1, some_tokens(3, 5, 1)}, {0, some_tokens(10, 0, 1)}});
 }
 
-inline void check_experts_blocks_in_company(Backend& backend, const Promise& promise) {
+void check_experts_blocks_in_company(Backend& backend, const Promise& promise) {
     for (const WeightType type : {WeightType::kQ4K, WeightType::kIq3Xxs}) {
         const kernels::ExpertLayout own = block_layout(type, type, type, 256, 256);
         const kernels::ExpertLayout other =
@@ -171,7 +170,7 @@ inline void check_experts_blocks_in_company(Backend& backend, const Promise& pro
     }
 }
 
-inline void check_experts_chosen_blocks(Backend& backend, const Promise&) {
+void check_experts_chosen_blocks(Backend& backend, const Promise&) {
     kernels::ExpertSpec biased;
     biased.biases = true;
     for (const kernels::ExpertLayout& layout :
@@ -183,17 +182,16 @@ inline void check_experts_chosen_blocks(Backend& backend, const Promise&) {
     }
 }
 
-// All checks that there are.
-inline const std::vector<Check> kAllChecks = [] {
-    std::vector<Check> all(std::begin(kChecks), std::end(kChecks));
-    all.push_back({"embed_blocks", check_embed_blocks});
-    all.push_back({"multiply_blocks", check_multiply_blocks});
-    all.push_back({"experts_blocks", check_experts_blocks});
-    all.push_back({"experts_of_mixed_blocks", check_experts_of_mixed_blocks});
-    all.push_back({"experts_of_odd_blocks", check_experts_of_odd_blocks});
-    all.push_back({"experts_blocks_in_company", check_experts_blocks_in_company});
-    all.push_back({"experts_chosen_blocks", check_experts_chosen_blocks});
-    return all;
-}();
+}  // namespace
+
+std::vector<Check> blocks_checks() {
+    return {{"embed_blocks", check_embed_blocks},
+            {"multiply_blocks", check_multiply_blocks},
+            {"experts_blocks", check_experts_blocks},
+            {"experts_of_mixed_blocks", check_experts_of_mixed_blocks},
+            {"experts_of_odd_blocks", check_experts_of_odd_blocks},
+            {"experts_blocks_in_company", check_experts_blocks_in_company},
+            {"experts_chosen_blocks", check_experts_chosen_blocks}};
+}
 
 }  // namespace offstage::engine::parity

@@ -1,0 +1,114 @@
+#pragma once
+// What the parts of the runtime on the host share: one state with one lock for all of it.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/cuda_host/cuda_host.h"
+#include "tests/cuda_host/cuda_runtime.h"
+#include "tests/cuda_host/fibers.h"
+
+// One recording of an event: whoever waits for it waits for that one, though the event
+// may be recorded elsewhere since.
+struct EventState {
+    bool happened = false;
+    std::chrono::steady_clock::time_point when{};
+};
+struct HostEvent {
+    std::shared_ptr<EventState> state;  // of the last recording; empty: there was none
+};
+// Blocks that were given back, by what they take; not yet given back to the GPU.
+struct HostPool {
+    std::multimap<std::size_t, std::byte*> kept;
+    std::size_t reserved_bytes = 0;
+};
+// A kernel, or an event that is recorded.
+struct HostGraphNode {
+    dim3 grid, block;
+    std::size_t shared_bytes = 0;
+    std::function<void()> thread;
+    cudaEvent_t event = nullptr;
+    std::vector<std::size_t> after;  // numbers of nodes
+};
+struct HostGraph {
+    std::vector<std::unique_ptr<HostGraphNode>> nodes;
+};
+struct HostGraphExec {
+    std::vector<HostGraphNode> nodes;  // as they were when it was made
+    std::size_t bytes = 0;             // of the GPU's memory, since it was uploaded
+};
+struct HostStream {
+    std::deque<std::function<void()>> tasks;
+    bool busy = false;
+    bool ends = false;
+    cuda_host::BlockRunner* runner = nullptr;
+    std::thread thread;
+};
+
+namespace cuda_host {
+
+struct Allocation {
+    std::size_t bytes;
+    HostPool* pool = nullptr;
+};
+
+struct Host {
+    std::mutex mutex;
+    std::condition_variable changed;
+    cuda_host::Settings settings;
+    std::map<std::string, int> fail_in;
+    std::map<std::string, int> calls;
+    std::map<std::pair<std::string, std::thread::id>, int> calls_by;
+    std::map<std::byte*, Allocation> allocations;
+    struct Registered {
+        std::size_t bytes;
+        unsigned flags;
+    };
+    std::map<std::byte*, Registered> registered;
+    std::set<cudaStream_t> streams;
+    std::set<cudaMemPool_t> pools;
+    std::set<cudaEvent_t> events;
+    std::set<cudaGraph_t> graphs;
+    std::set<cudaGraphExec_t> graph_execs;
+    std::vector<std::string> problems;
+    std::vector<std::size_t> pageable_copies;
+    std::size_t allocated_bytes = 0;
+    std::mutex copy_engines[2];  // to the GPU, and from it: each makes one copy at a time, whoever asks
+    std::uint32_t launches = 0;
+    bool lost = false;
+};
+
+Host& host();
+
+// For the thread's cudaGetLastError().
+cudaError_t answer(cudaError_t error);
+
+// The lock is held by whoever calls what follows.
+
+// Counts the call; what it has to answer before doing anything.
+cudaError_t begin(const char* function, cudaError_t injected = cudaErrorUnknown);
+// No write beside an allocation was seen.
+bool guards_intact(std::byte* data, std::size_t bytes);
+// Nothing is left to do in the stream; in all of them.
+bool is_idle(const HostStream* stream);
+bool all_idle();
+void enqueue_locked(HostStream* stream, std::function<void()> task);
+// What the runtime says of such a launch.
+cudaError_t refusal_of(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes);
+void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_t shared_bytes,
+                           std::function<void()> thread);
+void happen(const std::shared_ptr<EventState>& state);
+
+}  // namespace cuda_host

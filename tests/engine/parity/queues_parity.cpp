@@ -1,0 +1,216 @@
+// Copies, events, clocks, memory and failures.
+#include "engine/device/mirror.h"
+#include "engine/error.h"
+#include "tests/engine/parity/backend_parity.h"
+
+namespace offstage::engine::parity {
+
+namespace {
+
+// Weights streamed through two slots, as a long prefill does: a slot is filled again only after the product that used
+// it, and a product starts only when its weight is whole.
+void check_streamed_weights(Backend& backend, const Promise&) {
+    constexpr std::int64_t kRows = 256;
+    constexpr std::int64_t kCols = 256;
+    constexpr std::size_t kWeights = 12;
+    const std::int64_t bytes = kRows * kCols * 2;
+    std::vector<RandomRows> weights;
+    for (std::size_t w = 0; w < kWeights; ++w) {
+        weights.emplace_back(WeightType::kBf16, kRows, kCols, 50 + static_cast<std::uint32_t>(w), 1.0f);
+    }
+    const OnDevice<std::byte> two_slots(backend, std::vector<std::byte>(2 * static_cast<std::size_t>(bytes)));
+    const OnDevice<float> x(backend, random_floats(kCols, 60));
+    const OnDevice<float> y(backend, filled(static_cast<std::int64_t>(kWeights) * kRows, NAN));
+    DeviceEvent used[2];
+    used[0] = used[1] = backend.record(DeviceEvent::Queue::kCompute);
+    DeviceEvent last;
+    for (std::size_t w = 0; w < kWeights; ++w) {
+        std::byte* slot = two_slots.data() + static_cast<std::int64_t>(w % 2) * bytes;
+        const auto copied =
+            backend.copy_weights(slot, weights[w].bytes().data(), static_cast<std::size_t>(bytes), used[w % 2]);
+        QVERIFY(copied.has_value());
+        QVERIFY(copied->queue == DeviceEvent::Queue::kCopy);
+        backend.wait(*copied);
+        backend.multiply({slot, WeightType::kBf16, kRows, kCols}, x.data(), 1,
+                         y.data() + static_cast<std::int64_t>(w) * kRows);
+        used[w % 2] = backend.record(DeviceEvent::Queue::kCompute);
+        last = *copied;
+    }
+    backend.host_wait(used[0]);
+    backend.host_wait(used[1]);
+    QVERIFY(backend.has_happened(last));
+    QVERIFY(backend.has_happened(used[0]));
+    std::vector<Expected> want(kWeights * kRows);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        for (std::int64_t k = 0; k < kCols; ++k) {
+            want[i].add(double{weights[i / kRows].at(static_cast<std::int64_t>(i % kRows), k)} *
+                        double{x.host()[static_cast<std::size_t>(k)]});
+        }
+    }
+    PARITY_VERIFY(mismatch(y.download(), want, Promise::kTolerance));
+    QVERIFY(backend.ok());
+}
+
+// The host sees a copy's bytes on the device after waiting for its event, without any compute in between.
+void check_copy_is_whole_after_event(Backend& backend, const Promise&) {
+    constexpr std::size_t kBytes = 8 << 20;
+    std::vector<std::byte> host(kBytes);
+    for (std::size_t i = 0; i < kBytes; ++i) host[i] = static_cast<std::byte>(i * 31 >> 3);
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(kBytes));
+    finish(backend);
+    const auto copied = backend.copy_weights(slot.data(), host.data(), kBytes, {});
+    QVERIFY(copied.has_value());
+    backend.host_wait(*copied);
+    QVERIFY(backend.has_happened(*copied));
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+}
+
+void check_events_in_order(Backend& backend, const Promise&) {
+    QVERIFY(backend.has_happened({}));
+    backend.host_wait({});  // long past: returns
+    const OnDevice<float> x(backend, filled(1 << 16, 1.0f));
+    const OnDevice<float> y(backend, filled(1 << 16, 2.0f));
+    const double before = backend.now_us();
+    std::vector<DeviceEvent> events = {backend.record(DeviceEvent::Queue::kCompute)};
+    for (int i = 0; i < 5; ++i) {
+        backend.add(y.data(), 1 << 16, x.data(), 1.0f);
+        events.push_back(backend.record(DeviceEvent::Queue::kCompute));
+    }
+    backend.host_wait(events.back());
+    const double after = backend.now_us();
+    QVERIFY(after >= before);
+    double sum = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        QVERIFY(backend.has_happened(events[i]));
+        if (i == 0) continue;
+        QVERIFY(events[i].ticket > events[i - 1].ticket);
+        QVERIFY(backend.elapsed_us(events[i - 1], events[i]) > 0);
+        sum += backend.elapsed_us(events[i - 1], events[i]);
+    }
+    const double whole = backend.elapsed_us(events.front(), events.back());
+    QVERIFY(std::abs(sum - whole) <= 0.01 * whole + 10);   // devices count time in steps
+    QCOMPARE(backend.elapsed_us({}, events.back()), 0.0);  // never recorded: unknown
+    QCOMPARE(x.download()[12345], 11.0f);
+}
+
+void check_run_on_host(Backend& backend, const Promise&) {
+    bool ran = false;
+    const double before = backend.now_us();
+    const double taken = backend.run_on_host({1e6, 1e6}, [&] { ran = true; });
+    const double after = backend.now_us();
+    QVERIFY(ran);
+    QVERIFY(taken >= 0);
+    QVERIFY(after - before >= taken * 0.999);
+}
+
+void check_pin(Backend& backend, const Promise&) {
+    std::vector<std::byte> host(1 << 20, std::byte{7});
+    const bool pinned = backend.pin(host);  // false where the system refuses: copies work all the same
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
+    finish(backend);  // the slot is uploaded on the other queue
+    const auto copied = backend.copy_weights(slot.data(), host.data(), host.size(), {});
+    QVERIFY(copied.has_value());
+    backend.host_wait(*copied);
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+    if (pinned) backend.unpin(host);
+    QVERIFY(backend.ok());
+}
+
+void check_failing_copies(Backend& backend, const Promise&) {
+    const std::vector<std::byte> host(4096, std::byte{9});
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
+    finish(backend);
+    const auto copy = [&] { return backend.copy_weights(slot.data(), host.data(), host.size(), {}); };
+
+    backend.fail_copy(2);
+    QVERIFY(copy().has_value());
+    QVERIFY(!copy().has_value());
+    QVERIFY(backend.ok());  // a refused weight copy is no failure of the device
+    const auto third = copy();
+    QVERIFY(third.has_value());
+    backend.host_wait(*third);
+
+    backend.fail_copy(1);
+    backend.upload(slot.data(), host.data(), host.size());
+    finish(backend);
+    QVERIFY(!backend.ok());
+    QVERIFY(!backend.failure().empty());
+    backend.clear_failure();
+    QVERIFY(backend.ok());
+    QVERIFY(backend.failure().empty());
+
+    std::vector<std::byte> back(host.size());
+    backend.fail_copy(1);
+    backend.download(back.data(), slot.data(), back.size());
+    finish(backend);
+    QVERIFY(!backend.ok());
+    backend.clear_failure();
+
+    backend.fail_copy(1);
+    backend.fail_copy(0);  // withdrawn
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+    QVERIFY(backend.ok());
+}
+
+void check_memory_budget(Backend& backend, const Promise&) {
+    Arena& memory = backend.memory();
+    const ArenaUsage before = memory.usage();
+    {
+        const DeviceBlock block = memory.allocate(1000, MemoryUse::kExperts, "a test");
+        QVERIFY(block.size() == 1000);
+        QVERIFY(reinterpret_cast<std::uintptr_t>(block.data()) % 256 == 0);
+        QCOMPARE(memory.usage().used_bytes, before.used_bytes + 1024);
+        try {
+            const DeviceBlock more = memory.allocate(static_cast<std::size_t>(memory.available_bytes()) + 1,
+                                                     MemoryUse::kExperts, "too much");
+            QFAIL("more than the budget was given");
+        } catch (const Error& error) {
+            QVERIFY(error.kind() == ErrorKind::kOutOfMemory);
+            QVERIFY(std::strstr(error.what(), "too much") != nullptr);
+        }
+        memory.fail_allocation(1);
+        try {
+            const DeviceBlock failing = memory.allocate(1, MemoryUse::kExperts, "the injected one");
+            QFAIL("the injected failure did not happen");
+        } catch (const Error& error) {
+            QVERIFY(error.kind() == ErrorKind::kOutOfMemory);
+        }
+        const DeviceBlock next = memory.allocate(1, MemoryUse::kExperts, "the next one");
+        QVERIFY(next);
+    }
+    QCOMPARE(memory.usage().used_bytes, before.used_bytes);
+    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
+}
+
+// What reserve() takes is what scratch_bytes() said, to the arena's rounding; so a plan can count on it.
+void check_reserve(Backend& backend, const Promise&) {
+    const auto workspace = [&] {
+        return backend.memory().usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)];
+    };
+    const std::uint64_t said = backend.scratch_bytes(largest_step());
+    QVERIFY(workspace() <= said + 64 * 256);
+    const std::uint64_t before = workspace();
+    backend.reserve(largest_step());  // again: no more
+    QCOMPARE(workspace(), before);
+    Backend::StepShape small = largest_step();
+    small.n_tokens = 1;
+    QVERIFY(backend.scratch_bytes(small) <= said);
+}
+
+}  // namespace
+
+std::vector<Check> queues_checks() {
+    return {{"streamed_weights", check_streamed_weights},
+            {"copy_is_whole_after_event", check_copy_is_whole_after_event},
+            {"events_in_order", check_events_in_order},
+            {"run_on_host", check_run_on_host},
+            {"pin", check_pin},
+            {"failing_copies", check_failing_copies},
+            {"memory_budget", check_memory_budget},
+            {"reserve", check_reserve}};
+}
+
+}  // namespace offstage::engine::parity

@@ -1,0 +1,496 @@
+// The CUDA backend on the host: how it opens, its queues, memory and graphs, and whatever
+// fails.
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <QTest>
+
+#include "engine/error.h"
+#include "engine/quant/quantizer.h"
+#include "kernels/thread_pool.h"
+#include "tests/engine/cuda_on_host.h"
+#include "tests/engine/parity/parity_values.h"
+#include "tests/sanitized.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using test::open_on_host;
+using test::problems_on_host;
+
+namespace {
+
+constexpr std::uint64_t kBudget = std::uint64_t{256} << 20;
+
+// A little of everything that a step does; true when nothing failed.
+bool run_a_step(Backend& backend) {
+    constexpr std::int64_t kHidden = 64;
+    constexpr std::int64_t kFfn = 48;
+    constexpr std::int64_t kRows = 12;
+    const std::vector<float> host = parity::random_floats(3 * kHidden * kFfn, 1);
+    std::vector<std::int32_t> tokens(kRows);
+    std::vector<float> result(kRows * kHidden);
+    std::vector<std::byte> fewer(kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn).bytes());
+    // Even after a failure nothing may still be copied from or to these.
+    const struct Waits {
+        Backend& backend;
+        ~Waits() {
+            for (int i = 0; i < 2; ++i) parity::finish(backend);  // the first may be what fails
+        }
+    } waits{backend};
+    try {
+        Backend::StepShape shape;
+        shape.n_tokens = kRows;
+        shape.hidden_dim = kHidden;
+        shape.ffn_dim = kFfn;
+        shape.n_experts = 2;
+        shape.n_active = 1;
+        shape.attention = parity::grouped_attention(4, 2, 16);
+        shape.context = 64;
+        backend.reserve(shape);
+        Arena& memory = backend.memory();
+        const DeviceBlock weights = memory.allocate(host.size() * 4, MemoryUse::kExperts, "weights");
+        const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
+        const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
+        const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
+        const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden};
+        const DeviceBlock packed = memory.allocate(fewer.size(), MemoryUse::kExperts, "packed weights");
+        bool copied = false;
+        const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
+        if (copy.has_value()) {
+            copied = true;
+            backend.wait(*copy);
+        }
+        backend.upload(x.data(), host.data(), kRows * kHidden * 4);
+        backend.upload(indices.data(), tokens.data(), kRows * 4);
+        const kernels::ExpertView expert{weights.data(),
+                                         kernels::expert_layout(kernels::WeightType::kF32, kHidden, kFfn)};
+        const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
+        backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
+        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>());
+        // Whatever fails, the packed bytes are there: the processor makes them then.
+        kernels::ThreadPool one(1);
+        Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
+            .quantize(plain, kernels::WeightType::kHqq3, fewer.data());
+        backend.upload(packed.data(), fewer.data(), fewer.size());
+        const kernels::ExpertView fewer_bits{packed.data(),
+                                             kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn)};
+        const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
+        backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
+        backend.add(x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f);
+        backend.download(result.data(), y.data(), kRows * kHidden * 4);
+        parity::finish(backend);
+        return copied && backend.ok();
+    } catch (const Error& error) {
+        return error.kind() == ErrorKind::kOutOfMemory && false;
+    }
+}
+
+// x = factor x + y, so many times, each time as the same sequence with a point in its midst.
+class Repeated {
+  public:
+    explicit Repeated(Backend& backend) : backend_(backend) {}
+
+    void run(std::int64_t place, float factor, int times = 1) {
+        for (int i = 0; i < times; ++i) {
+            backend_.begin_repeated(place);
+            backend_.scale(factor, kValues, x_.data());
+            midst = backend_.record(DeviceEvent::Queue::kCompute);
+            backend_.add(y_.data(), kValues, x_.data(), 1.0f);
+            end = backend_.record(DeviceEvent::Queue::kCompute);
+            backend_.end_repeated();
+            if (!backend_.ok()) return;
+            for (float& value : wanted_) value = factor * value + 1.0f;
+        }
+    }
+    bool right() { return x_.download() == wanted_; }
+    void set(float value) {
+        wanted_.assign(kValues, value);
+        sent_ = wanted_;
+        backend_.upload(x_.data(), sent_.data(), kValues * sizeof(float));
+    }
+    double us() { return backend_.elapsed_us(midst, end); }
+
+    DeviceEvent midst, end;
+
+  private:
+    static constexpr std::int64_t kValues = 40;
+    Backend& backend_;
+    std::vector<float> wanted_ = parity::filled(kValues, 2.0f), sent_;
+    parity::OnDevice<float> x_{backend_, wanted_}, y_{backend_, parity::filled(kValues, 1.0f)};
+};
+
+}  // namespace
+
+class TestCudaQueuesOnHost : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void init() { cuda_host::reset(); }
+    void opening_says_why_it_fails();
+    void nth_failure_leaves_a_device_that_works_data();
+    void nth_failure_leaves_a_device_that_works();
+    void sequences_that_come_again_are_replayed();
+    void graphs_are_of_the_budget();
+    void a_graph_that_fails_changes_nothing_data();
+    void a_graph_that_fails_changes_nothing();
+    void memory_comes_and_goes_beside_the_work();
+    void lost_context_stays_a_failure();
+    void nothing_starts_after_a_failure();
+    void tickets_long_past_have_happened();
+    void a_device_that_cannot_be_selected_is_a_failure();
+};
+
+void TestCudaQueuesOnHost::opening_says_why_it_fails() {
+    const auto error_of = [](std::uint64_t budget) {
+        try {
+            open_on_host(budget);
+        } catch (const Error& error) {
+            return std::pair(error.kind(), QString(error.what()));
+        }
+        return std::pair(ErrorKind::kInternal, QString("opened"));
+    };
+    cuda_host::Settings settings;
+    settings.compute_major = 7;
+    settings.compute_minor = 0;
+    cuda_host::reset(settings);
+    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
+    QVERIFY(error_of(kBudget).second.contains("7.5"));
+    settings = {};
+    settings.n_devices = 0;
+    cuda_host::reset(settings);
+    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
+    cuda_host::reset();
+    QVERIFY(error_of(std::uint64_t{2} << 30).first == ErrorKind::kInvalidInput);
+    QCOMPARE(problems_on_host(), QString());
+
+    const std::unique_ptr<Backend> whole = open_on_host(0);
+    const ArenaUsage usage = whole->memory().usage();
+    QVERIFY(usage.budget_bytes > 0 && usage.budget_bytes < whole->info().available_bytes);
+    QVERIFY(whole->info().kind == DeviceKind::kCuda && !whole->info().emulated);
+    QVERIFY(!whole->info().fingerprint.empty());
+}
+
+void TestCudaQueuesOnHost::nth_failure_leaves_a_device_that_works_data() {
+    QTest::addColumn<QString>("function");
+    for (const char* function :
+         {"cudaMalloc", "cudaMallocFromPoolAsync", "cudaMemPoolCreate", "cudaMemcpyAsync", "cudaLaunchKernel",
+          "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize", "cudaSetDevice",
+          "cudaStreamCreateWithPriority", "cudaEventCreate", "cudaStreamSynchronize", "cublasCreate", "cublasSetStream",
+          "cublasGemmEx", "cudaMemGetInfo"}) {
+        QTest::addRow("%s", function) << QString(function);
+    }
+}
+
+void TestCudaQueuesOnHost::nth_failure_leaves_a_device_that_works() {
+    QFETCH(QString, function);
+    const std::string name = function.toStdString();
+    int n_injected = 0;
+    // Many are of one kind: of each block that is taken or given back.
+    const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent";
+    const int stride = name == "cudaEventCreate" ? 500 : test::kSanitized ? 7 : often ? 3 : 1;
+    cuda_host::Settings settings;
+    settings.memory_pools = name != "cudaMalloc";
+    for (int n = 1;; n += stride) {
+        cuda_host::reset(settings);
+        cuda_host::fail_call(name, n);
+        std::unique_ptr<Backend> backend;
+        try {
+            backend = open_on_host();
+        } catch (const Error& error) {
+            QVERIFY(!QString(error.what()).isEmpty());
+            QCOMPARE(problems_on_host(), QString());  // all that was opened is closed again
+        }
+        bool worked = backend != nullptr && run_a_step(*backend);
+        const bool injected = cuda_host::calls_of(name) >= n;
+        if (injected) {
+            ++n_injected;
+            cuda_host::fail_call(name, 0);
+            if (backend == nullptr) backend = open_on_host();
+            backend->clear_failure();
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
+            worked = run_a_step(*backend);
+        }
+        QVERIFY2(worked, qPrintable(QString("after failure %1: %2").arg(n).arg(backend->failure().english().c_str())));
+        backend.reset();
+        QCOMPARE(problems_on_host(), QString());
+        if (!injected) break;
+    }
+    QVERIFY(n_injected > 0);
+}
+
+void TestCudaQueuesOnHost::sequences_that_come_again_are_replayed() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Repeated repeated(*backend);
+    const auto counts = [&] {
+        const Backend::Replays replays = backend->replays();
+        return std::pair(replays.n_graphs, replays.n_replayed);
+    };
+    using Counts = std::pair<std::uint64_t, std::uint64_t>;
+    repeated.run(0, 2.0f);
+    QVERIFY(counts() == Counts(0, 0));
+    repeated.run(0, 2.0f);
+    QVERIFY(counts() == Counts(1, 1));
+    const int launches = cuda_host::calls_of("cudaLaunchKernel");
+    repeated.run(0, 2.0f, 2);
+    QVERIFY(counts() == Counts(1, 3));
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
+    QCOMPARE(cuda_host::calls_of("cudaGraphLaunch"), 3);
+    QVERIFY(repeated.right());
+    // Points have their times until the graph is started again.
+    QVERIFY(backend->has_happened(repeated.midst));
+    QVERIFY(repeated.us() > 0);
+    const DeviceEvent before[] = {repeated.midst, repeated.end};
+    repeated.run(0, 2.0f);
+    backend->host_wait(repeated.end);
+    QVERIFY(repeated.us() > 0);
+    QCOMPARE(backend->elapsed_us(before[0], before[1]), 0.0);
+    QVERIFY(backend->has_happened(before[0]));
+    // Another argument, and another place.
+    repeated.run(0, 3.0f);
+    repeated.run(1, 3.0f);
+    QVERIFY(counts() == Counts(1, 4));
+    repeated.run(1, 3.0f);
+    repeated.run(0, 3.0f);
+    QVERIFY(counts() == Counts(3, 6));
+    QVERIFY(repeated.right());
+    // What comes between goes after what was kept: nothing is replayed then, and nothing lost.
+    for (int what = 0; what < 4; ++what) {
+        backend->begin_repeated(0);
+        repeated.run(0, 3.0f);  // goes on, and ends it
+        QVERIFY(counts() == Counts(3, 7u + static_cast<unsigned>(what)));
+        backend->begin_repeated(2);
+        backend->scale(1.0f, 0, nullptr);
+        repeated.midst = backend->record(DeviceEvent::Queue::kCompute);
+        QVERIFY(!backend->has_happened(repeated.midst));
+        if (what == 0) repeated.set(5.0f);
+        if (what == 1) QVERIFY(repeated.right());
+        if (what == 2) backend->host_wait(repeated.midst);
+        if (what == 3) {
+            const DeviceBlock block = backend->memory().allocate(256, MemoryUse::kWorkspace, "a test");
+        }
+        backend->host_wait(backend->record(DeviceEvent::Queue::kCompute));
+        QVERIFY(backend->has_happened(repeated.midst));
+        backend->end_repeated();
+        QVERIFY(repeated.right());
+    }
+    // Copies that wait for a point, too.
+    std::vector<float> copied(8);
+    backend->begin_repeated(3);
+    const parity::OnDevice<float> value(*backend, parity::filled(8, 4.0f));
+    backend->begin_repeated(3);
+    backend->scale(2.0f, 8, value.data());
+    const DeviceEvent scaled = backend->record(DeviceEvent::Queue::kCompute);
+    backend->host_wait(*backend->copy_to_host(copied.data(), value.data(), 8 * sizeof(float), scaled));
+    QVERIFY(copied == parity::filled(8, 8.0f));
+    backend->end_repeated();
+    // Switched off.
+    backend->set_graphs(false);
+    const Counts until_now = counts();
+    repeated.run(0, 3.0f, 3);
+    QVERIFY(counts() == until_now);
+    backend->set_graphs(true);
+    repeated.run(0, 3.0f, 3);
+    QVERIFY(counts() == Counts(until_now.first + 1, until_now.second + 2));
+    QVERIFY(repeated.right());
+    QVERIFY(backend->ok() && backend->take_note().empty());
+}
+
+// What they take is counted as soon as they are there, and where there is no room for it they go.
+void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Repeated repeated(*backend);
+    Arena& memory = backend->memory();
+    const auto workspace = [&] { return memory.usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)]; };
+    const std::uint64_t before = workspace(), others = backend->others_bytes();
+    const std::size_t taken = cuda_host::taken_bytes();
+    repeated.run(0, 0.5f, 2);
+    constexpr std::uint64_t kGraph = 4 * 512;  // two kernels and two points
+    QCOMPARE(cuda_host::taken_bytes() - taken, kGraph);
+    QCOMPARE(backend->replays().bytes, kGraph);
+    QCOMPARE(workspace() - before, kGraph);
+    QCOMPARE(backend->others_bytes(), others);
+    // Another one in its place takes what it left.
+    repeated.run(0, 0.25f, 3);
+    QCOMPARE(backend->replays().n_graphs, std::uint64_t{2});
+    QCOMPARE(workspace() - before, kGraph);
+
+    const std::uint64_t budget = memory.usage().budget_bytes;
+    memory.set_budget(memory.usage().used_bytes + 3 * 512);
+    repeated.run(1, 0.5f, 3);
+    const Message note = backend->take_note();
+    QVERIFY(QString::fromStdString(note.english()).contains("4096 bytes"));
+    QVERIFY(backend->ok());
+    QVERIFY(repeated.right());
+    QCOMPARE(backend->replays().bytes, std::uint64_t{0});
+    QCOMPARE(workspace(), before);
+    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
+    const std::uint64_t n_replayed = backend->replays().n_replayed;
+    repeated.run(1, 0.5f, 3);
+    QCOMPARE(backend->replays().n_replayed, n_replayed);
+    // With room they come back when they are asked for.
+    memory.set_budget(budget);
+    backend->set_graphs(true);
+    repeated.run(1, 0.5f, 3);
+    QVERIFY(backend->replays().n_replayed > n_replayed && repeated.right());
+    QCOMPARE(workspace() - before, kGraph);
+    backend->set_graphs(false);
+    QCOMPARE(workspace(), before);
+    // Plans set some aside.
+    Backend::StepShape shape = parity::largest_step();
+    const std::uint64_t without = backend->scratch_bytes(shape);
+    shape.n_layers = 32;
+    QVERIFY(backend->scratch_bytes(shape) >= without + 32 * 20 * 512);
+}
+
+void TestCudaQueuesOnHost::a_graph_that_fails_changes_nothing_data() {
+    QTest::addColumn<QString>("function");
+    QTest::addColumn<bool>("of_graphs");
+    for (const char* function : {"cudaGraphCreate", "cudaGraphAddKernelNode", "cudaGraphAddEventRecordNode",
+                                 "cudaGraphInstantiateWithFlags", "cudaGraphLaunch", "cudaEventCreate"}) {
+        QTest::addRow("%s", function) << QString(function) << true;
+    }
+    for (const char* function : {"cudaLaunchKernel", "cudaEventRecord", "cudaSetDevice"}) {
+        QTest::addRow("%s", function) << QString(function) << false;
+    }
+}
+
+void TestCudaQueuesOnHost::a_graph_that_fails_changes_nothing() {
+    QFETCH(QString, function);
+    QFETCH(bool, of_graphs);
+    const std::string name = function.toStdString();
+    int n_injected = 0;
+    for (int n = 1;; ++n) {
+        cuda_host::reset();
+        std::unique_ptr<Backend> backend = open_on_host();
+        auto repeated = std::make_unique<Repeated>(*backend);
+        const int called = cuda_host::calls_of(name);
+        cuda_host::fail_call(name, n);
+        repeated->run(0, 2.0f, 4);
+        repeated->run(1, 3.0f, 4);
+        repeated->run(0, 3.0f, 2);
+        const bool injected = cuda_host::calls_of(name) - called >= n;
+        cuda_host::fail_call(name, 0);
+        // Graphs are given up, which is said once; the rest fails, as it would without them.
+        QCOMPARE(backend->ok(), of_graphs || !injected);
+        QCOMPARE(backend->take_note().empty(), !(of_graphs && injected));
+        QVERIFY(backend->take_note().empty());
+        const std::uint64_t replayed = backend->replays().n_replayed;
+        if (!of_graphs && injected) {
+            backend->clear_failure();
+            QVERIFY(backend->ok());
+            repeated->set(1.0f);
+        }
+        repeated->run(0, 3.0f, 3);
+        QVERIFY(repeated->right());
+        QCOMPARE(backend->replays().n_replayed > replayed, !(of_graphs && injected));
+        repeated.reset();
+        backend.reset();
+        QCOMPARE(problems_on_host(), QString());
+        if (!injected) break;
+        ++n_injected;
+    }
+    QVERIFY(n_injected > 0);
+}
+
+// Memory is taken and given back while the device works: nothing waits for it, and nobody gets what another still uses.
+void TestCudaQueuesOnHost::memory_comes_and_goes_beside_the_work() {
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Arena& memory = backend->memory();
+    const std::size_t taken = cuda_host::taken_bytes();
+    std::vector<std::vector<std::byte>> sent, got(2, std::vector<std::byte>(kBytes));
+    for (int i = 0; i < 2; ++i) sent.emplace_back(kBytes, static_cast<std::byte>(i + 1));
+    std::map<std::string, int> waits;
+    for (const char* wait : {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaFree"}) {
+        waits[wait] = cuda_host::calls_of(wait);
+    }
+    std::vector<DeviceBlock> results;
+    for (int i = 0; i < 2; ++i) results.push_back(memory.allocate(kBytes, MemoryUse::kWorkspace, "a test"));
+    const int rounds = test::kSanitized ? 5 : 20;
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            const DeviceBlock block = memory.allocate(kBytes, MemoryUse::kExperts, "a test");
+            if (i == 0) {
+                backend->upload(block.data(), sent[i].data(), kBytes);
+            } else {
+                backend->wait(*backend->copy_weights(block.data(), sent[i].data(), kBytes, {}));
+            }
+            backend->copy_within(results[i].data(), block.data(), kBytes);
+        }
+    }
+    for (const auto& [wait, calls] : waits) QCOMPARE(cuda_host::calls_of(wait), calls);
+    for (std::size_t i = 0; i < 2; ++i) backend->download(got[i].data(), results[i].data(), kBytes);
+    parity::finish(*backend);
+    QVERIFY(backend->ok());
+    QVERIFY(got == sent);
+    // What was given back is kept while the budget has room for it, and no longer.
+    results.clear();
+    QVERIFY(cuda_host::taken_bytes() > taken);
+    memory.set_budget(memory.usage().used_bytes);
+    QCOMPARE(cuda_host::taken_bytes(), taken);
+}
+
+void TestCudaQueuesOnHost::lost_context_stays_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    QVERIFY(run_a_step(*backend));
+    cuda_host::lose_context(true);
+    QVERIFY(!run_a_step(*backend));
+    backend->clear_failure();
+    QVERIFY(!backend->ok());
+    QVERIFY(backend->has_happened(backend->record(DeviceEvent::Queue::kCompute)));  // nobody waits for ever
+    cuda_host::lose_context(false);
+    backend->clear_failure();
+    QVERIFY(backend->ok());
+    QVERIFY(run_a_step(*backend));
+}
+
+void TestCudaQueuesOnHost::nothing_starts_after_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->fail_copy(1);
+    backend->upload(nullptr, nullptr, 0);
+    QVERIFY(!backend->ok());
+    const int launches = cuda_host::calls_of("cudaLaunchKernel");
+    QVERIFY(!run_a_step(*backend));
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
+}
+
+void TestCudaQueuesOnHost::tickets_long_past_have_happened() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const DeviceEvent first = backend->record(DeviceEvent::Queue::kCompute);
+    DeviceEvent last = first;
+    for (std::uint64_t i = 0; i < 3 * Backend::kTimedEvents; ++i) last = backend->record(DeviceEvent::Queue::kCompute);
+    backend->host_wait(last);
+    QVERIFY(backend->has_happened(first));
+    backend->host_wait(first);
+    backend->wait(first);
+    QCOMPARE(backend->elapsed_us(first, last), 0.0);  // no longer known
+    QVERIFY(backend->ok());
+}
+
+// Who waits goes on, and finds a failure.
+void TestCudaQueuesOnHost::a_device_that_cannot_be_selected_is_a_failure() {
+    using Queue = DeviceEvent::Queue;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const DeviceEvent computed = backend->record(Queue::kCompute);
+    const DeviceEvent copied = backend->record(Queue::kCopy);
+    const std::function<void()> all[] = {
+        [&] { backend->host_wait(computed); },           [&] { backend->host_wait(copied); },
+        [&] { QVERIFY(backend->has_happened(copied)); }, [&] { backend->wait(copied); },
+        [&] { backend->record(Queue::kCompute); },       [&] { backend->set_graphs(false); }};
+    for (const auto& call : all) {
+        cuda_host::fail_call("cudaSetDevice", 1);
+        call();
+        cuda_host::fail_call("cudaSetDevice", 0);
+        QVERIFY(!backend->ok());
+        QVERIFY(QString::fromStdString(backend->failure().english()).contains("cannot be selected"));
+        backend->clear_failure();
+        QVERIFY(backend->ok());
+        call();
+        QVERIFY(backend->ok());
+    }
+}
+
+QTEST_GUILESS_MAIN(TestCudaQueuesOnHost)
+#include "tst_cuda_queues_on_host.moc"
