@@ -35,6 +35,7 @@ double RemoteExecutor::transfer_us(std::int64_t n_rows) const {
 // As many messages as it takes; an expert's rows stay together, because the order of its
 // sums depends on how many they are.
 void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups) {
+    if (each_layer_) each_layer_();
     requests_.clear();
     if (groups.empty()) return;
     const std::size_t row_bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(node_->activations());

@@ -62,6 +62,8 @@ class RemoteExecutor final : public ElsewhereExecutor {
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
     // Called behind the last layer of each step, with nothing on its way.
     void set_after_step(std::function<void()> call) { after_step_ = std::move(call); }
+    // Called in each layer, before anything is sent.
+    void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
     const NodeClient& node() const { return *node_; }
     const NodeCost& cost() const { return cost_; }
@@ -90,7 +92,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
-    std::function<void()> after_step_;
+    std::function<void()> after_step_, each_layer_;
 };
 
 }  // namespace offstage::engine
