@@ -71,8 +71,9 @@ class JoinedNodes final : public JoinedMachines {
     // Between two of them; where the desktop alone makes the steps there is none.
     NodeMesh::Link link(std::size_t a, std::size_t b) const { return mesh_ ? mesh_->link(a, b) : NodeMesh::Link(); }
     std::size_t size() const { return nodes_.size(); }
-    // What this machine took for its own part of layers that all machines make, in all; engine's thread.
-    double own_us() const { return peers_ ? peers_->own_us() : 0; }
+    // What this machine took for its own part of layers, in all: where all machines make them until its share is done,
+    // of helpers until all requests are sent. Engine's thread.
+    double own_us() const { return peers_ ? peers_->own_us() : executors_.empty() ? 0 : executors_.front()->own_us(); }
     const std::string& name(std::size_t i) const { return nodes_[i]->name(); }
 
     // The one in force.

@@ -59,7 +59,7 @@ struct NodePatience {
     double first_measuring_s = 5;
     double longest_measuring_s = 600;  // twice as long after each, and at most so long
     // Machines that make the same steps are dealt experts anew, between two answers, where one is by so much faster or
-    // slower, beside this one, than it was known to be; 0: never for that.
+    // slower, beside this one, than it was known to be; 0: never for that, and nothing is learnt from their shares.
     double deal_anew_factor = 1.5;
 };
 

@@ -184,7 +184,7 @@ void PeerGroup::lost_connection(std::size_t i) {
 // What a machine's share of a layer should have taken it, as it is counted: of one message that has all, a row of each
 // expert. Else 0: that would say little of what a row takes.
 double PeerGroup::share_us(std::size_t i, const NodeOutputs& outputs) const {
-    if (outputs.part != 0 || !outputs.last) return 0;
+    if (outputs.part != 0 || !outputs.last || !learns()) return 0;
     const ExpertGrid& grid = model_.spec().experts;
     double us = 0;
     for (const ComputeExpert& expert : outputs.experts) {
@@ -443,7 +443,7 @@ std::string PeerGroup::deal() const {
 // share of a layer says it: of experts in RAM, a row of each.
 void PeerGroup::learn_own(const NodeOutputs& outputs) {
     const CostModel& cost = model_.cost();
-    if (cost.table().has_accelerator() || cost.table().cpu_expert.empty()) return;
+    if (!learns() || cost.table().has_accelerator() || cost.table().cpu_expert.empty()) return;
     if (outputs.part != 0 || !outputs.last || !(outputs.compute_us > 0)) return;
     double us = 0;
     for (const ComputeExpert& expert : outputs.experts) {
@@ -466,7 +466,7 @@ std::vector<double> PeerGroup::costs_us() const {
 // Beside this machine: if all of them have become slower by as much, a new deal would be the old one.
 bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const {
     const double factor = patience_.deal_anew_factor;
-    if (!(factor > 0) || costs_us.empty() || costs_us.size() != shares_costs_us_.size()) return false;
+    if (!learns() || costs_us.empty() || costs_us.size() != shares_costs_us_.size()) return false;
     for (std::size_t m = 1; m < costs_us.size(); ++m) {
         if ((machines >> m & 1u) == 0) continue;
         const double now = costs_us[m] * shares_costs_us_[0], then = shares_costs_us_[m] * costs_us[0];

@@ -100,6 +100,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     bool makes_up_at_once(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
     double feed_s(std::size_t n_tokens) const;
     void follow_shares(std::uint32_t machines, bool begins_answer);
+    bool learns() const { return patience_.deal_anew_factor > 0; }
     std::vector<double> costs_us() const;
     bool cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const;
     void note_shares(const std::string& before);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,9 @@ class RemoteExecutor final : public ElsewhereExecutor {
     const NodeClient& node() const { return *node_; }
     const NodeCost& cost() const { return cost_; }
     const RemoteTotals& totals() const { return totals_; }
+    // What this machine took between a layer's last answer and the next layer's first request, and for sending;
+    // microseconds in all.
+    double own_us() const { return own_us_; }
 
   private:
     struct Request {
@@ -92,6 +96,8 @@ class RemoteExecutor final : public ElsewhereExecutor {
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
+    double own_us_ = 0;
+    std::optional<std::chrono::steady_clock::time_point> begun_;  // of the layer: where the one before ended
     std::function<void()> after_step_, each_layer_;
 };
 
