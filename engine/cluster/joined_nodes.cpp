@@ -165,10 +165,17 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool wit
             std::make_shared<NodeClient>(addresses_[i], hello, grid, settings_.activations, settings_.patience));
         if (peers_) nodes_.back()->set_following(peers_->following(i));
         if (mesh_) nodes_.back()->set_meeting(mesh_->meeting(i));
+        nodes_.back()->set_last_step([this] {
+            return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(last_step_.load()));
+        });
     }
     if (mesh_) mesh_->use(nodes_);
     if (peers_) {
-        peers_->set_before_step([this] { follow_plan(); });
+        peers_->set_before_step([this] {
+            note_step();
+            follow_plan();
+        });
+        peers_->set_each_layer([this] { note_step(); });
         peers_->use(nodes_);
     }
     n_wanted_.clear();
@@ -212,7 +219,10 @@ void JoinedNodes::put_to_use() {
     for (std::size_t i = 0; i < nodes_.size() && !peers_; ++i) {
         auto executor =
             std::make_unique<RemoteExecutor>(nodes_[i], grid, model_.experts(), model_.host(), settings_.use);
-        if (executors_.empty()) executor->set_after_step([this] { follow_plan(); });
+        if (executors_.empty()) {
+            executor->set_after_step([this] { follow_plan(); });
+            executor->set_each_layer([this] { note_step(); });
+        }
         executors_.push_back(executor.get());
         model_.forward().moe().add_executor(std::move(executor));
     }
@@ -221,7 +231,10 @@ void JoinedNodes::put_to_use() {
 }
 
 void JoinedNodes::disconnect() {
-    for (RemoteExecutor* executor : executors_) executor->set_after_step({});
+    for (RemoteExecutor* executor : executors_) {
+        executor->set_after_step({});
+        executor->set_each_layer({});
+    }
     if (mesh_) {
         for (Message& note : mesh_->take_notes()) notes_.push_back(std::move(note));
     }
@@ -386,6 +399,7 @@ std::uint32_t JoinedNodes::up() const {
 }
 
 void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
+    note_step();
     Token token{us, {}};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const RemoteTotals now = totals_of(i);
@@ -397,8 +411,8 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     }
     const std::uint32_t now = up();
     // Of the first token that these machines decode together.
-    const bool anew = settings_.forecasts && n_tokens == 1 && (now != last_up_ || tokens_.empty());
-    if (anew) forecast_anew();
+    const bool others = now != last_up_ || tokens_.empty() || n_remeasurements() != seen_remeasurements_;
+    if (settings_.forecasts && n_tokens == 1 && others) forecast_anew();
     const std::scoped_lock lock(mutex_);
     say_who_steps();
     if (now != last_up_) {
@@ -448,7 +462,17 @@ void JoinedNodes::follow_losses(std::uint32_t now) {
 std::uint64_t JoinedNodes::revision() const {
     std::uint64_t revision = 0;
     for (const std::shared_ptr<NodeClient>& node : nodes_) revision += node->n_changes();
-    return revision + (peers_ ? peers_->n_deals() : 0) + (mesh_ ? mesh_->n_changes() : 0);
+    return revision + n_remeasurements() + (peers_ ? peers_->n_deals() : 0) + (mesh_ ? mesh_->n_changes() : 0);
+}
+
+std::uint64_t JoinedNodes::n_remeasurements() const {
+    std::uint64_t n = 0;
+    for (const std::shared_ptr<NodeClient>& node : nodes_) n += node->n_remeasurements();
+    return n;
+}
+
+void JoinedNodes::note_step() {
+    last_step_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
 void JoinedNodes::fill(Snapshot& snapshot) const {
@@ -475,6 +499,8 @@ void JoinedNodes::fill(Snapshot& snapshot) const {
             const LinkCosts::Measured measured = node.costs().measured();
             figures.latency_us = measured.latency_us;
             figures.mbps = measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0;
+            figures.first_expert_us = node.costs().first_expert_us();
+            figures.expert_us = node.costs().expert_us();
             NodeWelcome welcome = node.welcome();
             figures.ram_bytes = welcome.ram_bytes;
             figures.n_threads = welcome.n_threads;
@@ -525,14 +551,21 @@ std::vector<Message> JoinedNodes::take_notes() {
     if (mesh_) {
         for (Message& note : mesh_->take_notes()) notes.push_back(std::move(note));
     }
+    if (peers_) {
+        for (Message& note : peers_->take_notes()) notes.push_back(std::move(note));
+    }
     return notes;
 }
 
 double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
+    const double us = forecast_times(n_past).us();
+    return us > 0 ? 1e6 / us : 0;
+}
+
+ShapeTimes JoinedNodes::forecast_times(std::int64_t n_past) const {
     const ForecastDesktop here = forecast_here(n_past);
     const std::vector<ForecastNode> nodes = forecast_nodes();
-    const double us = (peers_ ? forecast_as_peers(here, nodes) : forecast_as_helpers(here, nodes)).times.us();
-    return us > 0 ? 1e6 / us : 0;
+    return (peers_ ? forecast_as_peers(here, nodes) : forecast_as_helpers(here, nodes)).times;
 }
 
 ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
@@ -605,6 +638,7 @@ std::vector<ForecastNode> JoinedNodes::forecast_nodes(const Lists& lists, bool m
 
 // Of both shapes, with what the machines hold now. The engine's thread.
 void JoinedNodes::forecast_anew() {
+    seen_remeasurements_ = n_remeasurements();
     const ForecastDesktop here = forecast_here(kShapePast);
     const std::vector<ForecastNode> nodes = forecast_nodes();
     const ShapeTimes helpers = forecast_as_helpers(here, nodes).times;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -70,8 +71,9 @@ class JoinedNodes final : public JoinedMachines {
     // Between two of them; where the desktop alone makes the steps there is none.
     NodeMesh::Link link(std::size_t a, std::size_t b) const { return mesh_ ? mesh_->link(a, b) : NodeMesh::Link(); }
     std::size_t size() const { return nodes_.size(); }
-    // What this machine took for its own part of layers that all machines make, in all; engine's thread.
-    double own_us() const { return peers_ ? peers_->own_us() : 0; }
+    // What this machine took for its own part of layers, in all: where all machines make them until its share is done,
+    // of helpers until all requests are sent. Engine's thread.
+    double own_us() const { return peers_ ? peers_->own_us() : executors_.empty() ? 0 : executors_.front()->own_us(); }
     const std::string& name(std::size_t i) const { return nodes_[i]->name(); }
 
     // The one in force.
@@ -79,6 +81,10 @@ class JoinedNodes final : public JoinedMachines {
     // Tokens per second of decode that follow from what was measured, with experts drawn
     // by popularity: the dispatcher's own decisions, layer by layer. 0: costs are unknown.
     double forecast_tokens_per_s(std::int64_t n_past) const;
+    // The same by what it goes to, of a token; all 0: costs are unknown.
+    ShapeTimes forecast_times(std::int64_t n_past) const;
+    // This machine in such a forecast.
+    ForecastDesktop forecast_here(std::int64_t n_past) const;
 
   private:
     // A decoded token: what it took, and what each machine did for it.
@@ -99,10 +105,11 @@ class JoinedNodes final : public JoinedMachines {
     void disconnect();
     void choose_shape(const LoadProgressFn& progress, const std::stop_token& stop);
     RemoteTotals totals_of(std::size_t i) const;
-    ForecastDesktop forecast_here(std::int64_t n_past) const;
     bool is_forecast(std::size_t i) const;
     std::vector<ForecastNode> forecast_nodes() const;  // with what they hold
     std::vector<ForecastNode> forecast_nodes(const Lists& lists, bool make_steps) const;
+    std::uint64_t n_remeasurements() const;
+    void note_step();
     void forecast_anew();
     void say_who_steps();
     void measure_here(bool forecasts, const std::stop_token& stop);
@@ -116,10 +123,13 @@ class JoinedNodes final : public JoinedMachines {
     LoadedModel& model_;
     const JoinSettings settings_;
     const std::vector<NodeAddress> addresses_;
-    std::unique_ptr<NodeMesh> mesh_;     // nullptr: nobody asked for links between the machines
-    std::unique_ptr<PeerGroup> peers_;   // nullptr: helpers
-    std::uint32_t counted_ = 0;          // bit i: the choice of a shape counted node i
-    double pause_us_ = 0, wake_us_ = 0;  // as ForecastDesktop's
+    std::unique_ptr<NodeMesh> mesh_;         // nullptr: nobody asked for links between the machines
+    std::unique_ptr<PeerGroup> peers_;       // nullptr: helpers
+    std::uint32_t counted_ = 0;              // bit i: the choice of a shape counted node i
+    double pause_us_ = 0, wake_us_ = 0;      // as ForecastDesktop's
+    std::uint64_t seen_remeasurements_ = 0;  // of the nodes, at the last forecast
+    // steady_clock: when this machine last did something of a step, as far as is seen here.
+    std::atomic<std::chrono::steady_clock::rep> last_step_ = 0;
     StepsAlone said_alone_ = StepsAlone::kNo;
     std::vector<std::chrono::steady_clock::time_point> last_up_at_;
     // What the lists were made of that the machines have.

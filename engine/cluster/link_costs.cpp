@@ -19,9 +19,12 @@ double at(const std::vector<CostPoint>& points, std::int64_t n) {
     return a.us + slope * static_cast<double>(n - a.n_tokens);
 }
 
+// A machine that was just starting when it was measured was found 300 times slower than it is.
+constexpr double kMostCorrection = 64;
+
 double moved(double factor, double predicted, double really) {
     if (!(predicted > 0) || !(really > 0) || !std::isfinite(really)) return factor;
-    return std::clamp(factor * std::pow(really / predicted, 0.1), 0.125, 8.0);
+    return std::clamp(factor * std::pow(really / predicted, 0.1), 1 / kMostCorrection, kMostCorrection);
 }
 
 }  // namespace
@@ -29,7 +32,38 @@ double moved(double factor, double predicted, double really) {
 void LinkCosts::set(Measured measured) {
     const std::scoped_lock lock(mutex_);
     measured_ = std::move(measured);
+    first_expert_us_ = at(measured_.expert, 1);
     compute_factor_ = transfer_factor_ = 1;
+}
+
+void LinkCosts::set_again(Measured measured) {
+    const std::scoped_lock lock(mutex_);
+    measured_ = std::move(measured);
+    compute_factor_ = transfer_factor_ = 1;
+}
+
+LinkCosts::Measured LinkCosts::least_of(const Measured& a, const Measured& b) {
+    Measured least = a;
+    least.latency_us = std::min(a.latency_us, b.latency_us);
+    least.us_per_byte = std::min(a.us_per_byte, b.us_per_byte);
+    least.exchange_us = std::min(a.exchange_us, b.exchange_us);
+    least.send_us = std::min(a.send_us, b.send_us);
+    // By the time of a byte, where the experts that were measured have other formats.
+    const double scale = a.expert_bytes > 0 && b.expert_bytes > 0 ? a.expert_bytes / b.expert_bytes : 1;
+    for (std::size_t i = 0; i < std::min(a.expert.size(), b.expert.size()); ++i) {
+        least.expert[i].us = std::min(a.expert[i].us, b.expert[i].us * scale);
+    }
+    return least;
+}
+
+double LinkCosts::first_expert_us() const {
+    const std::scoped_lock lock(mutex_);
+    return first_expert_us_;
+}
+
+double LinkCosts::expert_us() const {
+    const std::scoped_lock lock(mutex_);
+    return at(measured_.expert, 1) * compute_factor_;
 }
 
 LinkCosts::Measured LinkCosts::measured() const {
@@ -56,6 +90,18 @@ void LinkCosts::correct(double predicted_compute_us, double compute_us, std::int
     const std::scoped_lock lock(mutex_);
     compute_factor_ = moved(compute_factor_, predicted_compute_us, compute_us);
     transfer_factor_ = moved(transfer_factor_, raw_transfer_us(n_rows) * transfer_factor_, took_us - compute_us);
+    ++n_corrections_;
+}
+
+void LinkCosts::correct_computing(double predicted_us, double compute_us) {
+    const std::scoped_lock lock(mutex_);
+    compute_factor_ = moved(compute_factor_, predicted_us, compute_us);
+    ++n_corrections_;
+}
+
+std::uint64_t LinkCosts::n_corrections() const {
+    const std::scoped_lock lock(mutex_);
+    return n_corrections_;
 }
 
 double LinkCosts::message_us() const {

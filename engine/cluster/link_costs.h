@@ -27,8 +27,18 @@ class LinkCosts {
         double message_us() const { return exchange_us > 0 ? exchange_us : latency_us / 2; }
     };
 
+    // When it is connected.
     void set(Measured measured);
+    // Over the same connection, some time later.
+    void set_again(Measured measured);
     Measured measured() const;
+    // Of what two measurements say, the lesser of each: what else a machine does makes it slower and never faster. Both
+    // of the same model.
+    static Measured least_of(const Measured& a, const Measured& b);
+    // A row of an expert of Measured::expert_bytes: as it was measured when the machine was connected, and as it is
+    // counted now. 0: not measured.
+    double first_expert_us() const;
+    double expert_us() const;
     // One expert whose weights have so many bytes, when its inputs are there.
     double expert_us(double expert_bytes, std::int64_t n_rows) const;
     // All inputs there and all outputs back.
@@ -36,8 +46,12 @@ class LinkCosts {
 
     // A request for so many rows of experts was predicted to be computed in so many
     // microseconds; it took compute_us of the other machine's, and took_us here, all
-    // included. Moves both by a tenth of the way, within 1/8 to 8 of what was measured.
+    // included. Moves both by a tenth of the way, within 1/64 to 64 of what was measured.
     void correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us);
+    // The same of a share of a layer, whose way takes no time of its own.
+    void correct_computing(double predicted_us, double compute_us);
+    // Grows with every correction.
+    std::uint64_t n_corrections() const;
 
     // Measured::message_us(), corrected as requests are.
     double message_us() const;
@@ -47,7 +61,9 @@ class LinkCosts {
 
     mutable std::mutex mutex_;
     Measured measured_;
+    double first_expert_us_ = 0;
     double compute_factor_ = 1, transfer_factor_ = 1;
+    std::uint64_t n_corrections_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -19,6 +19,8 @@ constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
 constexpr int kExchanges = 12, kExchangeBatches = 3;
+constexpr double kLookSeconds = 1;    // whether it is time to measure again
+constexpr double kWorthSaying = 1.5;  // times faster or slower
 constexpr double kPackingSeconds =
     1;  // that are waited for a node to be ready with all, and to have nothing else to do
 
@@ -61,7 +63,8 @@ NodeClient::NodeClient(NodeAddress address, NodeHello hello, const ExpertGrid& g
       grid_(grid),
       activations_(activations),
       patience_(patience),
-      held_(static_cast<std::size_t>(grid.size())) {}
+      held_(static_cast<std::size_t>(grid.size())),
+      remeasuring_(patience.first_measuring_s, patience.longest_measuring_s) {}
 
 NodeClient::~NodeClient() {
     stop();
@@ -78,6 +81,10 @@ void NodeClient::set_following(Following following) {
 
 void NodeClient::set_meeting(Meeting meeting) {
     meeting_ = std::move(meeting);
+}
+
+void NodeClient::set_last_step(std::function<std::chrono::steady_clock::time_point()> last_step) {
+    last_step_ = std::move(last_step);
 }
 
 bool NodeClient::send_up(ToNode message) {
@@ -252,7 +259,16 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
                 note_locked(trouble_);
             }
             lock.unlock();
-            ready = ready && measure(stop);
+            if (ready) {
+                const auto measured = measure(stop);
+                ready = measured.has_value();
+                if (ready) {
+                    costs_.set(*measured);
+                    last_measured_ = *measured;
+                    remeasuring_.begin();
+                    remeasuring_.measured(Clock::now(), measured->expert.front().us, costs_.n_corrections());
+                }
+            }
             lock.lock();
         }
         if (ready && open_) {
@@ -272,6 +288,17 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             if (open_ && !complete_) end_locked(messages::node_is_silent(Decimal{patience_.connecting_s, 0}));
             settled_ = true;
             changed_.notify_all();
+        }
+        const bool looks = used && last_step_ && patience_.first_measuring_s > 0;
+        while (looks && open_ && !stop.stop_requested()) {
+            const std::chrono::duration<double> interval(std::min(kLookSeconds, patience_.first_measuring_s / 2));
+            if (changed_.wait_for(lock, stop, interval, [&] { return !open_; })) break;
+            // What is being packed there, or is not there yet, would be measured with it.
+            const bool due = complete_ && remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
+            if (!due || stop.stop_requested()) continue;
+            lock.unlock();
+            measure_again(stop);
+            lock.lock();
         }
         changed_.wait(lock, stop, [&] { return !open_; });
         up_.store(false, std::memory_order_release);
@@ -294,17 +321,17 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
 }
 
 // Latency and rate of the link, and what experts take there.
-bool NodeClient::measure(const std::stop_token& stop) {
+std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& stop) {
     LinkCosts::Measured measured;
     std::vector<double> small, large;
     for (int i = 0; i < kSmallPings; ++i) {
         const auto us = ping_us(16, stop);
-        if (!us) return false;
+        if (!us) return {};
         small.push_back(*us);
     }
     for (int i = 0; i < kLargePings; ++i) {
         const auto us = ping_us(kLargePing, stop);
-        if (!us) return false;
+        if (!us) return {};
         large.push_back(*us);
     }
     // What else the two machines do makes a ping longer, never shorter; and the node is packing experts meanwhile.
@@ -314,25 +341,43 @@ bool NodeClient::measure(const std::stop_token& stop) {
     measured.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePing));
     measured.row_bytes = static_cast<double>(grid_.hidden_dim) * static_cast<double>(bytes_of(activations_));
     const std::vector<NodeExpert> experts = experts_to_probe();
-    if (experts.empty()) return false;
+    if (experts.empty()) return {};
     measured.expert_bytes = static_cast<double>(grid_.expert_bytes(experts.front().format));
     double one_row_us = 0;
     const auto round_trip = round_trip_us(experts, &one_row_us);
-    if (!round_trip) return false;
+    if (!round_trip) return {};
     std::vector<double> many_rows;
     for (int i = 0; i < kProbes; ++i) {
         const auto reply = probe(experts.front(), kManyRows);
-        if (!reply) return false;
+        if (!reply) return {};
         many_rows.push_back(reply->compute_us);
     }
     const auto exchange = exchange_us(*round_trip, &measured.send_us, stop);
-    if (!exchange) return false;
+    if (!exchange) return {};
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);
     measured.exchange_us = std::max(measured.latency_us / 4, *exchange - row_us);
     measured.expert = {{1, one_row_us}, {kManyRows, median(many_rows)}};
-    costs_.set(std::move(measured));
-    return true;
+    return measured;
+}
+
+// A machine that is busy now and then is rarely so twice in turn: of two measurements the lesser counts. One that does
+// not answer is left to who needs it.
+void NodeClient::measure_again(const std::stop_token& stop) {
+    const auto measured = measure(stop);
+    if (!measured) return;
+    const double before_us = costs_.expert_us();
+    costs_.set_again(LinkCosts::least_of(*measured, last_measured_));
+    last_measured_ = *measured;
+    remeasuring_.measured(Clock::now(), measured->expert.front().us, costs_.n_corrections());
+    ++n_remeasurements_;
+    const double now_us = costs_.expert_us();
+    const std::scoped_lock lock(mutex_);
+    if (before_us > kWorthSaying * now_us) {
+        note_locked(messages::node_is_faster(name(), Decimal{before_us / now_us, 1}));
+    } else if (now_us > kWorthSaying * before_us) {
+        note_locked(messages::node_is_slower(name(), Decimal{now_us / before_us, 1}));
+    }
 }
 
 // Held ones in the format of the first, each another one where there are so many: one that has just been computed is in

@@ -16,6 +16,7 @@
 
 #include "engine/cluster/link_costs.h"
 #include "engine/cluster/node_protocol.h"
+#include "engine/cluster/remeasure_schedule.h"
 #include "engine/telemetry/machine_figures.h"
 
 namespace offstage::engine {
@@ -54,6 +55,12 @@ struct NodePatience {
     double first_retry_s = 0.5;  // after a loss; twice as long after each that fails
     double longest_retry_s = 30;
     double links_again_s = 30;  // two nodes that could not reach each other are asked again after so long
+    // One that is not used is measured again after so long (RemeasureSchedule); 0: never.
+    double first_measuring_s = 5;
+    double longest_measuring_s = 600;  // twice as long after each, and at most so long
+    // Machines that make the same steps are dealt experts anew, between two answers, where one is by so much faster or
+    // slower, beside this one, than it was known to be; 0: never for that, and nothing is learnt from their shares.
+    double deal_anew_factor = 1.5;
 };
 
 // A node as the desktop sees it: the connection, made again in the background whenever it
@@ -85,6 +92,9 @@ class NodeClient {
         std::function<void(const NodePeerReport& report)> reported;  // of the right shape
     };
     void set_meeting(Meeting meeting);
+    // Before start(): when this machine last computed something of a step, the greatest value while it does; called
+    // from this object's thread. Without it the node is measured once over each connection.
+    void set_last_step(std::function<std::chrono::steady_clock::time_point()> last_step);
     // It is up, and makes steps.
     bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
     // For a node that follows. False: it is not up.
@@ -154,6 +164,8 @@ class NodeClient {
     std::uint64_t n_connections() const { return n_connections_.load(); }  // that were used
     // Grows with every change of status() and of what is held.
     std::uint64_t n_changes() const { return n_changes_.load(); }
+    // Grows whenever it has been measured again over the same connection.
+    std::uint64_t n_remeasurements() const { return n_remeasurements_.load(); }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -169,7 +181,8 @@ class NodeClient {
     void run(const std::stop_token& stop);
     enum class End { kLost, kRefused, kStopped };
     End serve_connection(const std::stop_token& stop);
-    bool measure(const std::stop_token& stop);
+    std::optional<LinkCosts::Measured> measure(const std::stop_token& stop);
+    void measure_again(const std::stop_token& stop);
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
@@ -201,9 +214,13 @@ class NodeClient {
     std::atomic<std::int64_t> n_held_ = 0;
     std::atomic<bool> up_ = false, follows_ = false;
     std::atomic<std::uint64_t> n_followings_ = 0;
-    std::optional<Following> following_;  // constant once it has started
-    std::optional<Meeting> meeting_;      // the same
-    std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0;
+    std::optional<Following> following_;                                // constant once it has started
+    std::optional<Meeting> meeting_;                                    // the same
+    std::function<std::chrono::steady_clock::time_point()> last_step_;  // the same
+    // Of the thread: when it measures again, and what the last measurement alone said.
+    RemeasureSchedule remeasuring_;
+    LinkCosts::Measured last_measured_;
+    std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0, n_remeasurements_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;  // all but replies

@@ -1,6 +1,7 @@
 #include "engine/cluster/peer_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/cluster/expert_owners.h"
@@ -19,6 +20,9 @@ constexpr std::size_t kLayersHeld = 4;
 constexpr std::size_t kLayersOnTheirWay = 2;
 constexpr std::size_t kMostPartsOfLayer = 64;
 constexpr std::size_t kLeastHeldBytes = 2 * kMostMessageBytes;
+// Of this machine's costs: a tenth of the way with each layer, as those of the others (LinkCosts::correct).
+constexpr double kLearns = 0.1, kMostOwnCorrection = 8;
+constexpr std::size_t kMostNotesOfShares = 64;
 // An expert on this machine's disk, where nobody has measured what reading it takes.
 constexpr double kUnknownDiskFactor = 10;
 
@@ -121,6 +125,7 @@ void PeerGroup::received(std::size_t i, FromNode message) {
     const auto machine = static_cast<std::uint32_t>(i + 1);
     const std::uint32_t machines = machines_;
     if (outputs.step != number_ || (machines >> machine & 1u) == 0) return;
+    if (const double us = share_us(i, outputs); us > 0) nodes_[i]->costs().correct_computing(us, outputs.compute_us);
     outputs.machine = machine;
     outputs.lost = false;
     const std::uint32_t others = machines & ~(1u | 1u << machine);
@@ -176,8 +181,23 @@ void PeerGroup::lost_connection(std::size_t i) {
     inbox_.lose(static_cast<std::uint32_t>(i + 1));
 }
 
+// What a machine's share of a layer should have taken it, as it is counted: of one message that has all, a row of each
+// expert. Else 0: that would say little of what a row takes.
+double PeerGroup::share_us(std::size_t i, const NodeOutputs& outputs) const {
+    if (outputs.part != 0 || !outputs.last || !learns()) return 0;
+    const ExpertGrid& grid = model_.spec().experts;
+    double us = 0;
+    for (const ComputeExpert& expert : outputs.experts) {
+        if (expert.n_rows != 1) return 0;
+        us += nodes_[i]->costs().expert_us(static_cast<double>(grid.expert_bytes(expert.format)), 1);
+    }
+    return us;
+}
+
 // ---------------------------------------------------------------- what goes to them
 void PeerGroup::send(NodeOutputs outputs, std::uint32_t) {
+    if (each_layer_) each_layer_();
+    learn_own(outputs);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines_ >> (i + 1) & 1u) != 0) nodes_[i]->send_peer(outputs);
     }
@@ -239,13 +259,15 @@ void PeerGroup::begin_step(std::span<const Segment> segments, StepLogits wanted,
     const std::span<const WrittenToken> past = sequence_->written();
     n_past_ = past.size();
     n_tokens_ = static_cast<std::int64_t>(segments.front().tokens.size());
+    const bool begins_answer = n_tokens_ > 1 || n_past_ != expected_past_;
+    expected_past_ = n_past_ + static_cast<std::size_t>(n_tokens_);
     std::uint32_t machines = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (takes_part(i, past)) machines |= 1u << (i + 1);
     }
     if (machines == 0) return;
     machines |= 1;
-    follow_shares(machines);
+    follow_shares(machines, begins_answer);
     NodeStep step;
     step.number = ++number_;
     step.machines = machines;
@@ -367,7 +389,7 @@ double PeerGroup::feed_s(std::size_t n_tokens) const {
 bool PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
     Peer& peer = peers_[i];
     if (past[begin].n_together > 0) begin -= static_cast<std::size_t>(past[begin].place);
-    if (shares_.owners.empty()) follow_shares(1);
+    if (shares_.owners.empty()) follow_shares(1, false);
     send_shares(i);
     NodeStep step;
     step.theta = model_.forward().moe().thetas().mean();
@@ -412,7 +434,7 @@ std::string PeerGroup::deal() const {
                                const double read_us = cost.disk_read(format).us;
                                if (!known) return place == Place::kDisk ? kUnknownDiskFactor : 1.0;
                                if (place == Place::kDevice) return cost.gpu_us(1, format);
-                               return cost.cpu_us(1, format) + (place == Place::kDisk ? read_us : 0);
+                               return own_factor_ * cost.cpu_us(1, format) + (place == Place::kDisk ? read_us : 0);
                            }
                            const NodeClient& node = *nodes_[machine - 1];
                            if ((shared_by_ >> machine & 1u) == 0 || !node.holds(i, format)) return -1.0;
@@ -421,28 +443,84 @@ std::string PeerGroup::deal() const {
                        });
 }
 
-// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere.
-void PeerGroup::follow_shares(std::uint32_t machines) {
+// The dispatcher corrects this machine's costs where there is something to choose, with an accelerator. Without one a
+// share of a layer says it: of experts in RAM, a row of each.
+void PeerGroup::learn_own(const NodeOutputs& outputs) {
+    const CostModel& cost = model_.cost();
+    if (!learns() || cost.table().has_accelerator() || cost.table().cpu_expert.empty()) return;
+    if (outputs.part != 0 || !outputs.last || !(outputs.compute_us > 0)) return;
+    double us = 0;
+    for (const ComputeExpert& expert : outputs.experts) {
+        if (expert.n_rows != 1 || model_.experts().place(outputs.layer, expert.expert) != Place::kRam) return;
+        us += cost.cpu_us(1, expert.format);
+    }
+    if (!(us > 0)) return;
+    own_factor_ = std::clamp(own_factor_ * std::pow(outputs.compute_us / (us * own_factor_), kLearns),
+                             1 / kMostOwnCorrection, kMostOwnCorrection);
+}
+
+std::vector<double> PeerGroup::costs_us() const {
+    const CostModel& cost = model_.cost();
+    if (cost.table().cpu_expert.empty()) return {};
+    std::vector<double> us = {own_factor_ * cost.cpu_us(1)};
+    for (const auto& node : nodes_) us.push_back(node->costs().expert_us());
+    return us;
+}
+
+// Beside this machine: if all of them have become slower by as much, a new deal would be the old one.
+bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const {
+    const double factor = patience_.deal_anew_factor;
+    if (!learns() || costs_us.empty() || costs_us.size() != shares_costs_us_.size()) return false;
+    for (std::size_t m = 1; m < costs_us.size(); ++m) {
+        if ((machines >> m & 1u) == 0) continue;
+        const double now = costs_us[m] * shares_costs_us_[0], then = shares_costs_us_[m] * costs_us[0];
+        if (std::max(now, then) > factor * std::min(now, then)) return true;
+    }
+    return false;
+}
+
+// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere; and before an
+// answer where they were dealt by what is not true any more.
+void PeerGroup::follow_shares(std::uint32_t machines, bool begins_answer) {
     std::uint64_t changes = 0;
     for (const auto& node : nodes_) changes += node->n_changes();
     std::string formats;
     for (const kernels::WeightType format : model_.experts().formats()) formats += static_cast<char>(format);
     const std::vector<Place>& places = model_.plan().places;
-    if (machines == shared_by_ && changes == shares_changes_ && formats == shares_.formats &&
-        places == shares_places_) {
-        return;
-    }
+    const bool same =
+        machines == shared_by_ && changes == shares_changes_ && formats == shares_.formats && places == shares_places_;
+    std::vector<double> costs = costs_us();
+    if (same && !(begins_answer && cost_otherwise(costs, machines))) return;
     shared_by_ = machines;
     shares_changes_ = changes;
     shares_places_ = places;
+    shares_costs_us_ = std::move(costs);
     std::string owners = deal();
     if (owners == shares_.owners && formats == shares_.formats) return;
-    shares_.owners = std::move(owners);
+    std::swap(shares_.owners, owners);
+    if (same) note_shares(owners);
     shares_.formats = std::move(formats);
     ++shares_version_;
     const std::scoped_lock lock(mutex_);
     owners_in_force_ = shares_.owners;
     ++n_deals_;
+}
+
+void PeerGroup::note_shares(const std::string& before) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const auto share = [&](const std::string& owners) {
+            return std::count(owners.begin(), owners.end(), static_cast<char>(i + 1));
+        };
+        if (share(shares_.owners) == share(before) || notes_.size() >= kMostNotesOfShares) continue;
+        notes_.push_back(messages::node_share_changed(nodes_[i]->name(), share(shares_.owners), shares_.owners.size(),
+                                                      share(before)));
+    }
+}
+
+std::vector<Message> PeerGroup::take_notes() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(notes_, {});
 }
 
 std::string PeerGroup::owners() const {

@@ -27,7 +27,9 @@ namespace offstage::engine {
 // step when what it holds of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and
 // makes those steps for itself while this machine goes on without it. Of what is not wanted any more, because another
 // prompt has begun, it is told so. While an answer goes on it lacks another token with each one that is made without
-// it: when these are few enough it makes them up at the beginning of a step that it takes part in.
+// it: when these are few enough it makes them up at the beginning of a step that it takes part in. What experts take on
+// each machine is learnt from steps; where that is not what they were dealt by, they are dealt anew before the next
+// answer.
 //
 // Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
 class PeerGroup final : public StepListener, private PeerLinks {
@@ -44,6 +46,8 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void use(std::vector<std::shared_ptr<NodeClient>> nodes);
     // Called before each step.
     void set_before_step(std::function<void()> call) { before_step_ = std::move(call); }
+    // Called in each layer of a step that is made together, as soon as this machine's share is done.
+    void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
     const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
     double own_us() const { return executor_->own_us(); }
@@ -54,6 +58,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     // The owners in force, as NodeShares::owners; empty before there are any. Any thread.
     std::string owners() const;
     std::uint64_t n_deals() const { return n_deals_; }  // grows with the owners; any thread
+    std::vector<Message> take_notes();                  // sentences for the person; any thread
 
     void begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) override;
     void end_step(bool done) override;
@@ -94,7 +99,13 @@ class PeerGroup final : public StepListener, private PeerLinks {
     bool feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
     bool makes_up_at_once(std::size_t i, std::span<const WrittenToken> past, std::size_t begin);
     double feed_s(std::size_t n_tokens) const;
-    void follow_shares(std::uint32_t machines);
+    void follow_shares(std::uint32_t machines, bool begins_answer);
+    bool learns() const { return patience_.deal_anew_factor > 0; }
+    std::vector<double> costs_us() const;
+    bool cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const;
+    void note_shares(const std::string& before);
+    void learn_own(const NodeOutputs& outputs);
+    double share_us(std::size_t i, const NodeOutputs& outputs) const;
     void send_shares(std::size_t i);
 
     LoadedModel& model_;
@@ -105,7 +116,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<Peer> peers_;
     PeerExecutor* executor_ = nullptr;  // the model's
-    std::function<void()> before_step_;
+    std::function<void()> before_step_, each_layer_;
     std::atomic<StepsAlone> alone_ = StepsAlone::kNo;
 
     // Of the last shares.
@@ -113,6 +124,9 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::uint64_t shares_version_ = 0, shares_changes_ = 0;
     std::uint32_t shared_by_ = 0;
     std::vector<Place> shares_places_;
+    // By machine: a row of an expert in the master format, as it was counted. Empty: that is not known.
+    std::vector<double> shares_costs_us_;
+    double own_factor_ = 1;  // that experts take this machine longer than its costs say
 
     // Of the running step; machines_ == 0: there is none.
     std::atomic<std::uint64_t> number_ = 0;
@@ -120,6 +134,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     KvSequence* sequence_ = nullptr;
     std::size_t n_past_ = 0;
     std::int64_t n_tokens_ = 0;
+    std::size_t expected_past_ = 0;  // of a step that continues the last one
 
     // What machines have sent directly of their last two layers, by machine, step and layer. NodeOutputs::direct: who
     // has not had it from here.
@@ -127,9 +142,10 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::vector<std::map<std::pair<std::uint64_t, std::int32_t>, std::vector<NodeOutputs>>> direct_;
 
     std::atomic<std::uint64_t> n_deals_ = 0;
-    mutable std::mutex mutex_;  // of these two
+    mutable std::mutex mutex_;  // of these
     std::vector<Said> said_;
     std::string owners_in_force_;
+    std::vector<Message> notes_;
 };
 
 }  // namespace offstage::engine

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -62,10 +63,15 @@ class RemoteExecutor final : public ElsewhereExecutor {
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
     // Called behind the last layer of each step, with nothing on its way.
     void set_after_step(std::function<void()> call) { after_step_ = std::move(call); }
+    // Called in each layer, before anything is sent.
+    void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
     const NodeClient& node() const { return *node_; }
     const NodeCost& cost() const { return cost_; }
     const RemoteTotals& totals() const { return totals_; }
+    // What this machine took between a layer's last answer and the next layer's first request, and for sending;
+    // microseconds in all.
+    double own_us() const { return own_us_; }
 
   private:
     struct Request {
@@ -90,7 +96,9 @@ class RemoteExecutor final : public ElsewhereExecutor {
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
-    std::function<void()> after_step_;
+    double own_us_ = 0;
+    std::optional<std::chrono::steady_clock::time_point> begun_;  // of the layer: where the one before ended
+    std::function<void()> after_step_, each_layer_;
 };
 
 }  // namespace offstage::engine

@@ -102,7 +102,8 @@ class HelpedToken {
         }
         const double beyond_us = std::max(0.0, layer_us - here_us);
         network_us = std::min(network_us, beyond_us);
-        sum.times.computing_us += layer_us - beyond_us;
+        const bool waits = std::any_of(rows.begin(), rows.end(), [](std::int64_t n) { return n > 0; });
+        sum.times.computing_us += layer_us - beyond_us + (waits ? desktop_.pause_us : 0);
         sum.times.network_us += network_us;
         sum.times.waiting_us += beyond_us - network_us;
     }

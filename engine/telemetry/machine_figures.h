@@ -45,6 +45,9 @@ struct MachineFigures {
     double rows = 0;             // (token, expert) pairs
     std::uint64_t n_losses = 0;  // connections that ended while they were used
     std::int64_t n_owned = 0;    // experts that it computes in every step; 0 of helpers
+    // A row of an expert there: as it was measured when the machine was connected, and as it is counted now, after it
+    // was measured again or used. 0: not known.
+    double first_expert_us = 0, expert_us = 0;
     // To other machines, as far as anything is known of them.
     std::vector<MachineLink> links = {};
 };

@@ -3759,6 +3759,21 @@
         <comment>node_pair_parted</comment>
         <translation>%1 und %2 sind nicht mehr miteinander verbunden: Als Helfer schicken sie einander nichts.</translation>
     </message>
+    <message>
+        <source>By what experts were found to take since, %1 now computes %2 of %3 experts in each step (before: %4).</source>
+        <comment>node_share_changed</comment>
+        <translation>Nach dem, was Experten seither brauchten, berechnet %1 jetzt %2 von %3 Experten in jedem Schritt (zuvor: %4).</translation>
+    </message>
+    <message>
+        <source>%1 was measured again: it computes experts %2 times faster than measured before.</source>
+        <comment>node_is_faster</comment>
+        <translation>%1 wurde noch einmal gemessen: Es berechnet Experten %2-mal so schnell wie zuvor gemessen.</translation>
+    </message>
+    <message>
+        <source>%1 was measured again: it computes experts %2 times slower than measured before.</source>
+        <comment>node_is_slower</comment>
+        <translation>%1 wurde noch einmal gemessen: Experten brauchen dort %2-mal so lange wie zuvor gemessen.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8495,6 +8510,14 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
         <translation>Nicht mit %1 verbunden (%2): Was die beiden einander schicken, läuft über diesen Computer.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
+        <translation>Noch einmal gemessen: %1-mal so schnell wie zuerst, daher wird dort mehr berechnet.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
+        <translation>Noch einmal gemessen: braucht %1-mal so lange wie zuerst, daher wird dort weniger berechnet.</translation>
     </message>
 </context>
 <context>

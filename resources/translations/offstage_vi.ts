@@ -3759,6 +3759,21 @@
         <comment>node_pair_parted</comment>
         <translation>%1 và %2 không còn được kết nối với nhau: là máy trợ giúp, chúng không gửi gì cho nhau.</translation>
     </message>
+    <message>
+        <source>By what experts were found to take since, %1 now computes %2 of %3 experts in each step (before: %4).</source>
+        <comment>node_share_changed</comment>
+        <translation>Theo thời gian các chuyên gia đã cần từ đó, %1 nay tính %2 trong %3 chuyên gia ở mỗi bước (trước đây: %4).</translation>
+    </message>
+    <message>
+        <source>%1 was measured again: it computes experts %2 times faster than measured before.</source>
+        <comment>node_is_faster</comment>
+        <translation>%1 đã được đo lại: máy này tính chuyên gia nhanh gấp %2 lần so với lần đo trước.</translation>
+    </message>
+    <message>
+        <source>%1 was measured again: it computes experts %2 times slower than measured before.</source>
+        <comment>node_is_slower</comment>
+        <translation>%1 đã được đo lại: máy này tính chuyên gia chậm hơn %2 lần so với lần đo trước.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8484,6 +8499,14 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
         <translation>Không được kết nối với %1 (%2): những gì hai máy gửi cho nhau đi qua máy tính này.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
+        <translation>Đã đo lại: nhanh gấp %1 lần so với lúc đầu, nên máy này được giao nhiều hơn.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
+        <translation>Đã đo lại: chậm hơn %1 lần so với lúc đầu, nên máy này được giao ít hơn.</translation>
     </message>
 </context>
 <context>

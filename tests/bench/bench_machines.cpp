@@ -6,7 +6,8 @@
 //     behind a bridge (needs root).
 //   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
-//     each two of them.
+//     each two of them. --relay-core N: the relays have that core, this program core 0. --held-once: each expert on one
+//     node alone.
 // --star, of either: no links between the nodes.
 //   bench_machines messages [--delay-us 0,100]
 //     What one small message there and one back take and cost, with pauses between them of several kinds.
@@ -324,6 +325,8 @@ struct NetworkOptions {
     int node_percent = 0;      // of a core, for all nodes together; 0: what they get
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
     bool star = false;         // nodes reach each other by way of this machine
+    int relay_core = -1;       // -1: where this program is
+    bool held_once = false;    // nodes have no room for copies of each other's experts
 };
 
 struct Speed {
@@ -392,7 +395,17 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     settings.forecasts = true;
     JoinedNodes joined(model, addresses, settings, {}, {});
     Speed speed;
-    speed.forecast = joined.forecast_tokens_per_s(kNodePrompt + n_tokens * 3 / 4);
+    const std::int64_t n_past = kNodePrompt + n_tokens * 3 / 4;
+    speed.forecast = joined.forecast_tokens_per_s(n_past);
+    const ShapeTimes times = joined.forecast_times(n_past);
+    const ForecastDesktop here = joined.forecast_here(n_past);
+    const auto n_layers = static_cast<double>(model.spec().experts.n_layers);
+    std::fprintf(
+        stderr,
+        "  forecast of a layer: computing %.0f us, network %.0f, waiting %.0f; pause %.0f, a woken thread %.0f, "
+        "an expert %.0f here and %.0f there\n",
+        times.computing_us / n_layers, times.network_us / n_layers, times.waiting_us / n_layers, here.pause_us,
+        here.wake_us, here.cost.cpu_us(1), joined.node(0).costs().expert_us());
     // Of the tokens that are measured, by their layers.
     const double n = static_cast<double>(n_tokens - n_tokens / 2) * static_cast<double>(model.spec().experts.n_layers);
     Work before;
@@ -423,11 +436,12 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
         std::fprintf(
             stderr,
             "  %s: %.0f tokens/s, forecast %.0f; round trip %.0f us, one of two that cross %.0f, sending %.0f, "
-            "%.0f MB/s; of a layer: computed there %.0f us, on its way %.0f, waited for %.0f; %llu rows, %llu failed\n",
+            "%.0f MB/s; %lld experts held; of a layer: computed there %.0f us, on its way %.0f, waited for %.0f; %llu "
+            "rows, %llu failed\n",
             name_of(shape), speed.measured, speed.forecast, node.latency_us, measured.exchange_us, measured.send_us,
-            node.mbps, (now.compute_us - then.compute_us) / n, (now.network_us - then.network_us) / n,
-            (now.waiting_us - then.waiting_us) / n, static_cast<unsigned long long>(now.rows),
-            static_cast<unsigned long long>(now.failed_rows));
+            node.mbps, static_cast<long long>(node.n_held), (now.compute_us - then.compute_us) / n,
+            (now.network_us - then.network_us) / n, (now.waiting_us - then.waiting_us) / n,
+            static_cast<unsigned long long>(now.rows), static_cast<unsigned long long>(now.failed_rows));
     }
     return speed;
 }
@@ -447,7 +461,7 @@ std::string crossing(const std::vector<int>& delays_us, const std::vector<double
 int run_networks(const NetworkOptions& options) {
     Workplace place;
     const int n_cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (options.apart) run_on_core(0);
+    if (options.apart || options.relay_core >= 0) run_on_core(0);
     LoadRequest request = place.request(options.model, {});
     const Whole whole = compute_alone(request, options.n_tokens);
     if (!options.here_as_well) {
@@ -468,7 +482,10 @@ int run_networks(const NetworkOptions& options) {
         std::vector<std::unique_ptr<NodeProcess>> nodes;
         for (std::size_t i = 0; i < n_nodes; ++i) {
             const int core = options.apart && n_cores > 1 ? 1 + static_cast<int>(i) % (n_cores - 1) : -1;
-            nodes.push_back(place.start(options.model, 0, nullptr, i, core));
+            const auto n_held = (static_cast<std::size_t>(whole.grid.size()) + n_nodes - 1) / n_nodes;
+            const std::uint64_t ram_bytes =
+                options.held_once ? n_held * whole.expert_bytes + whole.expert_bytes / 2 + kMiB : 0;
+            nodes.push_back(place.start(options.model, ram_bytes, nullptr, i, core));
             if (share) share->add(nodes.back()->process().processId());
         }
         for (const double gbit : options.gbits) {
@@ -478,8 +495,10 @@ int run_networks(const NetworkOptions& options) {
                 std::vector<NodeAddress> addresses;
                 const auto relay_to = [&](const NodeProcess& node) {
                     if (delay_us < 0) return std::uint16_t{0};
+                    if (options.relay_core >= 0) run_on_core(options.relay_core);
                     relays.push_back(std::make_unique<LoopbackRelay>(node.port(), std::chrono::microseconds(delay_us),
                                                                      gbit * 1e9 / 8));
+                    if (options.relay_core >= 0) run_on_core(0);
                     return relays.back()->port();
                 };
                 for (const auto& node : nodes) {
@@ -492,6 +511,11 @@ int run_networks(const NetworkOptions& options) {
                 std::vector<Speed> all[2];
                 for (int i = 0; i < options.n_times; ++i) {
                     for (const std::size_t s : {0, 1}) {
+                        // A node that makes steps needs room beside its experts.
+                        if (options.held_once && s == 1) {
+                            all[s].push_back({});
+                            continue;
+                        }
                         const NodeShape shape = s == 0 ? NodeShape::kHelpers : NodeShape::kDecentralised;
                         all[s].push_back(speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits));
                     }
@@ -517,11 +541,13 @@ int run_networks(const NetworkOptions& options) {
                             faster(of[0].measured, of[1].measured));
                 std::fflush(stdout);
             }
+            if (options.held_once) continue;
             crossings += print("| %zu | %.0f | %s | %s |\n", n_nodes, gbit,
                                crossing(options.delays_us, forecast[0], forecast[1]).c_str(),
                                crossing(options.delays_us, measured[0], measured[1]).c_str());
         }
     }
+    if (crossings.empty()) return 0;
     std::printf("\n| nodes | Gbit/s | shapes cross: forecast | measured |\n|---:|---:|---|---|\n%s", crossings.c_str());
     return 0;
 }
@@ -601,6 +627,10 @@ int main(int argc, char** argv) {
     networks_app->add_option("--times", networks.n_times, "Measure each so often, and take medians")
         ->capture_default_str();
     networks_app->add_flag("--apart", networks.apart, "This program on core 0, the nodes on the others in turn");
+    networks_app->add_flag("--held-once", networks.held_once,
+                           "No room on the nodes for copies of each other's experts (helpers alone)");
+    networks_app->add_option("--relay-core", networks.relay_core,
+                             "The relays on this core, this program on core 0; unless given they are where it is");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
     networks_app->add_flag("--star", networks.star, "No links between the nodes");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");

@@ -90,7 +90,8 @@ class NodeInProcess {
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
         std::function<bool()> connects;                           // false: nobody answers
         std::function<void(const engine::ToNode& message)> sees;  // what a desktop has sent
-        double computes_us = 0;                                   // what it says that experts took; 0: what they did
+        // What it says that experts took: those of a request together, each of a share of a layer; 0: what they did.
+        double computes_us = 0;
     };
 
     NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
@@ -123,7 +124,10 @@ class NodeInProcess {
       private:
         void give_back(engine::FromNode message) {
             auto* const reply = std::get_if<engine::NodeReply>(&message);
-            if (reply != nullptr && node_.faults.computes_us > 0) reply->compute_us = node_.faults.computes_us;
+            auto* const outputs = std::get_if<engine::NodeOutputs>(&message);
+            const double us = node_.faults.computes_us;
+            if (reply != nullptr && us > 0) reply->compute_us = us;
+            if (outputs != nullptr && us > 0) outputs->compute_us = us * static_cast<double>(outputs->experts.size());
             if (node_.faults.sends_before) {
                 for (engine::FromNode& one : node_.faults.sends_before(message)) events_.received(std::move(one));
             }
@@ -274,12 +278,15 @@ struct OneNode {
     NodeInProcess node;
 };
 
-// least_answer_s: short where a node falls silent, and long enough for a busy machine elsewhere.
+// least_answer_s: short where a node falls silent, and long enough for a busy machine elsewhere. Costs stay those of
+// the connection's beginning, and so do shares.
 inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
     engine::JoinSettings settings;
     settings.patience.least_answer_s = least_answer_s;
     settings.patience.first_retry_s = 0.01;
     settings.patience.longest_retry_s = 0.05;
+    settings.patience.first_measuring_s = 0;
+    settings.patience.deal_anew_factor = 0;
     return settings;
 }
 // Whatever a node holds it computes.

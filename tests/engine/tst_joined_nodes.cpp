@@ -175,16 +175,25 @@ class TestJoinedNodes : public QObject {
     void everyMachineMakesTheSteps_isShown_andAnotherKvTypeIsFollowed() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
-        cupboard.faults.computes_us = 5;  // so that it is dealt some, however busy it is while it is measured
         LocalSession session;
         session.load(request(), {}, {});
         const auto alone = answer(session);
         JoinSettings settings = atOnce();
         settings.shape = NodeShape::kDecentralised;
+        settings.patience.first_measuring_s = 0.1;
+        settings.patience.deal_anew_factor = 1.5;
+        // However busy it is while it is measured first, it is dealt some in the end.
         const auto join = [&] {
             session.join(joining({cupboard.address("cupboard")}, settings), {});
-            session.reset_conversation();  // or the machine would have to catch up first
-            return isUp(session, 1);
+            if (!isUp(session, 1)) return false;
+            for (int i = 0; i < 20; ++i) {
+                session.reset_conversation();  // or the machine would have to catch up first
+                answer(session);
+                if (session.snapshot().machines[0].n_owned > 0) break;
+                becomesTrue([&] { return false; }, 1);
+            }
+            session.reset_conversation();
+            return true;
         };
         QVERIFY(join());
         const std::uint64_t before = session.snapshot().revision;
@@ -216,6 +225,85 @@ class TestJoinedNodes : public QObject {
         now = session.snapshot();
         QCOMPARE(now.machine_shape.alone, StepsAlone::kNo);
         QVERIFY(now.machines[0].rows > 0);
+    }
+
+    // It was starting while it was measured, and is dealt nothing. With nothing to do it is measured again, and the
+    // next answer is computed by both.
+    void machineThatWasBusyWhenItJoined_getsItsShare() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<double> node_us = 5e6;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            auto* const outputs = std::get_if<NodeOutputs>(&message);
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
+            if (outputs != nullptr) outputs->compute_us = node_us * static_cast<double>(outputs->experts.size());
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.shape = NodeShape::kDecentralised;
+        settings.patience.first_measuring_s = 0.05;
+        settings.patience.longest_measuring_s = 0.1;
+        settings.patience.deal_anew_factor = 1.5;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        QVERIFY(isUp(session, 1));
+        const auto answerAnew = [&] {
+            session.reset_conversation();
+            return answer(session);
+        };
+        QVERIFY(answerAnew() == alone);
+        Snapshot now = session.snapshot();
+        QCOMPARE(now.expert_owners.size(), std::size_t{64});
+        QVERIFY(now.machines[0].n_owned == 0 && now.machines[0].rows == 0);
+        QVERIFY(now.machines[0].first_expert_us > 1e6);
+        node_us = 0.1;
+        const auto isFaster = [&] { return session.snapshot().machines[0].expert_us < 1; };
+        for (int i = 0; i < 20 && !becomesTrue(isFaster, 1); ++i) QVERIFY(answerAnew() == alone);
+        QVERIFY(isFaster());
+        QVERIFY(answerAnew() == alone);
+        now = session.snapshot();
+        QVERIFY(now.machines[0].n_owned > 0 && now.machines[0].rows > 0);
+        QVERIFY(now.machines[0].first_expert_us > 1e6 && now.machines[0].expert_us < 1);
+        const QString notes = textOf(session.take_machine_notes());
+        const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: 0).");
+        QVERIFY2(notes.contains(QStringLiteral("cupboard was measured again: it computes experts ")) &&
+                     notes.contains(deal.arg(now.machines[0].n_owned)),
+                 qPrintable(notes));
+    }
+
+    // What a layer takes longer after a wait is measured with the machine's own answers between layers, and what is
+    // measured is in the forecast.
+    void forecast_isOfWhatWasMeasuredHere() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<int> n_asked = 0;
+        cupboard.faults.sees = [&](const ToNode& message) { n_asked += std::holds_alternative<NodeCompute>(message); };
+        JoinSettings settings = insisting();
+        settings.shape = NodeShape::kDecentralised;
+        std::unique_ptr<LoadedModel> model;
+        std::unique_ptr<JoinedNodes> joined;
+        const auto join = [&](bool forecasts) {
+            joined.reset();
+            model = openModel(request());
+            settings.forecasts = forecasts;
+            n_asked = 0;
+            joined = std::make_unique<JoinedNodes>(*model, std::vector<NodeAddress>{cupboard.address("cupboard")},
+                                                   settings, LoadProgressFn{}, std::stop_token{});
+        };
+        join(false);
+        const int n_without = n_asked;
+        QCOMPARE(joined->forecast_tokens_per_s(kShapePast), 0.0);
+        join(true);
+        QVERIFY2(n_asked > n_without + 50, qPrintable(QString::number(n_asked)));
+        // Of a busy machine's times the difference may be none.
+        for (int i = 0; i < 5 && !(joined->forecast_here(kShapePast).pause_us > 0); ++i) join(true);
+        const ForecastDesktop here = joined->forecast_here(kShapePast);
+        QVERIFY(here.wake_us > 0 && here.pause_us > 0);
+        QVERIFY(joined->node(0).costs().measured().send_us > 0);
+        const double us = 1e6 / joined->forecast_tokens_per_s(kShapePast);
+        QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
     }
 
     void machineThatMakesNoSteps_isShownAsRefusing() {

@@ -178,6 +178,71 @@ class TestNodeParts : public QObject {
         QVERIFY(std::abs(costs.message_us() - 25) < 1);  // half of a request's way, and as much shorter
         costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6, 60});
         QCOMPARE(costs.message_us(), 60.0);
+        // A share of a layer says what computing takes, and nothing of messages.
+        const std::uint64_t n = costs.n_corrections();
+        for (int i = 0; i < 100; ++i) costs.correct_computing(costs.expert_us(1e6, 1), 5000);
+        QVERIFY(std::abs(costs.expert_us(1e6, 1) - 64 * 50) < 1);  // and no more than that
+        QCOMPARE(costs.message_us(), 60.0);
+        QCOMPARE(costs.n_corrections(), n + 100);
+    }
+
+    void costs_areMeasuredAgain_andTheLesserCounts() {
+        LinkCosts costs;
+        QCOMPARE(costs.first_expert_us(), 0.0);
+        const LinkCosts::Measured busy{400, 0.002, 4000, {{1, 2675}, {16, 9000}}, 1e6, 90, 12};
+        costs.set(busy);
+        costs.correct_computing(2675, 5000);
+        QVERIFY(costs.expert_us() > 2675);
+        const LinkCosts::Measured idle{100, 0.003, 4000, {{1, 9}, {16, 90}}, 1e6, 95, 4};
+        costs.set_again(LinkCosts::least_of(idle, busy));
+        QCOMPARE(costs.expert_us(1e6, 1), 9.0);  // of what use had taught nothing is left
+        QCOMPARE(costs.expert_us(), 9.0);
+        QCOMPARE(costs.first_expert_us(), 2675.0);
+        const LinkCosts::Measured now = costs.measured();
+        QVERIFY(now.latency_us == 100 && now.us_per_byte == 0.002 && now.exchange_us == 90 && now.send_us == 4);
+        QCOMPARE(now.expert[1].us, 90.0);
+        // Of experts in another format, by their bytes.
+        const LinkCosts::Measured small{100, 0.003, 4000, {{1, 3}, {16, 10}}, 0.25e6, 95, 4};
+        QCOMPARE(LinkCosts::least_of(idle, small).expert[0].us, 9.0);
+        QCOMPARE(LinkCosts::least_of(idle, small).expert[1].us, 40.0);
+        QCOMPARE(LinkCosts::least_of(small, idle).expert[0].us, 9.0 / 4);
+    }
+
+    void machineIsMeasuredAgain_whileNothingUsesIt() {
+        using Time = RemeasureSchedule::Time;
+        const auto at = [](double s) {
+            return Time() + std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(1000 + s));
+        };
+        const Time never{};
+        RemeasureSchedule schedule(5, 30);
+        schedule.begin();
+        schedule.measured(at(0), 2675, 0);
+        QVERIFY(!schedule.is_due(at(4.9), never, 0));
+        QVERIFY(schedule.is_due(at(5), never, 0));
+        // Not while this machine computes, nor just behind that.
+        QVERIFY(!schedule.is_due(at(60), Time::max(), 0));
+        QVERIFY(!schedule.is_due(at(60), at(59.5), 0));
+        QVERIFY(schedule.is_due(at(60), at(59), 0));
+        // Another result: once more, later; two that agree: not until there have been steps.
+        schedule.measured(at(60), 9, 0);
+        QVERIFY(!schedule.is_due(at(69), never, 0) && schedule.is_due(at(70), never, 0));
+        schedule.measured(at(70), 10, 0);
+        QVERIFY(!schedule.is_due(at(700), at(65), 0));
+        QVERIFY(!schedule.is_due(at(89), at(80), 0) && schedule.is_due(at(90), at(80), 0));
+        schedule.measured(at(90), 10, 0);
+        schedule.measured(at(200), 10, 0);  // no longer than
+        QVERIFY(!schedule.is_due(at(229), at(210), 0) && schedule.is_due(at(230), at(210), 0));
+        // Use says it better; where that ends, it is the first time again.
+        QVERIFY(!schedule.is_due(at(300), at(299), 7));
+        QVERIFY(!schedule.is_due(at(310), at(299), 7));
+        QVERIFY(schedule.is_due(at(310), at(301), 7));
+        // A new connection.
+        schedule.begin();
+        schedule.measured(at(400), 10, 7);
+        QVERIFY(schedule.is_due(at(405), never, 7));
+        RemeasureSchedule none(0, 30);
+        none.measured(at(0), 10, 0);
+        QVERIFY(!none.is_due(at(1e6), never, 0));
     }
 
     void shares_beginWithWhatIsNotHere_andAreBalanced() {
@@ -302,6 +367,48 @@ class TestNodeParts : public QObject {
         const DispatchTotals& totals = model->dispatcher().totals();
         QVERIFY(joined.figures()[0].totals.rows > 0);
         QVERIFY(totals.expert_calls > totals.cpu_calls && totals.cpu_calls > 0);
+    }
+
+    // What it takes is more than reading from a disk, as it says while it is busy: it is not asked. What it holds is
+    // measured once more when nothing is computed here.
+    void machineThatWasBusyWhenItJoined_isMeasuredAgain_andAsked() {
+        LoadRequest small = request();
+        {
+            const auto whole = openModel(request());
+            small.ram_bytes =
+                whole->ram().usage().used_bytes - 20 * whole->source().expert_bytes(whole->basis().master);
+        }
+        small.disk_reads = DiskReads::kCached;
+        const auto model = openModel(small);
+        model->cost().set_disk({1e6, 0, 0}, false);
+        OneNode machine(request());
+        std::atomic<double> node_us = 5e9;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
+            return true;
+        };
+        JoinSettings settings = insisting();
+        settings.use = NodeUse::kMeasured;
+        settings.patience.first_measuring_s = 0.05;
+        settings.patience.longest_measuring_s = 0.1;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        model->cost().set_disk({1e6, 0, 0}, false);
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
+        node_us = 5;
+        // It may have been measured between the two lines before, and is not measured again without another step.
+        const auto isFaster = [&] { return joined.node(0).costs().expert_us() < 100; };
+        for (int i = 0; i < 20 && !becomesTrue(isFaster, 1); ++i) nodeLogits(*model, 1);
+        QVERIFY(isFaster());
+        Snapshot now;
+        joined.fill(now);
+        QVERIFY(now.machines[0].first_expert_us > 1e9 && now.machines[0].expert_us < 100);
+        const QString notes = textOf(joined.take_notes());
+        QVERIFY2(notes.contains(QStringLiteral("cupboard was measured again: it computes experts ")) &&
+                     notes.contains(QStringLiteral(" times faster than measured before.")),
+                 qPrintable(notes));
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > 0);
     }
 
     // ---------------------------------------------------------------- faults

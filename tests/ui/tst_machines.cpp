@@ -241,6 +241,10 @@ struct Fixture {
             }
             n.figures[0].n_owned = 24;
             n.figures[1].n_owned = 16;
+            n.figures[0].first_expert_us = 2'675;
+            n.figures[0].expert_us = 892;
+            n.figures[1].first_expert_us = 40;
+            n.figures[1].expert_us = 700;
             n.figures[0].links = {{"attic", true, 412, 931, {}}};
             n.figures[1].links = {{"cupboard", false, 0, 0, engine::messages::node_link_ended}};
             return 0;
@@ -397,6 +401,7 @@ class TestMachines : public QObject {
         QCOMPARE(panel.places().rows()[2].parts[0].size, 24.0);
         panel.choose(QStringLiteral("cupboard"));
         const QString text = panel.details();
+        QVERIFY2(!text.contains(QStringLiteral("Measured again")), qPrintable(text));
         for (const char* part :
              {"192.168.1.7:7420", "Holds 40 of 64 experts", "0.21 ms there and back, 938 MB/s", "16 threads",
               "A token: 3.10 ms computing there, 0.90 ms on the network, 0.30 ms waited", "96.0 KiB"}) {
@@ -470,6 +475,7 @@ class TestMachines : public QObject {
         panel.choose(QStringLiteral("cupboard"));
         for (const char* part :
              {"Makes each step as well; computes 24 of the experts.", "A token: 3.10 ms computing its experts",
+              "Measured again: 3.0 times faster than at first, so more is computed there.",
               "Connected to attic itself: 0.41 ms there and back, 931 MB/s."}) {
             QVERIFY2(panel.details().contains(QString::fromUtf8(part)), qPrintable(panel.details()));
         }
@@ -478,6 +484,9 @@ class TestMachines : public QObject {
             panel.details().contains(QStringLiteral("Not connected to cupboard (the connection ended): what the two "
                                                     "send each other goes by this computer.")),
             qPrintable(panel.details()));
+        QVERIFY2(panel.details().contains(
+                     QStringLiteral("Measured again: 18 times slower than at first, so less is computed there.")),
+                 qPrintable(panel.details()));
         panel.list().setCurrentItem(panel.list().topLevelItem(0));
         QVERIFY2(panel.details().contains(QStringLiteral("on every machine; 24 of the 64 experts here")),
                  qPrintable(panel.details()));

@@ -34,6 +34,7 @@ constexpr int kNarrowestPicture = 400;
 constexpr int kNarrowestButton = 78;
 constexpr int kWideEnoughForLinks = 370;
 constexpr int kMachineRowPadding = 6;
+constexpr double kNoticeablyFaster = 1.5;
 constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
 enum MachineListColumn { MachineName, MachineStateColumn, MachineExperts, MachineLink, MachineListColumns };
 
@@ -44,6 +45,23 @@ QString msText(double us, int decimals = 2) {
 QString linkText(const engine::MachineFigures& figures) {
     return MachinesPanel::tr("%1 ms, %2 MB/s")
         .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
+}
+
+// Of one that turned out to be faster or slower than it was when it was connected; else nothing.
+QString measuredAgainText(const engine::MachineFigures& figures) {
+    if (!(figures.first_expert_us > 0) || !(figures.expert_us > 0)) {
+        return {};
+    }
+    const double faster = figures.first_expert_us / figures.expert_us;
+    if (faster >= kNoticeablyFaster) {
+        return MachinesPanel::tr("Measured again: %1 times faster than at first, so more is computed there.")
+            .arg(QLocale().toString(faster, 'f', faster < 10 ? 1 : 0));
+    }
+    if (faster <= 1 / kNoticeablyFaster) {
+        return MachinesPanel::tr("Measured again: %1 times slower than at first, so less is computed there.")
+            .arg(QLocale().toString(1 / faster, 'f', 1 / faster < 10 ? 1 : 0));
+    }
+    return {};
 }
 
 // Of a token, as the bars show it.
@@ -466,6 +484,9 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
         if (makesSteps) {
             lines << tr("Makes each step as well; computes %1 of the experts.")
                          .arg(QLocale().toString(qlonglong{figures->n_owned}));
+        }
+        if (const QString again = measuredAgainText(*figures); !again.isEmpty()) {
+            lines << again;
         }
         for (const engine::MachineLink& link : figures->links) {
             const QString other = QString::fromStdString(link.to);

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace offstage::engine {
+
+// When a machine that stays connected is measured again. What it was found to take while it was starting, or busy with
+// something else, leaves it without experts, and what is not used is not corrected by use. So a machine that is not
+// used is measured anew while this one computes nothing: some seconds later, and in growing intervals until two
+// measurements in turn agree; after that when steps have been made since in which it was not used. One thread.
+class RemeasureSchedule {
+  public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    // first_s 0: never.
+    RemeasureSchedule(double first_s, double longest_s) : first_s_(first_s), longest_s_(longest_s) {}
+
+    // Over a new connection nothing is known of earlier ones.
+    void begin() {
+        previous_us_ = 0;
+        interval_s_ = first_s_;
+    }
+    // It has just been measured: what an expert took, and how often use had corrected that (LinkCosts::n_corrections).
+    void measured(Time now, double expert_us, std::uint64_t n_corrections) {
+        agrees_ = previous_us_ > 0 && std::max(previous_us_, expert_us) < kAgrees * std::min(previous_us_, expert_us);
+        if (previous_us_ > 0) interval_s_ = std::min(2 * interval_s_, longest_s_);
+        previous_us_ = expert_us;
+        at_ = now;
+        n_corrections_ = n_corrections;
+    }
+    // last_step: when this machine last computed something, the time's greatest value: it does now.
+    bool is_due(Time now, Time last_step, std::uint64_t n_corrections) {
+        if (!(first_s_ > 0)) return false;
+        if (n_corrections != n_corrections_) {  // use says it better
+            n_corrections_ = n_corrections;
+            agrees_ = true;
+            interval_s_ = first_s_;
+            at_ = now;
+        }
+        if (agrees_ && last_step <= at_) return false;
+        const std::chrono::duration<double> interval(interval_s_), idle(std::min(kIdleSeconds, first_s_));
+        return now - at_ >= interval && last_step <= now && now - last_step >= idle;
+    }
+
+  private:
+    static constexpr double kAgrees = 1.5;
+    static constexpr double kIdleSeconds = 1;
+
+    const double first_s_, longest_s_;
+    double interval_s_ = first_s_;
+    double previous_us_ = 0;  // 0: measured less than once
+    bool agrees_ = false;
+    std::uint64_t n_corrections_ = 0;
+    Time at_{};  // of the last measurement, or when use was last noticed
+};
+
+}  // namespace offstage::engine
