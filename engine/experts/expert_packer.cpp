@@ -15,12 +15,13 @@
 namespace offstage::engine {
 namespace {
 
-void run_only_where_nobody_else_wants_to() {
 #ifdef __linux__
+// Refused: the thread goes on as before. Back from SCHED_IDLE takes rights that most people do not have.
+void set_scheduling(pthread_t thread, int policy) {
     sched_param none{};
-    pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);  // refused: it runs as others do
-#endif
+    pthread_setschedparam(thread, policy, &none);
 }
+#endif
 
 }  // namespace
 
@@ -57,42 +58,73 @@ std::optional<ExpertPacker::Result> ExpertPacker::poll() {
 void ExpertPacker::wait() {
     if (!started_) return;
     std::unique_lock lock(mutex_);
+    if (job_.has_value()) {  // not begun: by a thread that competes
+        const Job job = *std::exchange(job_, std::nullopt);
+        lock.unlock();
+        Result result;
+        std::thread([&] { result = pack(job, give_up_.get_token()); }).join();
+        lock.lock();
+        result_ = std::move(result);
+        return;
+    }
+    if (result_.has_value()) return;
+#ifdef __linux__
+    set_scheduling(thread_.native_handle(), SCHED_OTHER);
+#endif
     changed_.wait(lock, [&] { return result_.has_value(); });
+#ifdef __linux__
+    set_scheduling(thread_.native_handle(), SCHED_IDLE);
+#endif
 }
 
 std::optional<ExpertPacker::Result> ExpertPacker::cancel() {
     if (!started_) return std::nullopt;
     give_up_.request_stop();
+    {
+        const std::lock_guard lock(mutex_);
+        if (job_.has_value()) {  // not begun
+            job_.reset();
+            started_ = false;
+            return Result{};
+        }
+    }
     wait();
     return poll();
 }
 
 void ExpertPacker::work(const std::stop_token& ends) {
-    run_only_where_nobody_else_wants_to();
-    kernels::ThreadPool pool(1);
+#ifdef __linux__
+    set_scheduling(pthread_self(), SCHED_IDLE);
+#endif
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, ends, [&] { return job_.has_value(); })) {
         const Job job = *std::exchange(job_, std::nullopt);
         const std::stop_token give_up = give_up_.get_token();
         lock.unlock();
-        Result result;
-        try {
-            if (!dry_) {
-                result.from_cache =
-                    source_.pack(job.layer, job.expert, job.format, job.block.data(), pool, give_up).from_cache;
-                interleave_expert(job.layout, job.block.data(), pool);
-            }
-            if (job.pins != nullptr) {
-                result.pinned = job.pins->pin(job.block) ? SlotHeap::Pinned::kYes : SlotHeap::Pinned::kRefused;
-            }
-            result.ok = true;
-        } catch (const std::exception& error) {
-            result.problem = message_of(error);
-        }
+        Result result = pack(job, give_up);
         lock.lock();
         result_ = std::move(result);
         changed_.notify_all();
     }
+}
+
+ExpertPacker::Result ExpertPacker::pack(const Job& job, const std::stop_token& give_up) {
+    kernels::ThreadPool pool(1);
+    Result result;
+    try {
+        if (!dry_) {
+            result.from_cache =
+                source_.pack(job.layer, job.expert, job.format, job.block.data(), pool, give_up).from_cache;
+            interleave_expert(job.layout, job.block.data(), pool);
+        }
+        if (job.pins != nullptr) {
+            result.pinned = job.pins->pin(job.block) ? SlotHeap::Pinned::kYes : SlotHeap::Pinned::kRefused;
+        }
+        result.ok = true;
+    } catch (const std::exception& error) {
+        result.problem = message_of(error);
+    }
+    return result;
 }
 
 }  // namespace offstage::engine

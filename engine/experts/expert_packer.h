@@ -19,7 +19,8 @@
 namespace offstage::engine {
 
 // Packs, and quantizes, one expert at a time on a thread of its own that runs only where no other wants the core: a
-// conversation goes on beside it. All functions are called by one thread, the engine's.
+// conversation goes on beside it. While it is waited for it competes as every other thread does: on a computer whose
+// cores are all busy it would get three thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:
     // `dry`: blocks are left as they are. The source must outlive this object.
@@ -57,6 +58,7 @@ class ExpertPacker {
         Backend* pins = nullptr;
     };
     void work(const std::stop_token& ends);
+    Result pack(const Job& job, const std::stop_token& give_up);
 
     ExpertSource& source_;
     const bool dry_;

@@ -187,8 +187,8 @@ void TestCudaQueuesOnHost::nth_failure_leaves_a_device_that_works() {
     QFETCH(QString, function);
     const std::string name = function.toStdString();
     int n_injected = 0;
-    // Many are of one kind: of each block that is taken or given back.
-    const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent";
+    // Many are of one kind: of each block that is taken or given back, of each time that the device is selected.
+    const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent" || name == "cudaSetDevice";
     const int stride = name == "cudaEventCreate" ? 500 : test::kSanitized ? 7 : often ? 3 : 1;
     cuda_host::Settings settings;
     settings.memory_pools = name != "cudaMalloc";

@@ -115,12 +115,12 @@ class ByteTokenizer final : public Tokenizer {
     std::size_t n_control_;
 };
 
-struct Family {
+struct ThinkingModel {
     std::unique_ptr<ChatTemplate> chat;
     std::unique_ptr<ByteTokenizer> tokenizer;
     ThinkingFormat format;
 
-    Family(const std::string& jinja, std::vector<std::string> control, std::vector<std::string> visible = {})
+    ThinkingModel(const std::string& jinja, std::vector<std::string> control, std::vector<std::string> visible = {})
         : chat(ChatTemplate::parse(jinja, "test")),
           tokenizer(std::make_unique<ByteTokenizer>(std::move(control), std::move(visible))),
           format(find_thinking_format(*chat, *tokenizer)) {}
@@ -135,16 +135,16 @@ struct Family {
         return names;
     }
 };
-Family qwen() {
+ThinkingModel qwen() {
     return {kQwenLike, {"<|im_start|>", "<|im_end|>"}, {"<think>", "</think>"}};
 }
-Family deepseek() {
+ThinkingModel deepseek() {
     return {kDeepSeekLike, {"<User>", "<Assistant>"}};
 }  // its markers are no tokens
-Family harmony() {
+ThinkingModel harmony() {
     return {kHarmonyLike, {"<|start|>", "<|end|>", "<|message|>", "<|channel|>"}};
 }
-Family gemma() {
+ThinkingModel gemma() {
     return {kGemmaLike, {"<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>"}};
 }
 
@@ -161,7 +161,7 @@ char* toString(const Split& split) {
 }
 
 // What was streamed must be what is told at the end.
-Split split(const Family& family, const std::vector<TokenId>& reply, bool in_thought = false) {
+Split split(const ThinkingModel& family, const std::vector<TokenId>& reply, bool in_thought = false) {
     ThoughtSplitter splitter(family.format, in_thought);
     Split streamed;
     const auto add = [&](const ThoughtSplitter::Piece& piece) {
@@ -178,12 +178,13 @@ Split split(const Family& family, const std::vector<TokenId>& reply, bool in_tho
         streamed.answer += "[streamed otherwise]";
     return streamed;
 }
-Split split(const Family& family, const std::string& reply, bool in_thought = false) {
+Split split(const ThinkingModel& family, const std::string& reply, bool in_thought = false) {
     return split(family, family.tokenizer->encode_with_special(reply), in_thought);
 }
 
 // Of a family whose markers are plain text: the reply cut into tokens at these places.
-Split split_at(const Family& family, const std::string& reply, const std::vector<std::size_t>& cuts, bool in_thought) {
+Split split_at(const ThinkingModel& family, const std::string& reply, const std::vector<std::size_t>& cuts,
+               bool in_thought) {
     ThoughtSplitter splitter(family.format, in_thought);
     Split out;
     std::size_t from = 0;
@@ -201,13 +202,13 @@ Split split_at(const Family& family, const std::string& reply, const std::vector
     return out;
 }
 
-std::string text_of(const Family& family, const std::vector<TokenId>& tokens) {
+std::string text_of(const ThinkingModel& family, const std::vector<TokenId>& tokens) {
     std::string text;
     for (const TokenId token : tokens) text += family.tokenizer->piece_name(token);
     return text;
 }
 
-std::string begun_text(const Family& family, const ChatMessage& begun, PromptEnd end) {
+std::string begun_text(const ThinkingModel& family, const ChatMessage& begun, PromptEnd end) {
     std::string text;
     for (const ReplyPart& part : begun_reply(family.format, begun, end))
         text += part.marker >= 0 ? family.tokenizer->piece_name(part.marker) : part.text;
@@ -253,10 +254,10 @@ class TestThinking : public QObject {
         QVERIFY(gemma().format.kind == Kind::kTags);
         QCOMPARE(gemma().format.channel, std::string("thought"));
         // A template that says nothing of thoughts, whatever tokens there are; a comment says nothing.
-        QVERIFY(!Family(kPlain, {}, {"<think>", "</think>"}).format.any());
+        QVERIFY(!ThinkingModel(kPlain, {}, {"<think>", "</think>"}).format.any());
         // Channels without their tokens are text like any other.
-        QVERIFY(!Family(kHarmonyLike, {"<|start|>", "<|end|>"}).format.any());
-        QVERIFY(!Family(kGemmaLike, {"<|turn>", "<turn|>"}).format.any());
+        QVERIFY(!ThinkingModel(kHarmonyLike, {"<|start|>", "<|end|>"}).format.any());
+        QVERIFY(!ThinkingModel(kGemmaLike, {"<|turn>", "<turn|>"}).format.any());
     }
 
     void choices_areThoseByWhichPromptsDiffer() {
@@ -265,13 +266,13 @@ class TestThinking : public QObject {
         QCOMPARE(gemma().choices(), (Names{"off", "on"}));
         QCOMPARE(harmony().choices(), (Names{"low", "medium", "high"}));
         QVERIFY(deepseek().choices().empty());
-        QVERIFY(Family(kPlain, {}).choices().empty());
-        QVERIFY(Family("{% set enable_thinking = true %}{{ enable_thinking }}", {}).choices().empty());
-        QCOMPARE(Family("{% if enable_thinking %}think {{ reasoning_effort }}{% endif %}", {}).choices(),
+        QVERIFY(ThinkingModel(kPlain, {}).choices().empty());
+        QVERIFY(ThinkingModel("{% set enable_thinking = true %}{{ enable_thinking }}", {}).choices().empty());
+        QCOMPARE(ThinkingModel("{% if enable_thinking %}think {{ reasoning_effort }}{% endif %}", {}).choices(),
                  (Names{"off", "low", "medium", "high"}));
-        QCOMPARE(Family("{% if reasoning_effort == 'medium' %}{{ raise_exception('no') }}{% endif %}"
-                        "{{ reasoning_effort }}",
-                        {})
+        QCOMPARE(ThinkingModel("{% if reasoning_effort == 'medium' %}{{ raise_exception('no') }}{% endif %}"
+                               "{{ reasoning_effort }}",
+                               {})
                      .choices(),
                  (Names{"low", "high"}));
         const auto choices = find_thinking_choices(*harmony().chat, {});
@@ -282,7 +283,7 @@ class TestThinking : public QObject {
     void thoughts_areLeftOutWhereTheTemplateLeavesThemOut() {
         const std::vector<ChatMessage> messages = {
             {Role::kUser, "A?"}, {Role::kAssistant, "B.", "secret", false}, {Role::kUser, "C?"}};
-        for (const Family& family : {qwen(), deepseek(), harmony(), gemma()}) {
+        for (const ThinkingModel& family : {qwen(), deepseek(), harmony(), gemma()}) {
             const std::string text = text_of(family, family.prompt(messages));
             QVERIFY2(text.find("secret") == std::string::npos, text.c_str());
             QVERIFY2(text.find("B.") != std::string::npos, text.c_str());
@@ -296,7 +297,7 @@ class TestThinking : public QObject {
 
     void promptsThatBeginAThought_areKnown() {
         const std::vector<ChatMessage> ask = {{Role::kUser, "Say <think>"}};
-        const auto end = [&](const Family& family, const std::vector<TemplateVariable>& variables = {}) {
+        const auto end = [&](const ThinkingModel& family, const std::vector<TemplateVariable>& variables = {}) {
             return static_cast<int>(end_of_prompt(family.format, *family.tokenizer, family.prompt(ask, variables)));
         };
         QCOMPARE(end(qwen()), static_cast<int>(PromptEnd::kReply));
@@ -306,8 +307,8 @@ class TestThinking : public QObject {
         QCOMPARE(end(gemma(), {{"enable_thinking", true}}), static_cast<int>(PromptEnd::kReply));
         QCOMPARE(end(gemma()), static_cast<int>(PromptEnd::kAfterThought));
         // What the person wrote last is not the template's.
-        const Family bare("{{ '<think>' if false }}{% for m in messages %}{{ m.content + '<e>' }}{% endfor %}",
-                          {"<e>"});
+        const ThinkingModel bare("{{ '<think>' if false }}{% for m in messages %}{{ m.content + '<e>' }}{% endfor %}",
+                                 {"<e>"});
         QVERIFY(bare.format.any());
         QCOMPARE(end(bare), static_cast<int>(PromptEnd::kReply));
     }
@@ -360,10 +361,10 @@ class TestThinking : public QObject {
         QFETCH(QString, thought);
         QFETCH(QString, answer);
         QFETCH(bool, open);
-        const Family used = family == 0   ? qwen()
-                            : family == 1 ? harmony()
-                            : family == 2 ? gemma()
-                                          : Family(kPlain, {}, {"<think>", "</think>"});
+        const ThinkingModel used = family == 0   ? qwen()
+                                   : family == 1 ? harmony()
+                                   : family == 2 ? gemma()
+                                                 : ThinkingModel(kPlain, {}, {"<think>", "</think>"});
         QCOMPARE(split(used, reply.toStdString()), (Split{thought.toStdString(), answer.toStdString(), open}));
     }
 
@@ -393,7 +394,7 @@ class TestThinking : public QObject {
         QFETCH(QString, thought);
         QFETCH(QString, answer);
         QFETCH(bool, inThought);
-        const Family family = deepseek();
+        const ThinkingModel family = deepseek();
         const std::string bytes = reply.toStdString();
         const Split expected{thought.toStdString(), answer.toStdString(), false};
         QCOMPARE(split(family, family.tokenizer->encode(bytes), inThought), expected);
@@ -406,7 +407,7 @@ class TestThinking : public QObject {
     }
 
     void aFenceThatNeverEnds_doesNotTakeTheAnswer() {
-        const Family family = deepseek();
+        const ThinkingModel family = deepseek();
         ThoughtSplitter splitter(family.format, true);
         splitter.push(7, "so:\n```\ncode\n</think>\n\nYes.");
         QVERIFY(splitter.in_thought());
@@ -418,7 +419,7 @@ class TestThinking : public QObject {
 
     // A reply that is cut anywhere, and gone on with, is parted as if it had not been cut.
     void continuedReplies_goOnWhereTheyWere() {
-        const std::pair<Family, std::string> cases[] = {
+        const std::pair<ThinkingModel, std::string> cases[] = {
             {qwen(), "<think>\nOne two.\n</think>\n\nThree `f` four.\n```\n<think>\n```"},
             {harmony(),
              "<|channel|>analysis<|message|>One two.<|end|><|start|>assistant<|channel|>final<|message|>Three"},
@@ -462,7 +463,7 @@ class TestThinking : public QObject {
         QCOMPARE(begun_text(qwen(), done, PromptEnd::kAfterThought), std::string("Yes"));
         QCOMPARE(begun_text(qwen(), open, PromptEnd::kAfterThought), std::string("<think>\nSo"));
         QCOMPARE(begun_text(harmony(), plain, PromptEnd::kReply), std::string("<|channel|>final<|message|>Yes"));
-        QCOMPARE(begun_text(Family(kPlain, {}), plain, PromptEnd::kReply), std::string("Yes"));
+        QCOMPARE(begun_text(ThinkingModel(kPlain, {}), plain, PromptEnd::kReply), std::string("Yes"));
     }
 
     void aSession_thinks_andContinues() {
