@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/bf16_attention.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/gemm.h"
@@ -177,7 +178,11 @@ void expert_ffn_pairs(benchmark::State& state, InstructionSet set, int n_threads
     state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
 }
 
-void attention(benchmark::State& state, InstructionSet set, KvType type, std::int64_t n_queries, std::int64_t n_keys) {
+// Of pairs: bf16_attention().
+enum class Scores : std::uint8_t { kFloat, kPairs };
+
+void attention(benchmark::State& state, InstructionSet set, KvType type, Scores scores, std::int64_t n_queries,
+               std::int64_t n_keys) {
     constexpr std::int64_t kHeadDim = 128;
     const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
     const KvShape shape{1, 1, kHeadDim, kHeadDim, false, type};
@@ -191,11 +196,21 @@ void attention(benchmark::State& state, InstructionSet set, KvType type, std::in
     const KvHead kv = kv_head_of(shape, blocks.data(), 0, 0);
     std::vector<float> out(q.size());
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, kHeadDim)));
+    constexpr std::size_t kLine = 64;
+    std::vector<std::byte> pairs_scratch(
+        static_cast<std::size_t>(bf16_attention_scratch(n_queries, kHeadDim, kHeadDim)) + kLine);
+    std::byte* const line =
+        pairs_scratch.data() + (kLine - reinterpret_cast<std::uintptr_t>(pairs_scratch.data()) % kLine) % kLine;
     ThreadPool one(1);
-    const double peak = measure_peak_gflops_f32(one);
+    const double peak = scores == Scores::kPairs ? measure_peak_gflops_bf16(one) : measure_peak_gflops_f32(one);
     for (auto _ : state) {
-        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, nullptr, out.data(), kHeadDim,
-                                   QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
+        if (scores == Scores::kPairs) {
+            bf16_attention(set)(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, nullptr, out.data(), kHeadDim,
+                                QueryRows::kTokens, line);
+        } else {
+            cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, nullptr, out.data(),
+                                       kHeadDim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
+        }
         benchmark::DoNotOptimize(out.data());
     }
     const double pairs = static_cast<double>(n_queries) * static_cast<double>(2 * n_keys - n_queries + 1) / 2.0;
@@ -329,7 +344,12 @@ void register_all() {
                  {std::pair{KvType::kF32, "f32"}, {KvType::kBf16, "bf16"}, {KvType::kInt8, "int8"}}) {
                 benchmark::RegisterBenchmark(
                     joined({"attention", name, cache, counted(n_queries, "queries"), counted(n_keys, "keys")}).c_str(),
-                    attention, set, type, n_queries, n_keys);
+                    attention, set, type, Scores::kFloat, n_queries, n_keys);
+                if (type != KvType::kBf16 || n_queries < 8 || bf16_attention(set) == nullptr) continue;
+                benchmark::RegisterBenchmark(
+                    joined({"attention", name, "bf16 pairs", counted(n_queries, "queries"), counted(n_keys, "keys")})
+                        .c_str(),
+                    attention, set, type, Scores::kPairs, n_queries, n_keys);
             }
         }
         register_small_operations(set);
