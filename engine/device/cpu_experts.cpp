@@ -105,45 +105,30 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     chunks.clear();
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
     std::int64_t n_partials = 0;
-    std::int64_t n_neurons = 0;
     for (ExpertRows& expert : few) {
         const ExpertCall& call = *expert.call;
-        const std::int64_t ffn = whole_ffn_dim(call);
-        expert.chunks = n_chunks(ffn, call.n_rows);
+        expert.chunks = n_chunks(whole_ffn_dim(call), call.n_rows);
         expert.first_value = n_partials;
         n_partials += expert.chunks * call.n_rows;
-        for (std::int64_t c = 0; c < expert.chunks; ++c) {
-            const std::int64_t place = chunk_begin(ffn, expert.chunks, c);
-            chunks.push_back({&expert, c, n_neurons + (call.neurons.empty() ? place : n_before(call.neurons, place))});
-        }
-        n_neurons += call.weights.layout.ffn_dim;
+        for (std::int64_t c = 0; c < expert.chunks; ++c) chunks.push_back({&expert, c});
     }
     room(partials, n_partials * hidden);
 
     begin_counting();
-    // Each thread takes a stretch of chunks that follow each other, so that memory is read in order.
-    pool.run([&](int thread) {
-        const auto at = [&](int t) {
-            if (t == pool.n_threads()) return chunks.end();  // the last chunks may have no neuron at all
-            const std::int64_t neuron = n_neurons * t / pool.n_threads();
-            return std::lower_bound(chunks.begin(), chunks.end(), neuron, [](const Chunk& chunk, std::int64_t n) {
-                const std::int64_t ffn = chunk.expert->call->weights.layout.ffn_dim;
-                return chunk.neurons_before + ffn / chunk.expert->chunks / 2 < n;
-            });
-        };
-        for (auto chunk = at(thread), end = at(thread + 1); chunk != end; ++chunk) {
-            const ExpertRows& expert = *chunk->expert;
-            const ExpertCall& call = *expert.call;
-            float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
-            std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
-            const std::int64_t ffn = whole_ffn_dim(call);
-            const std::int64_t first = chunk_begin(ffn, expert.chunks, chunk->index);
-            const std::int64_t last = chunk_begin(ffn, expert.chunks, chunk->index + 1);
-            if (call.neurons.empty()) {
-                run_neurons(expert, first, last, sums, thread_neurons[as_size(thread)]);
-            } else {
-                run_some_neurons(expert, first, last, sums);
-            }
+    // Memory seldom serves two threads alike: whoever is done helps the others.
+    pool.parallel_dynamic(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t i, int thread) {
+        const auto& [rows, index] = chunks[as_size(i)];
+        const ExpertRows& expert = *rows;
+        const ExpertCall& call = *expert.call;
+        float* sums = partials.data() + (expert.first_value + index * call.n_rows) * hidden;
+        std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
+        const std::int64_t ffn = whole_ffn_dim(call);
+        const std::int64_t first = chunk_begin(ffn, expert.chunks, index);
+        const std::int64_t last = chunk_begin(ffn, expert.chunks, index + 1);
+        if (call.neurons.empty()) {
+            run_neurons(expert, first, last, sums, thread_neurons[as_size(thread)]);
+        } else {
+            run_some_neurons(expert, first, last, sums);
         }
     });
     end_counting();

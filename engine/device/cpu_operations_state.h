@@ -78,7 +78,6 @@ struct CpuOperations::State {
     struct Chunk {
         const ExpertRows* expert;
         std::int64_t index;
-        std::int64_t neurons_before;  // in the chunks before this one, of all experts
     };
 
     // Of an expert whose rows are rounded to bf16: some of its neurons and some of its rows.

@@ -13,6 +13,9 @@ namespace {
 // bits, on any number of threads.
 constexpr std::int64_t kGrainOfSeveral = 12;
 constexpr std::int64_t kRoundedRows = 4;  // of inputs, rounded in one piece
+// For each thread, where few rows of inputs meet a weight whose rows lie one by one: with fewer pieces, one for each
+// thread is as good.
+constexpr std::int64_t kLeastPieces = 4;
 
 }  // namespace
 
@@ -58,8 +61,9 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
     }
     const Inputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n);
     // Memory seldom serves two threads alike: whoever is done helps the others.
-    if (!are_few(n) || weight.interleaved) {
-        const std::int64_t rows = piece_rows(weight);
+    const std::int64_t rows = piece_rows(weight);
+    const bool is_long = weight.n_rows >= kLeastPieces * rows * pool.n_threads();
+    if (!are_few(n) || weight.interleaved || is_long) {
         pool.parallel_dynamic((weight.n_rows + rows - 1) / rows, [&](std::int64_t piece, int thread) {
             const std::int64_t begin = piece * rows;
             multiply_rows(weight, inputs, begin, std::min(begin + rows, weight.n_rows), y, weight.n_rows, thread);

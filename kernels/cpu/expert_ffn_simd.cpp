@@ -6,6 +6,7 @@
 #include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
+#include "kernels/cpu/rows_in_order.h"
 #include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
@@ -138,6 +139,29 @@ void stream_one_token(Rows weights, const Gating& gating, std::int64_t n, std::i
     add_columns<1, 1>(last_column, last_activation, n, neuron_bytes, out);
 }
 
+// One token of plain weights, the same bits as run_neurons(): one row after the other, and a neuron's w2 between the
+// next one's w1 and w3, so that memory delivers without a break while an activation is being waited for.
+template <typename Rows>
+void run_in_order(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
+                  float scale, float* out) {
+    if (n_neurons <= 0) return;
+    constexpr int kSums = accumulators_per_pair(rows_at_once<Rows>(1));
+    float factor = 0;
+    for (std::int64_t j = 0; j < n_neurons; ++j) {
+        float gate = dot_in_order<kSums>(weights[3 * j], x, n);
+        if (j > 0) add_in_order(weights[3 * j - 1], factor, n, out);
+        float up = dot_in_order<kSums>(weights[3 * j + 1], x, n);
+        if (gating.gate_bias != nullptr) {
+            gate += gating.gate_bias[j];
+            up += gating.up_bias[j];
+        }
+        float lanes[kLanes];
+        store(lanes, activation(gating.spec, broadcast(gate), broadcast(up)));
+        factor = scale * lanes[0];
+    }
+    add_in_order(weights[3 * n_neurons - 1], factor, n, out);
+}
+
 // One token, row after row as they lie: each fetches the next one.
 template <typename Rows>
 void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
@@ -172,8 +196,13 @@ void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float*
         }
     }
     std::int64_t j = 0;
-    for (; j + kNeurons <= n_neurons; j += kNeurons) {
-        run_neurons<kNeurons, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);
+    if constexpr (kTokens == 1 && !Rows::kPacked) {
+        j = n_neurons / kNeurons * kNeurons;  // the others' sums have an order of their own
+        run_in_order(weights, gating, n, j, x, scale[0], out);
+    } else {
+        for (; j + kNeurons <= n_neurons; j += kNeurons) {
+            run_neurons<kNeurons, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);
+        }
     }
     for (; j < n_neurons; ++j) run_neurons<1, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);
 }

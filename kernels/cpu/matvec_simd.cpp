@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
+#include "kernels/cpu/rows_in_order.h"
 #include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
@@ -27,6 +28,10 @@ void multiply_rows(Rows weights, std::int64_t n_cols, const float* x, std::int64
     constexpr int kRows = matvec_rows_at_once<Rows, kInTurn>(kTokens);
     constexpr int kRowsAhead = kRows == 1 && kTokens == kTokensOfOneRow ? 2 : kRows;
     std::int64_t row = row_begin;
+    if constexpr (kTokens == 1 && !Rows::kPacked && !kInTurn) {  // the bits of kRows beside each other
+        const std::int64_t end = row_begin + (row_end - row_begin) / kRows * kRows;
+        for (; row < end; ++row) y[row] = dot_in_order<accumulators_per_pair(kRows)>(weights[row], x, n_cols);
+    }
     for (; row + kRows <= row_end; row += kRows) {
         Row rows[kRows];
         Row ahead[kRows];

@@ -1,0 +1,111 @@
+#pragma once
+// Plain rows times one token, one row after the other as they lie. Each line is fetched into the second cache twice,
+// far ahead and once more nearer: what is asked for while a Zen 4 core's requests are all on their way is dropped, and
+// a line that is missing then is waited for. So two of its cores read 47 to 48 GB/s where several rows beside each
+// other get 41, of the 50 that reading alone gets (tests/bench/RESULTS.md).
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/prefetch.h"
+#include "kernels/cpu/products_simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr std::int64_t kFetchedFar = 24 * 1024;  // bytes; both found by measuring
+constexpr std::int64_t kFetchedNear = 8 * 1024;
+constexpr std::int64_t kLineBytes = 64;
+
+template <typename Weight>
+constexpr int kVectorsOfLine = static_cast<int>(kLineBytes) / (kLanes * static_cast<int>(sizeof(Weight)));
+
+// The weights of a line of 64 bytes.
+template <typename Weight>
+__attribute__((always_inline)) inline void load_line(const Weight* p, Vector (&to)[kVectorsOfLine<Weight>]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectorsOfLine<Weight>; ++v) to[v] = load(p + v * kLanes);
+}
+#if OFFSTAGE_VECTOR_BITS == 512
+// A permutation puts 16 of them into the upper halves of words: instead of two instructions for each vector.
+__attribute__((always_inline)) inline void load_line(const Bf16* p, Vector (&to)[2]) {
+    constexpr __mmask32 kUpperHalves = 0xaaaaaaaa;
+    const __m512i first = _mm512_set_epi16(15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10, 10, 9, 9, 8, 8, 7, 7, 6, 6, 5, 5,
+                                           4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+    const __m512i line = _mm512_loadu_si512(p);
+    to[0] = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(kUpperHalves, first, line));
+    to[1] = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(kUpperHalves, second, line));
+}
+#endif
+
+__attribute__((always_inline)) inline void fetch_line_behind(const void* place) {
+    prefetch(static_cast<const std::byte*>(place) + kFetchedFar);
+    prefetch(static_cast<const std::byte*>(place) + kFetchedNear);
+}
+
+// row . x, each n long. The sum has the order of dot_products() where a pair of row and token has kSums accumulators.
+template <int kSums, typename Weight>
+float dot_in_order(const Weight* row, const float* x, std::int64_t n) {
+    constexpr int kVectors = kVectorsOfLine<Weight>;
+    constexpr int kStepVectors = std::max(kVectors, kSums);
+    Vector sums[kSums];
+    for (Vector& sum : sums) sum = zero();
+    std::int64_t i = 0;
+    for (; i + kStepVectors * kLanes <= n; i += kStepVectors * kLanes) {
+#pragma GCC unroll 8
+        for (int first = 0; first < kStepVectors; first += kVectors) {
+            const Weight* const line = row + i + first * kLanes;
+            fetch_line_behind(line);
+            Vector weights[kVectors];
+            load_line(line, weights);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) {
+                Vector& sum = sums[(first + v) % kSums];
+                sum = fma(weights[v], load(x + i + (first + v) * kLanes), sum);
+            }
+        }
+    }
+    while (i < n) {
+        const int n_lanes = static_cast<int>(std::min<std::int64_t>(kLanes, n - i));
+        const Vector weights = n_lanes == kLanes ? load(row + i) : load_first(row + i, n_lanes);
+        sums[0] = fma(weights, load_some(x + i, n_lanes), sums[0]);
+        i += n_lanes;
+    }
+    for (int half = kSums / 2; half > 0; half /= 2) {
+        for (int a = 0; a < half; ++a) sums[a] = add(sums[a], sums[a + half]);
+    }
+    return sum_of_lanes(sums[0]);
+}
+
+// out += factor * column, each n long.
+template <typename Weight>
+void add_in_order(const Weight* column, float factor, std::int64_t n, float* out) {
+    constexpr int kVectors = kVectorsOfLine<Weight>;
+    const Vector factors = broadcast(factor);
+    std::int64_t i = 0;
+    for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+        fetch_line_behind(column + i);
+        Vector weights[kVectors];
+        load_line(column + i, weights);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+            float* const place = out + i + v * kLanes;
+            store(place, fma(factors, weights[v], load(place)));
+        }
+    }
+    while (i < n) {
+        const int n_lanes = static_cast<int>(std::min<std::int64_t>(kLanes, n - i));
+        if (n_lanes == kLanes) {
+            store(out + i, fma(factors, load(column + i), load(out + i)));
+        } else {
+            const Vector sum = fma(factors, load_first(column + i, n_lanes), load_some(out + i, n_lanes));
+            store_first(out + i, n_lanes, sum);
+        }
+        i += n_lanes;
+    }
+}
+
+}  // namespace
+}  // namespace offstage::kernels
