@@ -44,8 +44,16 @@ struct DecodeRepeat {
     bool steady;
 };
 
-// Operations of a prefill: every active weight once per token (the output head for the last token only), and the scores
-// and sums of causal attention.
+// Of the active weights those that a prompt's last token alone passes, behind the last layer's attention and router.
+std::int64_t last_network_weights(const ModelSpec& c) {
+    const LayerSpec& last = c.layers.back();
+    const MoeSpec* const moe = last.moe();
+    const std::int64_t ffn_dim = moe != nullptr ? moe->shared_dim : std::get<DenseFfnSpec>(last.ffn).ffn_dim;
+    return 3 * ffn_dim * c.hidden_dim + (moe != nullptr ? c.experts.n_active * c.experts.expert_weights() : 0);
+}
+
+// Operations of a prefill: every active weight once per token (the output head and the last layer's network and experts
+// for the last token only), and the scores and sums of causal attention.
 double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     const double n = static_cast<double>(n_tokens);
     const double head = static_cast<double>(c.vocab_size * c.hidden_dim);
@@ -57,7 +65,8 @@ double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
         const double keys = window * (window + 1) / 2 + (n - window) * window;
         attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys;
     }
-    return 2.0 * body * n + 2.0 * head + attention;
+    const double left_out = static_cast<double>(last_network_weights(c)) * (n - 1);
+    return 2.0 * (body * n - left_out) + 2.0 * head + attention;
 }
 
 class Bench {

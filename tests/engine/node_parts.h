@@ -327,6 +327,13 @@ inline std::vector<float> nodeLogits(engine::LoadedModel& model, int n_tokens = 
     return all;
 }
 
+// Rows that experts compute meanwhile: of the prompt's tokens the last layer takes the last one.
+inline std::uint64_t nodeRows(const engine::LoadedModel& model, int n_tokens = 12) {
+    const engine::ExpertGrid& grid = model.spec().experts;
+    const std::int64_t of_prompt = kNodePrompt * (grid.n_layers - 1) + 1;
+    return static_cast<std::uint64_t>((of_prompt + (n_tokens - 1) * grid.n_layers) * grid.n_active);
+}
+
 // A load in float32 that keeps its measurements in `cache`.
 inline engine::LoadRequest nodeRequest(const std::string& model, const std::string& cache) {
     engine::LoadRequest request;

@@ -123,7 +123,7 @@ class TestNodeLinks : public QObject {
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
             QCOMPARE(node.n_held < grid.size(), !ram.isEmpty());
         }
-        const auto all = static_cast<std::uint64_t>((kNodePrompt + 11) * grid.n_layers * grid.n_active);
+        const auto all = nodeRows(*model);
         QVERIFY(rows <= all);
         QCOMPARE(rows == all, !decentralised && ram.isEmpty());  // where all make the steps, this machine has a share
     }
@@ -391,7 +391,7 @@ class TestNodeLinks : public QObject {
         const auto node = startNode();
         QVERIFY(node != nullptr);
         const std::vector<float>& alone = expected(demoModel());
-        std::array<std::uint64_t, 2> rows{};
+        std::array<std::uint64_t, 2> rows{}, all{};
         std::array<bool, 2> same{};
         {
             std::vector<std::jthread> desktops;
@@ -401,11 +401,12 @@ class TestNodeLinks : public QObject {
                     JoinedNodes joined(*model, {node->address(desktop())}, insisting(), {}, {});
                     same[i] = nodeLogits(*model) == alone;
                     rows[i] = joined.figures()[0].totals.rows;
+                    all[i] = nodeRows(*model);
                 });
             }
         }
         QVERIFY(same[0] && same[1]);
-        QCOMPARE(rows[0], static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2));
+        QCOMPARE(rows[0], all[0]);
         QCOMPARE(rows[1], rows[0]);
     }
 

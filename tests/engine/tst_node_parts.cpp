@@ -307,7 +307,7 @@ class TestNodeParts : public QObject {
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
             rows += node.totals.rows;
         }
-        const std::uint64_t all = static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2);
+        const std::uint64_t all = nodeRows(*model);
         if (room == 64) QCOMPARE(rows, all);
         if (room < 64) QVERIFY(rows < all);
         if (room == 0) QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("has no room for an expert")));
@@ -559,8 +559,7 @@ class TestNodeParts : public QObject {
         const auto figures = joined.figures();
         QVERIFY(!figures[0].up && figures[0].totals.failed_rows > 0);
         QVERIFY(figures[1].up && figures[1].totals.rows > 0);
-        QCOMPARE(figures[0].totals.rows + figures[1].totals.rows,
-                 static_cast<std::uint64_t>((kNodePrompt + 11) * 8 * 2));
+        QCOMPARE(figures[0].totals.rows + figures[1].totals.rows, nodeRows(*model));
         QCOMPARE(model->dispatcher().totals().cpu_calls, std::uint64_t{0});
     }
 

@@ -35,11 +35,6 @@ JoinSettings decentralised(double least_answer_s = 10) {
     return settings;
 }
 
-std::uint64_t allRows(const LoadedModel& model, int n_tokens = 12) {
-    const ExpertGrid& grid = model.spec().experts;
-    return static_cast<std::uint64_t>((kNodePrompt + n_tokens - 1) * grid.n_layers * grid.n_active);
-}
-
 NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t machine, std::size_t bytes) {
     NodeOutputs outputs;
     outputs.step = step;
@@ -512,7 +507,7 @@ class TestPeerSteps : public QObject {
             QCOMPARE(node.totals.requests, std::uint64_t{2 * 12 * 8});
             rows += node.totals.rows;
         }
-        QVERIFY(rows < 2 * allRows(*model));  // this machine has a share as well
+        QVERIFY(rows < 2 * nodeRows(*model));  // this machine has a share as well
     }
 
     // Pieces of which no logits are wanted, all of them, or the last ones: the last layer is made for the desktop
@@ -960,7 +955,7 @@ class TestPeerSteps : public QObject {
                         }));
                         watch.clear();
                         then = rows();
-                        QVERIFY(then < allRows(*model, 5));
+                        QVERIFY(then < nodeRows(*model, 5));
                     }
                     // The fifth it is sent what it lacks; this machine goes on without it.
                     if (step == 6) QVERIFY(watch.makes(kNodePrompt + 4) && rows() == then);
