@@ -189,6 +189,7 @@ void for_staged_keys(const Attention& attention, const CudaSegment& segment, con
         // Before this range's attention is started: it is not waited for, but the one
         // before, which read what is overwritten.
         if (!is_last) copy(next_begin, next_end, keys.halves_[(r + 1) % 2]);
+        if (!worker.failure.none()) break;
         StagedBlocks list;
         const auto flush = [&] {
             if (list.n > 0) worker.start(place_blocks, dim3(1), kThreads, 0, list, layer, half.data, table);

@@ -357,7 +357,7 @@ class TestCudaModelOnHost : public QObject {
     // behind them.
     void keysInRam_changeNothing() {
         std::vector<std::vector<float>> logits[2];
-        int n_copies[2];
+        int n_copies[2], n_begun[2];
         for (const bool in_ram : {false, true}) {
             LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
             request.model = tinyModel("grouped_bf16");
@@ -388,12 +388,14 @@ class TestCudaModelOnHost : public QObject {
             QVERIFY(step(tokens.first(150)) == Forward::Outcome::kDone);
             StoppingProbe probe;
             model->forward().set_probe(&probe);
+            int begin = copies();
             QVERIFY(step(tokens.subspan(150, 56), probe.stop.get_token()) == Forward::Outcome::kStopped);
+            n_begun[in_ram] = copies() - begin;
             model->forward().set_probe(nullptr);
             const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
             model->device().forget_keys();
             QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent"), waits);  // the step has done so
-            const int begin = copies();
+            begin = copies();
             QVERIFY(step(tokens.subspan(150, 56)) == Forward::Outcome::kDone);
             n_copies[in_ram] = copies() - begin;
             for (std::size_t i = 206; i < 210; ++i) QVERIFY(step(tokens.subspan(i, 1)) == Forward::Outcome::kDone);
@@ -405,6 +407,7 @@ class TestCudaModelOnHost : public QObject {
         }
         QVERIFY(logits[0] == logits[1]);
         QCOMPARE(n_copies[1] - n_copies[0], 2 * 3);  // three blocks in two layers, each once
+        QCOMPARE(n_begun[1] - n_begun[0], 3 + 1);    // and the one whose 64 tokens are all before the step
     }
 
     void pinningRefused_isSaidAndHarmless() {

@@ -273,7 +273,16 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
                                                           : parity::grouped_attention(2, n_kv_heads, key_dim, window);
     const std::unique_ptr<Backend> backend = open_on_host();
     backend->reserve(prompt_step(shape));
-    const std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
+    using Blocks = parity::TestSequences::Blocks;
+    // The block that is written to lies in host memory, too.
+    std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
+    const auto is_written_in_host = [&] {
+        const parity::TestSequences sequences(*backend, shape, lengths, 2);
+        const AttentionSegment& segment = sequences.segments().front();
+        return segment.in_host[static_cast<std::size_t>(segment.past / kernels::kKvBlockTokens)] != 0;
+    };
+    while (!is_written_in_host()) lengths[0].past -= kernels::kKvBlockTokens;
+    QVERIFY(lengths[0].past > 1500);
     const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
     struct Run {
         parity::TestSequences::Blocks where;
@@ -281,7 +290,6 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
         std::vector<float> result;
         int launches, copies, fetches;
     };
-    using Blocks = parity::TestSequences::Blocks;
     Run runs[] = {{Blocks::kOnDevice, true, false, {}, 0, 0, 0},
                   {Blocks::kEverywhere, false, false, {}, 0, 0, 0},
                   {Blocks::kEverywhere, true, false, {}, 0, 0, 0},
@@ -351,6 +359,14 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QVERIFY(!backend->ok());
     backend->clear_failure();
     QVERIFY2(two_ranges >= 4 && two_ranges < all, qPrintable(QStringLiteral("%1 of %2").arg(two_ranges).arg(all)));
+    // The second range's first copy fails: it was asked for before the first one's attention.
+    const int launched = cuda_host::calls_of("cudaLaunchKernel");
+    cuda_host::fail_call("cudaMemcpyAsync", two_ranges / 2 + 1);
+    attend();
+    cuda_host::fail_call("cudaMemcpyAsync", 0);
+    QVERIFY(!backend->ok());
+    backend->clear_failure();
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel") - launched, 1);
     // As many are fetched; again, since nobody knows what was written meanwhile; and then met.
     const auto fetch = [&] { backend->fetch_keys(1, shape, segments, sequences.shape()); };
     const int fetched = copies();
