@@ -123,7 +123,7 @@ class TestNodeLinks : public QObject {
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
             QCOMPARE(node.n_held < grid.size(), !ram.isEmpty());
         }
-        const auto all = nodeRows(*model);
+        const auto all = nodeRows(*loaded);
         QVERIFY(rows <= all);
         QCOMPARE(rows == all, !decentralised && ram.isEmpty());  // where all make the steps, this machine has a share
     }
