@@ -9,6 +9,7 @@
 
 #include "engine/device/cuda_backend.h"
 #include "engine/device/cuda_messages.h"
+#include "engine/error.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/cuda_devices.h"
 #include "kernels/thread_pool.h"
@@ -55,13 +56,12 @@ void TestCudaBackend::without_a_gpu_opening_is_an_error() {
     }
 }
 
-#define SKIP_WITHOUT_GPU()                                                                               \
-    do {                                                                                                 \
-        const kernels::CudaDevices found = kernels::cuda_devices();                                      \
-        if (found.devices.empty())                                                                       \
-            QSKIP(("no GPU to test on: " + message_of(found.none_because).english()).c_str());   \
-        const kernels::CudaDevice& device = found.devices.front();                                       \
-        if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75"); \
+#define SKIP_WITHOUT_GPU()                                                                                            \
+    do {                                                                                                              \
+        const kernels::CudaDevices found = kernels::cuda_devices();                                                   \
+        if (found.devices.empty()) QSKIP(("no GPU to test on: " + message_of(found.none_because).english()).c_str()); \
+        const kernels::CudaDevice& device = found.devices.front();                                                    \
+        if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75");              \
     } while (false)
 
 void TestCudaBackend::keeps_the_contract_data() {
