@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kBlock = kKvBlockTokens;        // keys
 constexpr int kKeyVectors = kBlock / kLanes;  // of scores of one query
-constexpr int kGroup = kPairedQueries;        // whose sums with kKeyVectors vectors fill the registers
 constexpr std::int64_t kWordValues = 2;       // bf16 values of a word
 static_assert(kBlock % kLanes == 0);
 
@@ -40,8 +39,8 @@ struct PairCall {
     Word* queries;        // (n_queries, key_dim / 2)
     Word* keys;           // (key_dim / 2, kBlock)
     Word* values;         // (kBlock / 2, value_dim)
-    float* scores;        // (kGroup, kBlock)
-    Word* probabilities;  // (kGroup, kBlock / 2)
+    float* scores;        // (kPairedQueries, kBlock)
+    Word* probabilities;  // (kPairedQueries, kBlock / 2)
     float* largest;       // n_queries
     float* sum;           // n_queries
 
@@ -216,7 +215,7 @@ void attend_group(const PairCall& call, std::int64_t query, std::int64_t begin, 
 void attend_block(const PairCall& call, std::int64_t begin, int n) {
     // The first query that sees the block's first key.
     const std::int64_t first = call.rows == QueryRows::kHeads ? 0 : begin - (call.n_keys - call.n_queries);
-    for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kGroup) {
+    for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kPairedQueries) {
         switch (call.n_queries - query) {
             case 1:
                 attend_group<1>(call, query, begin, n);
@@ -234,7 +233,7 @@ void attend_block(const PairCall& call, std::int64_t begin, int n) {
                 attend_group<5>(call, query, begin, n);
                 break;
             default:
-                attend_group<kGroup>(call, query, begin, n);
+                attend_group<kPairedQueries>(call, query, begin, n);
                 break;
         }
     }
@@ -268,8 +267,8 @@ void attention_of_pairs(const float* q, std::int64_t q_stride, const KvHead& kv,
     call.queries = reinterpret_cast<Word*>(take(n_queries * kv.key_dim / kWordValues * kWord));
     call.keys = reinterpret_cast<Word*>(take(kv.key_dim / kWordValues * kBlock * kWord));
     call.values = reinterpret_cast<Word*>(take(kBlock / 2 * kv.value_dim * kWord));
-    call.scores = reinterpret_cast<float*>(take(kGroup * kBlock * kWord));
-    call.probabilities = reinterpret_cast<Word*>(take(kGroup * kBlock / 2 * kWord));
+    call.scores = reinterpret_cast<float*>(take(kPairedQueries * kBlock * kWord));
+    call.probabilities = reinterpret_cast<Word*>(take(kPairedQueries * kBlock / 2 * kWord));
     call.largest = reinterpret_cast<float*>(take(n_queries * kWord));
     call.sum = reinterpret_cast<float*>(take(n_queries * kWord));
 
