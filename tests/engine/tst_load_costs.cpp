@@ -28,7 +28,10 @@ class TestLoadCosts : public QObject, ReplanSetup {
     void initTestCase() {
         measureModel();
         const LoadedModel model(on("cpu"), LoadedModel::Text::kNotNeeded, {}, {});
-        cpu_fixed_bytes_ = model.plan().ram_bytes - 64 * expert_bytes_;
+        // Of steps of 512 tokens, as where not all experts fit.
+        const std::int64_t longer = std::max<std::int64_t>(0, model.plan().max_step - 512);
+        cpu_fixed_bytes_ = model.plan().ram_bytes - 64 * expert_bytes_ -
+                           static_cast<std::uint64_t>(longer) * model.demand().workspace_bytes_per_token;
     }
 
     // One place and one format: there is nothing to decide, also where experts are on disk.
