@@ -9,6 +9,7 @@
 #include "kernels/cpu/simd_avx512.h"
 // The names above are what the templates below are written in.
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/softmax_block_simd.h"
 
 namespace offstage::kernels {
 namespace {
@@ -124,43 +125,16 @@ void score(const PairCall& call, std::int64_t query) {
     }
 }
 
-// Scores of group's query t to e^(score - m) in bf16 for the first n_seen keys of the block, 0 beyond. Returns the
-// factor for what was summed before.
+// Of a group's query t, of the first n_seen keys of the block, to bf16. Returns the factor for what was summed before.
 float exponentiate(const PairCall& call, std::int64_t query, int t, std::int64_t n_seen) {
-    const float* scores = call.scores + t * kBlock;
     auto* probabilities = reinterpret_cast<Bf16*>(call.probabilities + t * (kBlock / 2));
-    const Vector scale = broadcast(call.scale);
-    const Vector nothing = broadcast(-INFINITY);
-    Vector scaled[kKeyVectors];
-    Vector in_block = nothing;
-    for (int v = 0; v < kKeyVectors; ++v) {
-        const std::int64_t n_lanes = n_seen - v * kLanes;
-        const __mmask16 seen = n_lanes >= kLanes ? static_cast<__mmask16>(0xffff)
-                               : n_lanes <= 0    ? static_cast<__mmask16>(0)
-                                                 : first_lanes(static_cast<int>(n_lanes));
-        scaled[v] = _mm512_mask_mul_ps(nothing, seen, load(scores + v * kLanes), scale);
-        in_block = maximum(in_block, scaled[v]);
-    }
-    const float before = call.largest[query];
-    const float largest_here = largest_lane(in_block);
-    const float largest = largest_here > before ? largest_here : before;
-    call.largest[query] = largest;
-    const Vector offset = broadcast(largest);
-    Vector sum = zero();
-    for (int v = 0; v < kKeyVectors; ++v) {
-        const Vector probability = n_seen > v * kLanes ? exponential(subtract(scaled[v], offset)) : zero();
-        const __m256i rounded = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(probability));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(probabilities + v * kLanes), rounded);
-        sum = add(sum, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(rounded), 16)));
-    }
-    float factor = 1.0f;
-    if (before != largest) {
-        float lanes[kLanes];
-        store(lanes, exponential(broadcast(before - largest)));
-        factor = lanes[0];
-    }
-    call.sum[query] = call.sum[query] * factor + sum_of_lanes(sum);
-    return factor;
+    return exponentiate_block<kKeyVectors>(
+        call.scores + t * kBlock, n_seen, call.scale, call.largest[query], call.sum[query],
+        [probabilities](int v, Vector probability) {
+            const __m256i rounded = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(probability));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(probabilities + v * kLanes), rounded);
+            return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(rounded), 16));
+        });
 }
 
 template <int kQueries, int kVectors>

@@ -13,6 +13,7 @@
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/products_simd.h"
+#include "kernels/cpu/softmax_block_simd.h"
 
 namespace offstage::kernels {
 namespace {
@@ -225,44 +226,13 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, const KeyBl
     }
 }
 
-// Scores to e^(score - m) for the first n_seen keys of the block, 0 beyond. Returns the
-// factor for what was summed before.
+// Of the first n_seen keys of the block, in place. Returns the factor for what was summed before.
 float exponentiate(const AttentionCall& call, std::int64_t query, float* scores, int n_seen) {
-    constexpr int kVectors = kBlockKeys / kLanes;
-    const Vector scale = broadcast(call.scale);
-    Vector scaled[kVectors];
-    Vector block_largest = broadcast(-INFINITY);
-    for (int v = 0; v < kVectors; ++v) {
-        const int n_lanes = n_seen - v * kLanes;
-        if (n_lanes <= 0) break;
-        scaled[v] = multiply(load(scores + v * kLanes), scale);
-        if (n_lanes < kLanes) {
-            float lanes[kLanes];
-            store(lanes, scaled[v]);
-            for (int lane = n_lanes; lane < kLanes; ++lane) lanes[lane] = -INFINITY;
-            scaled[v] = load(lanes);
-        }
-        block_largest = maximum(block_largest, scaled[v]);
-    }
-    const float before = call.largest[query];
-    const float in_block = largest_lane(block_largest);
-    const float largest = in_block > before ? in_block : before;
-    call.largest[query] = largest;
-    const Vector offset = broadcast(largest);
-    Vector sum = zero();
-    for (int v = 0; v < kVectors; ++v) {
-        const Vector probability = n_seen > v * kLanes ? exponential(subtract(scaled[v], offset)) : zero();
-        sum = add(sum, probability);
-        store(scores + v * kLanes, probability);
-    }
-    float factor = 1.0f;
-    if (before != largest) {
-        float lanes[kLanes];
-        store(lanes, exponential(broadcast(before - largest)));
-        factor = lanes[0];
-    }
-    call.sum[query] = call.sum[query] * factor + sum_of_lanes(sum);
-    return factor;
+    return exponentiate_block<kBlockKeys / kLanes>(scores, n_seen, call.scale, call.largest[query], call.sum[query],
+                                                   [scores](int v, Vector probability) {
+                                                       store(scores + v * kLanes, probability);
+                                                       return probability;
+                                                   });
 }
 
 // out[t] = factors[t] * out[t] + sum_k probabilities[t][k] * value k, for kVectors

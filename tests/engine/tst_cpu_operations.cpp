@@ -13,6 +13,7 @@
 
 #include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
+#include "kernels/bf16_attention.h"
 #include "kernels/thread_pool.h"
 #include "tests/kernels/packed_data.h"
 #include "tests/kernels/test_data.h"
@@ -86,6 +87,7 @@ class TestCpuOperations : public QObject {
     void rounded_inputs_give_a_row_the_same_bits_in_any_company_data();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company();
     void bf16_gives_a_prompts_row_the_same_bits_in_any_company();
+    void attention_is_rounded_in_bf16_for_many_queries_alone();
 
   private:
     static void add_rows() {
@@ -363,6 +365,58 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
                 size += std::pow(double{in_f32[as_size(i)]}, 2);
             }
             QVERIFY2(error < 1e-4 * size, qPrintable(QString::number(error / size)));
+        }
+    }
+}
+
+// Of a cache in bf16, and where products of prompts are in bf16: there queries are rounded, and a little of the result
+// with them; alone or few they are not, nor with another cache.
+void TestCpuOperations::attention_is_rounded_in_bf16_for_many_queries_alone() {
+    if (kernels::bf16_attention(kernels::cpu_kernels().instruction_set) == nullptr) {
+        QSKIP("This processor has no dot product of bf16.");
+    }
+    constexpr std::int64_t kPast = 70;
+    kernels::ThreadPool pool(2);
+    for (const kernels::KvType type : {kernels::KvType::kBf16, kernels::KvType::kF32}) {
+        for (const std::int64_t n : {1, 7, 8, 65}) {
+            for (const SumOrder order : {SumOrder::kByNumber, SumOrder::kMany}) {
+                kernels::AttentionShape shape;
+                shape.n_heads = 4;
+                shape.n_kv_heads = 2;
+                shape.key_dim = shape.value_dim = 64;
+                shape.scale = 0.125f;
+                const kernels::KvShape kv = kernels::kv_shape_of(1, shape, type);
+                constexpr std::int64_t kBlocks = 3;
+                std::vector<std::byte> cache(static_cast<std::size_t>(kBlocks * kv.block_bytes()));
+                const std::int64_t n_values = kv.key_dim;
+                for (std::size_t at = 0; at < cache.size(); at += static_cast<std::size_t>(kv.key_stride())) {
+                    const auto row = random_floats(n_values, static_cast<std::uint32_t>(at));
+                    kernels::store_kv_row(row.data(), n_values, type, cache.data() + at);
+                }
+                std::vector<std::byte*> blocks;
+                for (std::int64_t b = 0; b < kBlocks; ++b) blocks.push_back(cache.data() + b * kv.block_bytes());
+                AttentionSegment segment;
+                segment.n_tokens = n;
+                segment.past = kPast;
+                segment.blocks = blocks;
+                const auto queries = random_floats(n * shape.query_width(), 5);
+                const auto attended = [&](GemmMode mode) {
+                    CpuOperations operations(pool, mode);
+                    operations.set_sum_order(order);
+                    std::vector<float> out(static_cast<std::size_t>(n * shape.output_width()));
+                    operations.attend(0, shape, {&segment, 1}, queries.data(), shape.query_width(), kv, out.data());
+                    return out;
+                };
+                const std::vector<float> exact = attended(GemmMode::kF32), rounded = attended(GemmMode::kBf16);
+                const bool many = type == kernels::KvType::kBf16 && (n >= 8 || order == SumOrder::kMany);
+                QVERIFY2((exact != rounded) == many, qPrintable(QString::number(n)));
+                double off = 0, size = 0;
+                for (std::size_t i = 0; i < exact.size(); ++i) {
+                    off += std::pow(double{exact[i]} - double{rounded[i]}, 2);
+                    size += std::pow(double{exact[i]}, 2);
+                }
+                QVERIFY2(std::sqrt(off / size) < 1e-2, qPrintable(QString::number(std::sqrt(off / size))));
+            }
         }
     }
 }
