@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/short_turns.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -142,7 +144,10 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
     state_->next_pieces = std::make_unique<State::Counter[]>(static_cast<std::size_t>(n_threads));
     for (int thread = 1; thread < n_threads; ++thread) {
         try {
-            state_->workers.emplace_back([state = state_.get(), thread] { state->work(thread); });
+            state_->workers.emplace_back([state = state_.get(), thread] {
+                ask_for_short_turns();
+                state->work(thread);
+            });
         } catch (const std::system_error&) {
             break;  // the system has no more threads for us: run on those we got
         }

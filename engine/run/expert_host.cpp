@@ -17,6 +17,7 @@
 #include "engine/run/load_planner.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
+#include "kernels/short_turns.h"
 
 namespace offstage::engine {
 
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop)
     : request_(request) {
     check_request(request_);
+    kernels::ask_for_short_turns();  // steps are run by this thread, in the window as well
     pool_ = std::make_unique<kernels::ThreadPool>(request_.n_threads);
     open_source();
     expert_source_->set_method(request_.quant.method);

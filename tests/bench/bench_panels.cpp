@@ -8,13 +8,16 @@
 // 100 tokens a second and computes nothing: what its panels cost is that of their size
 // alone.
 //
-//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256]
+// With --only one panel is opened and closed, by its object's name (a wrong one lists them).
+//
+//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256] [--only PANEL]
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <vector>
 
 #include <QApplication>
+#include <QDir>
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -76,10 +79,31 @@ double threadCpuSeconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
 }
 
+// Of all threads but the window's, from Linux's /proc/self/task/*/schedstat.
+struct OtherThreads {
+    double ran_s = 0, waited_s = 0;  // computing; ready to, while others had the cores
+
+    static OtherThreads now() {
+        OtherThreads sum;
+        const QDir tasks(QStringLiteral("/proc/self/task"));
+        for (const QString& thread : tasks.entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+            QFile file(tasks.filePath(thread + QStringLiteral("/schedstat")));
+            if (thread.toLongLong() == QCoreApplication::applicationPid() || !file.open(QIODevice::ReadOnly)) {
+                continue;
+            }
+            const QList<QByteArray> fields = file.readAll().simplified().split(' ');
+            sum.ran_s += fields.value(0).toDouble() / 1e9;
+            sum.waited_s += fields.value(1).toDouble() / 1e9;
+        }
+        return sum;
+    }
+};
+
 // Medians of each are what is printed.
 struct Figures {
-    std::vector<double> tokensPerSecond;  // by the wall clock, first token to last
-    std::vector<double> busy;             // share of the wall time that the window's thread worked
+    std::vector<double> tokensPerSecond;            // by the wall clock, first token to last
+    std::vector<double> busy;                       // share of the wall time that the window's thread worked
+    std::vector<double> othersBusy, othersWaiting;  // sums over all other threads
 };
 
 void decode(MainWindow& window, int tokens, Figures& figures) {
@@ -102,16 +126,25 @@ void decode(MainWindow& window, int tokens, Figures& figures) {
                                              });
     clock.start();
     const double cpuBefore = threadCpuSeconds();
+    const OtherThreads before = OtherThreads::now();
     window.engine().generate(request);
     waitFor(window.engine(), EngineController::State::Ready);
-    figures.busy.push_back((threadCpuSeconds() - cpuBefore) * 1e9 / static_cast<double>(clock.nsecsElapsed()));
+    const double elapsed = static_cast<double>(clock.nsecsElapsed()) / 1e9;
+    const OtherThreads after = OtherThreads::now();
+    figures.busy.push_back((threadCpuSeconds() - cpuBefore) / elapsed);
+    figures.othersBusy.push_back((after.ran_s - before.ran_s) / elapsed);
+    figures.othersWaiting.push_back((after.waited_s - before.waited_s) / elapsed);
     QObject::disconnect(connection);
     figures.tokensPerSecond.push_back(
         last > first ? static_cast<double>(lastTokens - firstTokens) * 1e9 / static_cast<double>(last - first) : 0);
 }
 
-void showPanels(MainWindow& window, bool shown) {
+void showPanels(MainWindow& window, bool shown, const QString& only) {
     for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+        if (!only.isEmpty() && dock->objectName() != only) {
+            dock->hide();
+            continue;
+        }
         dock->setFloating(shown);  // side by side: tabs would hide one another
         dock->setVisible(shown);
     }
@@ -162,9 +195,17 @@ int main(int argc, char** argv) {
     waitFor(window.engine(), EngineController::State::Ready);
     Figures warm, open, closed;
     decode(window, 20, warm);
+    const qsizetype onlyAt = QApplication::arguments().indexOf(QStringLiteral("--only"));
+    const QString only = onlyAt < 0 ? QString() : QApplication::arguments().value(onlyAt + 1);
+    if (onlyAt >= 0 && window.findChild<QDockWidget*>(only) == nullptr) {
+        for (const QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+            std::printf("%s\n", qPrintable(dock->objectName()));
+        }
+        return 1;
+    }
     for (int i = 0; i < pairs; ++i) {
         for (const bool shown : {i % 2 == 0, i % 2 != 0}) {
-            showPanels(window, shown);
+            showPanels(window, shown, only);
             decode(window, tokens, shown ? open : closed);
         }
     }
@@ -173,5 +214,9 @@ int main(int argc, char** argv) {
                 closedSpeed, openSpeed / closedSpeed);
     std::printf("window's thread busy: open %.2f %%, closed %.2f %%\n", 100 * median(open.busy),
                 100 * median(closed.busy));
+    std::printf(
+        "all other threads: busy open %.2f %%, closed %.2f %%; waiting for a core open %.2f %%, closed %.2f %%\n",
+        100 * median(open.othersBusy), 100 * median(closed.othersBusy), 100 * median(open.othersWaiting),
+        100 * median(closed.othersWaiting));
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "engine/text/tokenizer.h"
 #include "kernels/formats.h"
 #include "tests/engine/test_models.h"
+#include "tests/kernels/turns.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -105,6 +106,18 @@ class TestSession : public QObject {
         QVERIFY(summary.n_layers >= 8 && summary.n_experts >= 8 && summary.n_active == 2);
         QVERIFY(summary.has_tokenizer && summary.has_chat_template);
         QVERIFY(summary.weight_bytes <= 42'000'000);
+    }
+
+    // Who loads computes the steps, too.
+    void load_asksForShortTurnsOfTheCore() {
+        if (offstage::test::turn_ns() == 0)
+            QSKIP("This system does not tell how long a thread's turns are (Linux before 6.12).");
+        std::uint64_t turns = 0;
+        std::thread([&] {
+            load();
+            turns = offstage::test::turn_ns();
+        }).join();
+        QCOMPARE(turns, 400'000u);
     }
 
     void load_cancelled_leavesNoModel_andTheNextLoadWorks() {

@@ -2,14 +2,20 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <QTest>
 
+#include "kernels/short_turns.h"
 #include "kernels/thread_pool.h"
+#include "tests/kernels/turns.h"
 
+using offstage::kernels::ask_for_short_turns;
 using offstage::kernels::ThreadPool;
+using offstage::test::turn_ns;
 
 class TestThreadPool : public QObject {
     Q_OBJECT
@@ -29,6 +35,8 @@ class TestThreadPool : public QObject {
     void two_pools_work_side_by_side_on_the_same_cores();
     void stays_usable_when_cores_are_oversubscribed();
     void caller_may_change_between_runs();
+    void workers_askForShortTurns_callersKeepTheirs();
+    void shortTurns_leaveNice();
 };
 
 namespace {
@@ -199,6 +207,32 @@ void TestThreadPool::caller_may_change_between_runs() {
     std::thread([&] { pool.run([&](int) { ++calls; }); }).join();
     pool.run([&](int) { ++calls; });
     QCOMPARE(calls.load(), 6);
+}
+
+void TestThreadPool::workers_askForShortTurns_callersKeepTheirs() {
+    const std::uint64_t before = turn_ns();
+    if (before == 0) QSKIP("This system does not tell how long a thread's turns are (Linux before 6.12).");
+    ThreadPool pool(3);
+    std::vector<std::uint64_t> turns(3);
+    pool.run([&](int thread) { turns[static_cast<std::size_t>(thread)] = turn_ns(); });
+    QCOMPARE(turns[0], before);
+    QCOMPARE(turns[1], 400'000u);
+    QCOMPARE(turns[2], 400'000u);
+}
+
+void TestThreadPool::shortTurns_leaveNice() {
+    int nice_then = 0;
+    std::uint64_t turns = 0;
+    std::thread([&] {
+        const auto thread = static_cast<id_t>(gettid());  // on Linux a nice value is a thread's
+        setpriority(PRIO_PROCESS, thread, 7);
+        ask_for_short_turns();
+        nice_then = getpriority(PRIO_PROCESS, thread);
+        turns = turn_ns();
+    }).join();
+    if (turns == 0) QSKIP("This system does not tell how long a thread's turns are (Linux before 6.12).");
+    QCOMPARE(nice_then, 7);
+    QCOMPARE(turns, 400'000u);
 }
 
 QTEST_GUILESS_MAIN(TestThreadPool)
