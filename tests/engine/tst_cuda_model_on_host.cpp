@@ -134,11 +134,15 @@ class TestCudaModelOnHost : public QObject {
             std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         const Greedy got = greedy(*gpu, prompts_[0]);
         QCOMPARE(got.tokens, expected.tokens);
+        // What is rounded another way moves a neuron across the theta now and then; most tokens meet none of those.
+        std::vector<double> errors;
         for (std::size_t t = 0; t < got.logits.size(); ++t) {
-            const double error = relativeError(got.logits[t], expected.logits[t]);
-            // What is rounded another way moves neurons across the theta.
-            QVERIFY2(error < 5e-2, qPrintable(QString::number(error)));
+            errors.push_back(relativeError(got.logits[t], expected.logits[t]));
         }
+        std::sort(errors.begin(), errors.end());
+        const double median = errors[errors.size() / 2];
+        QVERIFY2(median < 1e-2, qPrintable(QString::number(median)));
+        QVERIFY2(errors.back() < 5e-2, qPrintable(QString::number(errors.back())));
         const DispatchTotals& totals = gpu->dispatcher().totals();
         const bool copies = policy == QStringLiteral("transfer");
         QVERIFY(totals.resident_calls > 0 && (copies ? totals.copied_calls : totals.cpu_calls) > 0);
