@@ -19,6 +19,9 @@
 #endif
 
 namespace cuda_host {
+
+constinit thread_local const ThisThread* this_thread = nullptr;
+
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
@@ -76,6 +79,7 @@ void switch_places(Place& from, Place& to) {
 
 struct Warp {
     int arrived = 0;
+    int waiting[kLanes] = {};  // which lanes; those that arrived, but the last
     const char* function = nullptr;
     unsigned generation = 0;
     // Two sets: a lane may meet the next time while others still read what the last
@@ -110,7 +114,6 @@ struct BlockRunner::State {
     std::vector<Warp> warps;
     std::vector<int> runnable;
     std::vector<int> at_barrier;
-    std::vector<std::vector<int>> at_warp;
     int alive = 0;
     std::vector<std::byte> shared;
     std::byte* shared_data = nullptr;
@@ -183,6 +186,7 @@ Fiber& BlockRunner::State::draw() {
 
 void BlockRunner::State::resume(Fiber& fiber) {
     current = &fiber;
+    this_thread = &fiber.self;
     from_scheduler = true;
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
@@ -196,6 +200,7 @@ void BlockRunner::State::resume(Fiber& fiber) {
     __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
 #endif
     current = nullptr;
+    this_thread = nullptr;
 }
 
 void BlockRunner::State::leave(bool for_ever) {
@@ -203,6 +208,7 @@ void BlockRunner::State::leave(bool for_ever) {
     Fiber* const next = for_ever || runnable.empty() ? nullptr : &draw();
     if (next == self) return;
     current = next;
+    this_thread = next == nullptr ? nullptr : &next->self;
     from_scheduler = false;
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack,
@@ -232,18 +238,21 @@ void BlockRunner::State::arrived() {
 void BlockRunner::State::report_deadlock() const {
     std::string why = "threads wait for each other for ever:";
     why += " " + std::to_string(at_barrier.size()) + " of " + std::to_string(alive) + " at __syncthreads";
-    for (std::size_t w = 0; w < at_warp.size(); ++w) {
-        if (at_warp[w].empty()) continue;
+    for (std::size_t w = 0; w < warps.size(); ++w) {
+        if (warps[w].arrived == 0) continue;
         why +=
-            "; warp " + std::to_string(w) + ": " + std::to_string(at_warp[w].size()) + " lanes at " + warps[w].function;
+            "; warp " + std::to_string(w) + ": " + std::to_string(warps[w].arrived) + " lanes at " + warps[w].function;
     }
     give_up(why);
 }
 
 void BlockRunner::State::run_block(int n_threads) {
     alive = n_threads;
-    warps.assign(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes), {});
-    at_warp.assign(warps.size(), {});
+    warps.resize(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes));
+    for (Warp& warp : warps) {
+        warp.arrived = 0;
+        warp.generation = 0;
+    }
     runnable.resize(static_cast<std::size_t>(n_threads));
     std::iota(runnable.begin(), runnable.end(), 0);
     resume(draw());
@@ -369,10 +378,6 @@ bool BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std
     return true;
 }
 
-const ThisThread& this_thread() {
-    return active->current->self;
-}
-
 void* shared_memory() {
     return active->shared_data;
 }
@@ -389,14 +394,13 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::u
     warp.function = function;
     std::uint32_t* words = warp.words[warp.generation % 2];
     std::copy_n(mine, n_words, words + index % kLanes * n_words);
-    if (++warp.arrived == kLanes) {
+    if (warp.arrived == kLanes - 1) {
         warp.arrived = 0;
         ++warp.generation;
-        state.runnable.insert(state.runnable.end(), state.at_warp[w].begin(), state.at_warp[w].end());
-        state.at_warp[w].clear();
+        state.runnable.insert(state.runnable.end(), warp.waiting, warp.waiting + kLanes - 1);
         state.runnable.push_back(index);  // in the draw like the others
     } else {
-        state.at_warp[w].push_back(index);
+        warp.waiting[warp.arrived++] = index;
     }
     state.leave(false);
     return words;
