@@ -10,7 +10,11 @@
 #include <ucontext.h>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
+// Said by the build where this file alone is not checked.
+#if defined(__SANITIZE_ADDRESS__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
+#define OFFSTAGE_FIBERS_AMONG_CHECKED
+#endif
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -188,7 +192,7 @@ void BlockRunner::State::resume(Fiber& fiber) {
     current = &fiber;
     this_thread = &fiber.self;
     from_scheduler = true;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -196,7 +200,7 @@ void BlockRunner::State::resume(Fiber& fiber) {
     __tsan_switch_to_fiber(fiber.tsan_fiber, 0);
 #endif
     switch_places(scheduler, fiber.place);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
 #endif
     current = nullptr;
@@ -210,7 +214,7 @@ void BlockRunner::State::leave(bool for_ever) {
     current = next;
     this_thread = next == nullptr ? nullptr : &next->self;
     from_scheduler = false;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack,
                                    next == nullptr ? scheduler_stack : next->stack,
                                    next == nullptr ? scheduler_stack_bytes : kStackBytes);
@@ -224,7 +228,7 @@ void BlockRunner::State::leave(bool for_ever) {
 
 // What a fiber does first when it goes on.
 void BlockRunner::State::arrived() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     const void* stack = nullptr;  // that was left
     std::size_t bytes = 0;
     __sanitizer_finish_switch_fiber(current->fake_stack, &stack, &bytes);
@@ -260,7 +264,7 @@ void BlockRunner::State::run_block(int n_threads) {
 }
 
 // ---- addresses that are not there: a GPU's kernel ends then, and the context with it, not the program.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED) && !defined(__SANITIZE_THREAD__)
 namespace {
 
 struct sigaction others_action;
@@ -327,7 +331,7 @@ BlockRunner::~BlockRunner() {
 #if defined(__SANITIZE_THREAD__)
         __tsan_destroy_fiber(fiber->tsan_fiber);
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
         // Its last functions never returned: what they marked would stay for whatever is
         // mapped there next.
         ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
