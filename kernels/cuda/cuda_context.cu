@@ -26,7 +26,11 @@ constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
 constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
 #endif
 
+#ifdef OFFSTAGE_AWAKE_US  // the tests' host layer: nothing, since its streams want the processor
+constexpr std::chrono::microseconds kAwakeWait{OFFSTAGE_AWAKE_US};
+#else
 constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see EventRing
+#endif
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
 

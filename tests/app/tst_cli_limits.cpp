@@ -71,7 +71,7 @@ class TestCliLimits : public QObject {
     void generate_nearTheLimit_saysSo() {
         // Context and experts take what is left of a budget that a longer context would exceed.
         const auto arguments = [](const char* context) {
-            return words("generate --model %1 --threads 2 --context %2 --prompt Hi --max-tokens 2 --seed 1 --json",
+            return words("generate --model %1 --threads 1 --context %2 --prompt Hi --max-tokens 2 --seed 1 --json",
                          {kDemo, QString::fromLatin1(context)});
         };
         const CliOutcome roomy = m_limited.run(QStringLiteral("-d 2000000"), arguments("512"));

@@ -17,10 +17,10 @@
 #define __host__
 #define __noinline__
 #define __launch_bounds__(...)
-#define threadIdx (::cuda_host::this_thread().thread)
-#define blockIdx (::cuda_host::this_thread().block)
-#define blockDim (::cuda_host::this_thread().block_dim)
-#define gridDim (::cuda_host::this_thread().grid_dim)
+#define threadIdx (::cuda_host::this_thread->thread)
+#define blockIdx (::cuda_host::this_thread->block)
+#define blockDim (::cuda_host::this_thread->block_dim)
+#define gridDim (::cuda_host::this_thread->grid_dim)
 
 struct dim3 {
     unsigned x, y, z;
@@ -151,7 +151,8 @@ namespace cuda_host {
 struct ThisThread {
     dim3 thread, block, block_dim, grid_dim;
 };
-const ThisThread& this_thread();
+// Lanes ask at every index, so it is a variable.
+extern constinit thread_local const ThisThread* this_thread;
 
 // Meets the other lanes of the warp; returns what each of them gave, one after the other:
 // as many words as it did, at most kMostWords.
@@ -202,7 +203,7 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
     std::uint32_t word = 0;
     std::memcpy(&word, &value, 4);
     const std::uint32_t* words = cuda_host::meet_warp(mask, "__shfl_xor_sync", word);
-    const unsigned lane = cuda_host::this_thread().thread.x % 32;
+    const unsigned lane = cuda_host::this_thread->thread.x % 32;
     std::memcpy(&value, words + (lane ^ static_cast<unsigned>(lane_mask)) % 32, 4);
     return value;
 }

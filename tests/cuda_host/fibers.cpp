@@ -10,7 +10,11 @@
 #include <ucontext.h>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
+// Said by the build where this file alone is not checked.
+#if defined(__SANITIZE_ADDRESS__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
+#define OFFSTAGE_FIBERS_AMONG_CHECKED
+#endif
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -19,6 +23,9 @@
 #endif
 
 namespace cuda_host {
+
+constinit thread_local const ThisThread* this_thread = nullptr;
+
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
@@ -76,6 +83,7 @@ void switch_places(Place& from, Place& to) {
 
 struct Warp {
     int arrived = 0;
+    int waiting[kLanes] = {};  // which lanes; those that arrived, but the last
     const char* function = nullptr;
     unsigned generation = 0;
     // Two sets: a lane may meet the next time while others still read what the last
@@ -110,7 +118,6 @@ struct BlockRunner::State {
     std::vector<Warp> warps;
     std::vector<int> runnable;
     std::vector<int> at_barrier;
-    std::vector<std::vector<int>> at_warp;
     int alive = 0;
     std::vector<std::byte> shared;
     std::byte* shared_data = nullptr;
@@ -183,8 +190,9 @@ Fiber& BlockRunner::State::draw() {
 
 void BlockRunner::State::resume(Fiber& fiber) {
     current = &fiber;
+    this_thread = &fiber.self;
     from_scheduler = true;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -192,10 +200,11 @@ void BlockRunner::State::resume(Fiber& fiber) {
     __tsan_switch_to_fiber(fiber.tsan_fiber, 0);
 #endif
     switch_places(scheduler, fiber.place);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
 #endif
     current = nullptr;
+    this_thread = nullptr;
 }
 
 void BlockRunner::State::leave(bool for_ever) {
@@ -203,8 +212,9 @@ void BlockRunner::State::leave(bool for_ever) {
     Fiber* const next = for_ever || runnable.empty() ? nullptr : &draw();
     if (next == self) return;
     current = next;
+    this_thread = next == nullptr ? nullptr : &next->self;
     from_scheduler = false;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack,
                                    next == nullptr ? scheduler_stack : next->stack,
                                    next == nullptr ? scheduler_stack_bytes : kStackBytes);
@@ -218,7 +228,7 @@ void BlockRunner::State::leave(bool for_ever) {
 
 // What a fiber does first when it goes on.
 void BlockRunner::State::arrived() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
     const void* stack = nullptr;  // that was left
     std::size_t bytes = 0;
     __sanitizer_finish_switch_fiber(current->fake_stack, &stack, &bytes);
@@ -232,18 +242,21 @@ void BlockRunner::State::arrived() {
 void BlockRunner::State::report_deadlock() const {
     std::string why = "threads wait for each other for ever:";
     why += " " + std::to_string(at_barrier.size()) + " of " + std::to_string(alive) + " at __syncthreads";
-    for (std::size_t w = 0; w < at_warp.size(); ++w) {
-        if (at_warp[w].empty()) continue;
+    for (std::size_t w = 0; w < warps.size(); ++w) {
+        if (warps[w].arrived == 0) continue;
         why +=
-            "; warp " + std::to_string(w) + ": " + std::to_string(at_warp[w].size()) + " lanes at " + warps[w].function;
+            "; warp " + std::to_string(w) + ": " + std::to_string(warps[w].arrived) + " lanes at " + warps[w].function;
     }
     give_up(why);
 }
 
 void BlockRunner::State::run_block(int n_threads) {
     alive = n_threads;
-    warps.assign(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes), {});
-    at_warp.assign(warps.size(), {});
+    warps.resize(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes));
+    for (Warp& warp : warps) {
+        warp.arrived = 0;
+        warp.generation = 0;
+    }
     runnable.resize(static_cast<std::size_t>(n_threads));
     std::iota(runnable.begin(), runnable.end(), 0);
     resume(draw());
@@ -251,7 +264,7 @@ void BlockRunner::State::run_block(int n_threads) {
 }
 
 // ---- addresses that are not there: a GPU's kernel ends then, and the context with it, not the program.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED) && !defined(__SANITIZE_THREAD__)
 namespace {
 
 struct sigaction others_action;
@@ -318,7 +331,7 @@ BlockRunner::~BlockRunner() {
 #if defined(__SANITIZE_THREAD__)
         __tsan_destroy_fiber(fiber->tsan_fiber);
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
         // Its last functions never returned: what they marked would stay for whatever is
         // mapped there next.
         ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
@@ -369,10 +382,6 @@ bool BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std
     return true;
 }
 
-const ThisThread& this_thread() {
-    return active->current->self;
-}
-
 void* shared_memory() {
     return active->shared_data;
 }
@@ -389,14 +398,13 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::u
     warp.function = function;
     std::uint32_t* words = warp.words[warp.generation % 2];
     std::copy_n(mine, n_words, words + index % kLanes * n_words);
-    if (++warp.arrived == kLanes) {
+    if (warp.arrived == kLanes - 1) {
         warp.arrived = 0;
         ++warp.generation;
-        state.runnable.insert(state.runnable.end(), state.at_warp[w].begin(), state.at_warp[w].end());
-        state.at_warp[w].clear();
+        state.runnable.insert(state.runnable.end(), warp.waiting, warp.waiting + kLanes - 1);
         state.runnable.push_back(index);  // in the draw like the others
     } else {
-        state.at_warp[w].push_back(index);
+        warp.waiting[warp.arrived++] = index;
     }
     state.leave(false);
     return words;

@@ -51,6 +51,7 @@ struct HostGraphExec {
 };
 struct HostStream {
     std::deque<std::function<void()>> tasks;
+    std::condition_variable asked;  // by new tasks, or to end
     bool busy = false;
     bool ends = false;
     cuda_host::BlockRunner* runner = nullptr;
@@ -66,7 +67,7 @@ struct Allocation {
 
 struct Host {
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable changed;  // what streams did
     cuda_host::Settings settings;
     std::map<std::string, int> fail_in;
     std::map<std::string, int> calls;

@@ -14,7 +14,7 @@ void serve(HostStream* stream) {
     std::unique_lock lock(h.mutex);
     stream->runner = &runner;
     for (;;) {
-        h.changed.wait(lock, [&] { return !stream->tasks.empty() || stream->ends; });
+        stream->asked.wait(lock, [&] { return !stream->tasks.empty() || stream->ends; });
         if (stream->tasks.empty()) return;
         const std::function<void()> task = std::move(stream->tasks.front());
         stream->tasks.pop_front();
@@ -23,7 +23,7 @@ void serve(HostStream* stream) {
         task();
         lock.lock();
         stream->busy = false;
-        h.changed.notify_all();
+        if (stream->tasks.empty()) h.changed.notify_all();
     }
 }
 
@@ -45,7 +45,7 @@ bool all_idle() {
 
 void enqueue_locked(HostStream* stream, std::function<void()> task) {
     stream->tasks.push_back(std::move(task));
-    host().changed.notify_all();
+    stream->asked.notify_one();
 }
 
 // The limits of every GPU since compute capability 7.5.
@@ -147,7 +147,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
         (void)begin("cudaStreamDestroy");
         if (host().streams.erase(stream) == 0) return answer(cudaErrorInvalidResourceHandle);
         stream->ends = true;
-        host().changed.notify_all();
+        stream->asked.notify_one();
     }
     stream->thread.join();
     delete stream;

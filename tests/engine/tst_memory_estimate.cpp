@@ -73,9 +73,9 @@ class TestMemoryEstimate : public QObject {
             }
         };
         rows("demo", 20, 24);
-        rows("synthetic:fine?layers=4", 400, 500);
-        rows("synthetic:fine?layers=4&window=128", 400, 500);
-        rows("synthetic:mixtral-mini?layers=2", 900, 900);
+        rows("synthetic:fine?layers=2", 220, 270);
+        rows("synthetic:fine?layers=2&window=128", 220, 270);
+        rows("synthetic:mixtral-mini?layers=1", 900, 500);
     }
     void estimate_isWhatIsUsed() {
         QFETCH(QString, model);

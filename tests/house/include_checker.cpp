@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -227,7 +228,11 @@ std::optional<std::string> broken_folder_rule(std::string_view floor, std::span<
 }
 
 bool matches(const std::string& text, const char* pattern) {
-    const QRegularExpression whole(QRegularExpression::anchoredPattern(QString::fromUtf8(pattern)));
+    static std::map<const char*, QRegularExpression> compiled;  // which takes longer than matching
+    QRegularExpression& whole = compiled[pattern];
+    if (whole.pattern().isEmpty()) {
+        whole.setPattern(QRegularExpression::anchoredPattern(QString::fromUtf8(pattern)));
+    }
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
