@@ -363,19 +363,52 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     }
 }
 
-// Between two layers one of the machines, where any is up, computes a row of an expert.
+// Between two layers one of the machines, where any is up, computes a row of an expert: of helpers it is waited for; as
+// shares are exchanged, another one is on its way meanwhile. What its messages take longer there than by themselves all
+// machines' messages do.
 void JoinedNodes::measure_pauses(const std::stop_token& stop) {
-    if (pause_us_ > 0 || !model_.device().shares_host_memory()) return;
+    if (wake_us_ > 0 || !model_.device().shares_host_memory()) return;
     const auto node = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& one) { return one->is_up(); });
     if (node == nodes_.end()) return;
     const std::vector<NodeExpert> experts = (*node)->experts_to_probe();
     if (experts.empty()) return;
     const LoadRequest& request = model_.request();
-    std::size_t next = 0;
-    pause_us_ = engine::pause_us(
-        {model_.spec(), model_.basis().master, request.quant.dense, request.kv}, model_.host(),
-        [&] { (*node)->probe(experts[next++ % experts.size()], 1); }, stop);
+    const DenseProbeModel layers{model_.spec(), model_.basis().master, request.quant.dense, request.kv};
+    const LinkCosts& link = (*node)->costs();
+    const LinkCosts::Measured measured = link.measured();
+    std::size_t n_sent = 0, n_lost = 0;
+    const auto send = [&] { return (*node)->send_probe(experts[n_sent++ % experts.size()], 1); };
+    std::vector<double> computing;
+    const auto take = [&](std::uint64_t number) {
+        const auto reply = (*node)->wait_for_probe(number, 1);
+        if (reply) computing.push_back(reply->compute_us);
+        n_lost += reply ? 0 : 1;
+    };
+    const PausedLayers asked = measure_paused_layers(
+        layers, model_.host(), [&](bool) { take(send()); }, stop);
+    const double request_us = asked.pause_us - median(std::exchange(computing, {})) - link.transfer_us(1);
+    std::uint64_t first = 0;
+    const auto exchange = [&](bool begins) {
+        if (begins) {
+            if (first != 0) take(first);
+            first = send();
+            std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(measured.latency_us / 2));
+        }
+        const std::uint64_t second = send();
+        take(std::exchange(first, second));
+    };
+    const PausedLayers shared = measure_paused_layers(layers, model_.host(), exchange, stop);
+    if (first != 0) take(first);
     wake_us_ = thread_wake_us();
+    if (n_lost > 0 || stop.stop_requested()) return;
+    pause_us_ = asked.longer_us;
+    if (!(asked.pause_us > 0 && shared.pause_us > 0)) return;
+    // Of two that follow each other at half of their time there and back, each layer and its pause take half of one's
+    // time, its computing and a layer; what a layer takes longer than beside a request is the share's as well.
+    const double message_us = shared.pause_us + (shared.layer_us - median(computing)) / 2;
+    const double share_us = message_us - measured.message_us() - measured.row_bytes * measured.us_per_byte +
+                            shared.longer_us - asked.longer_us;
+    for (const std::shared_ptr<NodeClient>& one : nodes_) one->costs().set_between_layers(request_us, share_us);
 }
 
 std::vector<JoinedNodes::Figures> JoinedNodes::figures() const {

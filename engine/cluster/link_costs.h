@@ -32,6 +32,9 @@ class LinkCosts {
     // Over the same connection, some time later.
     void set_again(Measured measured);
     Measured measured() const;
+    // Between the layers of a step requests and shares take so much longer (below 0: less long) than messages that were
+    // measured by themselves; of this measurement and later ones.
+    void set_between_layers(double request_us, double share_us);
     // Of what two measurements say, the lesser of each: what else a machine does makes it slower and never faster. Both
     // of the same model.
     static Measured least_of(const Measured& a, const Measured& b);
@@ -53,7 +56,7 @@ class LinkCosts {
     // Grows with every correction.
     std::uint64_t n_corrections() const;
 
-    // Measured::message_us(), corrected as requests are.
+    // Measured::message_us() of a share between layers, corrected as requests are.
     double message_us() const;
 
   private:
@@ -62,6 +65,7 @@ class LinkCosts {
     mutable std::mutex mutex_;
     Measured measured_;
     double first_expert_us_ = 0;
+    double request_us_ = 0, share_us_ = 0;  // set_between_layers()
     double compute_factor_ = 1, transfer_factor_ = 1;
     std::uint64_t n_corrections_ = 0;
 };

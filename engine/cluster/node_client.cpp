@@ -461,7 +461,7 @@ std::optional<double> NodeClient::ping_us(std::size_t bytes, const std::stop_tok
     return microseconds_since(begin);
 }
 
-std::optional<NodeReply> NodeClient::probe(const NodeExpert& expert, std::uint32_t n_rows) {
+std::uint64_t NodeClient::send_probe(const NodeExpert& expert, std::uint32_t n_rows) {
     NodeCompute request;
     request.layer = expert.layer;
     request.activations = activations_;
@@ -478,13 +478,18 @@ std::optional<NodeReply> NodeClient::probe(const NodeExpert& expert, std::uint32
     std::uint64_t number = 0;
     {
         std::unique_lock lock(mutex_);
-        if (channel_ == nullptr || !open_) return {};
+        if (channel_ == nullptr || !open_) return 0;
         request.number = number = ++next_number_;
         waiting_[number];
         const std::shared_ptr<NodeChannel> channel = channel_;
         lock.unlock();
         channel->send(std::move(request));
     }
+    return number;
+}
+
+std::optional<NodeReply> NodeClient::wait_for_probe(std::uint64_t number, std::uint32_t n_rows) {
+    if (number == 0) return {};
     auto reply = wait(number, Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                  std::chrono::duration<double>(patience_.most_answer_s)));
     if (!reply || !reply->refusal.empty() || !check(*reply, n_rows, activations_, grid_).empty()) return {};

@@ -154,7 +154,12 @@ class NodeClient {
     // Held ones to probe() with, of one format, each of which is not in the node's caches any more.
     std::vector<NodeExpert> experts_to_probe() const;
     // Has it compute so many rows, and waits for them; none: it is not up, is silent or sends nonsense.
-    std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows);
+    std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows) {
+        return wait_for_probe(send_probe(expert, n_rows), n_rows);
+    }
+    // The same by halves, under the number that is returned; 0: it is not up.
+    std::uint64_t send_probe(const NodeExpert& expert, std::uint32_t n_rows);
+    std::optional<NodeReply> wait_for_probe(std::uint64_t number, std::uint32_t n_rows);
     // The node cannot be relied on: the connection is closed, and another one made later.
     void give_up(const Message& why);
 

@@ -48,7 +48,7 @@ struct ForecastDesktop {
     bool on_processor = false;  // experts are computed by this machine's CPU, and the rest as well
     ActivationType activations = ActivationType::kF32;
     bool insists = false;  // NodeUse::kAlways
-    // How much longer its part of a layer takes because its thread waits for messages between two of them (pause_us()).
+    // How much longer its part of a layer takes because its thread waits for messages between two (PausedLayers).
     double pause_us = 0;
     double wake_us = 0;  // that a thread which waits for another one begins to run later than that one says so
     std::int64_t n_past = kShapePast;

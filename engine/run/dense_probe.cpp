@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -43,7 +44,7 @@ constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
 constexpr double kProbedUs = 10000;
 constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
-constexpr std::size_t kPausedSteps = 12;
+constexpr std::size_t kPausedSteps = 32;
 constexpr double kPausedSeconds = 0.5;
 
 // Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing
@@ -109,9 +110,14 @@ class ProbeWeights final : public WeightSource {
 // Computes nothing: behind each layer's experts it calls what it was given, and counts what that takes.
 class LayerPauses final : public ElsewhereExecutor {
   public:
-    explicit LayerPauses(const std::function<void()>& pause) : pause_(pause) {}
-    void set_on(bool on) { on_ = on; }
-    double take_us() { return std::exchange(us_, 0); }
+    explicit LayerPauses(const std::function<void(bool first)>& pause) : pause_(pause) {}
+    // Of the next token.
+    void set_on(bool on) {
+        on_ = on;
+        us_.clear();
+    }
+    // Of the token's pauses.
+    const std::vector<double>& us() const { return us_; }
 
     bool takes(std::int64_t, std::int64_t) const override { return false; }
     double expert_us(kernels::WeightType, std::int64_t) const override { return kNever; }
@@ -121,15 +127,15 @@ class LayerPauses final : public ElsewhereExecutor {
     void complete(LayerWork&, std::span<const std::size_t>) override {
         if (!on_) return;
         const auto begin = ProbeClock::now();
-        pause_();
-        us_ += std::chrono::duration<double, std::micro>(ProbeClock::now() - begin).count();
+        pause_(us_.empty());
+        us_.push_back(std::chrono::duration<double, std::micro>(ProbeClock::now() - begin).count());
     }
 
   private:
     static constexpr double kNever = 1e15;
-    const std::function<void()>& pause_;
+    const std::function<void(bool first)>& pause_;
     bool on_ = false;
-    double us_ = 0;
+    std::vector<double> us_;
 };
 
 // Enough of a model to make steps with, on a device.
@@ -179,7 +185,7 @@ class DenseProbe {
         return device_.now_us() - begin;
     }
     // Until the object goes.
-    LayerPauses& add_pauses(const std::function<void()>& pause) {
+    LayerPauses& add_pauses(const std::function<void(bool first)>& pause) {
         auto pauses = std::make_unique<LayerPauses>(pause);
         LayerPauses& added = *pauses;
         forward_.moe().add_executor(std::move(pauses));
@@ -481,8 +487,8 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
     return costs;
 }
 
-double pause_us(const DenseProbeModel& model, CpuOperations& operations, const std::function<void()>& pause,
-                const std::stop_token& stop) {
+PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,
+                                   const std::function<void(bool first)>& pause, const std::stop_token& stop) {
     const bool small = is_small_model(model.spec, model.type);
     const ModelSpec spec =
         cut(model.spec, small ? model.spec.n_layers() : std::min(kPausedLayers, model.spec.n_layers()), small);
@@ -490,23 +496,31 @@ double pause_us(const DenseProbeModel& model, CpuOperations& operations, const s
         CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);
         DenseProbe probe(model, spec, cpu, operations, false);
         LayerPauses& pauses = probe.add_pauses(pause);
-        std::vector<double> with, without;
+        std::vector<double> with, without, pause_us;
         const auto begin = ProbeClock::now();
         const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
         while (with.size() < kPausedSteps && (with.size() < 3 || elapsed() < kPausedSeconds)) {
             for (const bool on : {false, true}) {
-                if (stop.stop_requested()) return 0;
+                if (stop.stop_requested()) return {};
                 pauses.set_on(on);
                 const double us = probe.whole_step_us(1, kPausedPast);
-                (on ? with : without).push_back(us - pauses.take_us());
+                const std::vector<double>& paused = pauses.us();
+                const double all_us = std::accumulate(paused.begin(), paused.end(), 0.0);
+                (on ? with : without).push_back(us - all_us);
+                if (paused.size() > 1) {
+                    pause_us.push_back((all_us - paused.front()) / static_cast<double>(paused.size() - 1));
+                }
             }
         }
         with.erase(with.begin());
         without.erase(without.begin());
-        return std::max(0.0, median(with) - median(without)) / static_cast<double>(spec.experts.n_layers);
+        const auto n_layers = static_cast<double>(spec.experts.n_layers);
+        const double with_us = median(with);
+        return {std::max(0.0, with_us - median(without)) / n_layers, with_us / n_layers,
+                pause_us.empty() ? 0 : median(pause_us)};
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        return 0;
+        return {};
     }
 }
 

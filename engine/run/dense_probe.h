@@ -45,11 +45,18 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                        const CalibrationCache& cache, const std::stop_token& stop, bool anew = false);
 
-// How much longer the CPU takes for a layer, experts and all, after `pause`, in which the thread that computes waits
-// for something: caches and clock have cooled down, and other threads have run there. Microseconds, the median of some
-// tokens with a pause behind each layer beside some without, of random weights; 0 where there is no memory for them.
-// Some tenths of a second, if pauses are short. Throws Error (kDevice).
-double pause_us(const DenseProbeModel& model, CpuOperations& operations, const std::function<void()>& pause,
-                const std::stop_token& stop);
+// Layers with a pause behind each, in which the thread that computes waits for something.
+struct PausedLayers {
+    // How much longer the CPU takes for a layer, experts and all: caches and clock have cooled down, and other threads
+    // have run there.
+    double longer_us = 0;
+    double layer_us = 0;  // that it takes then, without the pause
+    double pause_us = 0;  // what a pause takes, but for the first of each token
+};
+// Medians of some tokens with pauses beside some without, of random weights; all 0 where there is no memory for them,
+// or a stop is requested. `pause` is called with whether it is the first of a token. Some tenths of a second, if pauses
+// are short. Throws Error (kDevice).
+PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,
+                                   const std::function<void(bool first)>& pause, const std::stop_token& stop);
 
 }  // namespace offstage::engine

@@ -6,20 +6,25 @@
 //     behind a bridge (needs root).
 //   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
-//     each two of them. --relay-core N: the relays have that core, this program core 0. --held-once: each expert on one
-//     node alone.
+//     each two of them. --relay-core N: the relays have that core, this program core 0. --in-program: no relays
+//     (late_messages.h). --no-sleep: cores are never idle. --held-once: each expert on one node alone.
 // --star, of either: no links between the nodes.
 //   bench_machines messages [--delay-us 0,100]
 //     What one small message there and one back take and cost, with pauses between them of several kinds.
 //
 // Exit status: 0, or 1 where a bit differs.
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -31,6 +36,7 @@
 #include "engine/print.h"
 #include "engine/quant/weight_format.h"
 #include "engine/statistics.h"
+#include "tests/bench/late_messages.h"
 #include "tests/bench/message_costs.h"
 #include "tests/engine/loopback_relay.h"
 #include "tests/engine/node_parts.h"
@@ -327,6 +333,8 @@ struct NetworkOptions {
     bool star = false;         // nodes reach each other by way of this machine
     int relay_core = -1;       // -1: where this program is
     bool held_once = false;    // nodes have no room for copies of each other's experts
+    bool in_program = false;   // LateMessages in the place of relays
+    bool no_sleep = false;     // of cores
 };
 
 struct Speed {
@@ -366,6 +374,41 @@ void run_on_core(int core) {
     if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) throw std::runtime_error("no such core");
 }
 
+// Programs that have nothing to do but turn in circles, one on each core, and only while nothing else wants it: a core
+// of a virtual machine that falls asleep takes long to be woken, and so do the threads that messages wake.
+class NoSleep {
+  public:
+    NoSleep() {
+        const int n_cores = static_cast<int>(std::thread::hardware_concurrency());
+        for (int core = 0; core < n_cores; ++core) {
+            const pid_t parent = ::getpid(), child = ::fork();
+            if (child != 0) {
+                children_.push_back(child);
+                continue;
+            }
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            run_on_core(core);
+            const sched_param none{};
+            ::sched_setscheduler(0, SCHED_IDLE, &none);
+            while (::getppid() == parent) {
+                for (int i = 0; i < 1'000'000; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+            }
+            ::_exit(0);
+        }
+    }
+    ~NoSleep() {
+        for (const pid_t child : children_) {
+            ::kill(child, SIGKILL);
+            ::waitpid(child, nullptr, 0);
+        }
+    }
+    NoSleep(const NoSleep&) = delete;
+    NoSleep& operator=(const NoSleep&) = delete;
+
+  private:
+    std::vector<pid_t> children_;
+};
+
 // What the programs' threads do, in all.
 struct Work {
     ThreadTimes here, there;
@@ -388,12 +431,32 @@ Work per(const Work& before, const Work& after, double n) {
     return {of(before.here, after.here), of(before.there, after.there)};
 }
 
+// The thread that calls, which makes the steps: on a core, and ready for one, as the kernel counts it.
+struct EngineThread {
+    double cpu_us = 0, ready_us = 0;
+};
+EngineThread engine_thread() {
+    double cpu_ns = 0, ready_ns = 0;
+    std::ifstream("/proc/thread-self/schedstat") >> cpu_ns >> ready_ns;
+    return {cpu_ns / 1e3, ready_ns / 1e3};
+}
+
 Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProcess>>& nodes,
                  const std::vector<NodeAddress>& addresses, NodeShape shape, int n_tokens,
-                 const std::vector<float>& expected) {
+                 const std::vector<float>& expected, RoundTrips& round_trips) {
     JoinSettings settings = settings_of(shape);
     settings.forecasts = true;
     JoinedNodes joined(model, addresses, settings, {}, {});
+    const auto print_round_trips = [&](const char* when) {
+        const std::vector<double> us = round_trips.take();
+        if (us.empty()) return;
+        const double mean = std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
+        std::fprintf(stderr,
+                     "  requests %s: %zu, until their replies were there %.0f us in the median, %.0f in the mean, %.0f "
+                     "at the 90th percentile\n",
+                     when, us.size(), median(us), mean, percentile(us, 0.9));
+    };
+    print_round_trips("when it joined");
     Speed speed;
     const std::int64_t n_past = kNodePrompt + n_tokens * 3 / 4;
     speed.forecast = joined.forecast_tokens_per_s(n_past);
@@ -411,12 +474,17 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     Work before;
     std::vector<JoinedNodes::Figures> figures_before;
     double own_us = 0;
+    EngineThread thread_before;
     speed.measured = tokens_per_s(model, n_tokens, expected, [&] {
         before = work_of(nodes);
+        round_trips.take();
         figures_before = joined.figures();
         own_us = joined.own_us();
+        thread_before = engine_thread();
     });
+    print_round_trips("of tokens");
     own_us = joined.own_us() - own_us;
+    const EngineThread thread = engine_thread();
     for (std::size_t b = 1; b < joined.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
             const NodeMesh::Link link = joined.link(a, b);
@@ -425,10 +493,12 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
         }
     }
     const Work work = per(before, work_of(nodes), n);
-    std::fprintf(stderr,
-                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there; this "
-                 "machine's own part %.0f us\n",
-                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits, own_us / n);
+    std::fprintf(
+        stderr,
+        "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there; this "
+        "machine's own part %.0f us; the thread that makes steps computes for %.0f us, and for %.0f has no core\n",
+        work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits, own_us / n,
+        (thread.cpu_us - thread_before.cpu_us) / n, (thread.ready_us - thread_before.ready_us) / n);
     for (std::size_t i = 0; i < joined.size(); ++i) {
         const JoinedNodes::Figures node = joined.figures()[i];
         const RemoteTotals &now = node.totals, &then = figures_before[i].totals;
@@ -462,6 +532,8 @@ int run_networks(const NetworkOptions& options) {
     Workplace place;
     const int n_cores = static_cast<int>(std::thread::hardware_concurrency());
     if (options.apart || options.relay_core >= 0) run_on_core(0);
+    std::optional<NoSleep> no_sleep;
+    if (options.no_sleep) no_sleep.emplace();
     LoadRequest request = place.request(options.model, {});
     const Whole whole = compute_alone(request, options.n_tokens);
     if (!options.here_as_well) {
@@ -493,6 +565,7 @@ int run_networks(const NetworkOptions& options) {
             for (const int delay_us : options.delays_us) {
                 std::vector<std::unique_ptr<LoopbackRelay>> relays;
                 std::vector<NodeAddress> addresses;
+                const auto round_trips = std::make_shared<RoundTrips>();
                 const auto relay_to = [&](const NodeProcess& node) {
                     if (delay_us < 0) return std::uint16_t{0};
                     if (options.relay_core >= 0) run_on_core(options.relay_core);
@@ -502,6 +575,13 @@ int run_networks(const NetworkOptions& options) {
                     return relays.back()->port();
                 };
                 for (const auto& node : nodes) {
+                    if (options.in_program && delay_us >= 0) {
+                        addresses.push_back(LateMessages::through(node->address(place.desktop()),
+                                                                  std::chrono::microseconds(delay_us), gbit * 1e9 / 8,
+                                                                  round_trips));
+                        addresses.back().for_nodes.clear();
+                        continue;
+                    }
                     const std::uint16_t from_here = relay_to(*node);
                     // Each connection is a line of its own.
                     const std::uint16_t from_nodes = options.star ? std::uint16_t{0} : relay_to(*node);
@@ -517,7 +597,8 @@ int run_networks(const NetworkOptions& options) {
                             continue;
                         }
                         const NodeShape shape = s == 0 ? NodeShape::kHelpers : NodeShape::kDecentralised;
-                        all[s].push_back(speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits));
+                        all[s].push_back(
+                            speed_with(*model, nodes, addresses, shape, options.n_tokens, whole.logits, *round_trips));
                     }
                 }
                 const Speed of[2] = {median_of(all[0]), median_of(all[1])};
@@ -629,6 +710,9 @@ int main(int argc, char** argv) {
     networks_app->add_flag("--apart", networks.apart, "This program on core 0, the nodes on the others in turn");
     networks_app->add_flag("--held-once", networks.held_once,
                            "No room on the nodes for copies of each other's experts (helpers alone)");
+    networks_app->add_flag("--in-program", networks.in_program,
+                           "Messages are held back in this program, not by relays; no links between the nodes");
+    networks_app->add_flag("--no-sleep", networks.no_sleep, "Keep cores busy with nothing while nobody wants them");
     networks_app->add_option("--relay-core", networks.relay_core,
                              "The relays on this core, this program on core 0; unless given they are where it is");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");

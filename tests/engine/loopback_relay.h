@@ -4,7 +4,8 @@
 // cut at any moment. The kernel needs no help for that.
 //
 // One thread for all connections, so that it takes little of the processor from the ends. The time counts from when the
-// kernel had the bytes, not from when this thread read them; how late it was for all that, delays_us() says.
+// kernel had the bytes, not from when this thread read them, and timers are set as much earlier as they are late
+// (PunctualTimer); how late pieces were for all that, take_delays_us() says.
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -25,13 +26,14 @@
 #include <stdexcept>
 #include <string>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <thread>
 #include <time.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
+
+#include "tests/engine/punctual_timer.h"
 
 namespace offstage::test {
 
@@ -144,11 +146,13 @@ class LoopbackRelay {
     };
 
     void run() {
-        ::prctl(PR_SET_TIMERSLACK, 1);  // nanoseconds; 50,000 unless it is set
+        PunctualTimer::make_prompt();
         std::vector<pollfd> polled;
         while (!ends_) {
-            polled = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
-            auto next = Clock::time_point::max();
+            polled.clear();
+            polled.push_back({listener_, POLLIN, 0});
+            polled.push_back({wake_, POLLIN, 0});
+            auto next = PunctualTimer::kNever;
             for (const Pipe& pipe : pipes_) {
                 polled.push_back({pipe.ended ? -1 : pipe.from, POLLIN, 0});
                 polled.push_back({pipe.is_full ? pipe.to : -1, POLLOUT, 0});
@@ -167,12 +171,14 @@ class LoopbackRelay {
         }
         cut();
     }
-    static void wait(std::vector<pollfd>& polled, Clock::time_point until) {
+    void wait(std::vector<pollfd>& polled, Clock::time_point due) {
+        const auto until = timer_.wake_at(due);
         const auto left = std::max(std::chrono::nanoseconds(0),
                                    std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now()));
         constexpr std::int64_t kSecond = 1'000'000'000;
         const timespec time{static_cast<time_t>(left.count() / kSecond), static_cast<long>(left.count() % kSecond)};
-        ::ppoll(polled.data(), polled.size(), until == Clock::time_point::max() ? nullptr : &time, nullptr);
+        const timespec* const timeout = until == PunctualTimer::kNever ? nullptr : &time;
+        if (::ppoll(polled.data(), polled.size(), timeout, nullptr) == 0 && left.count() > 0) timer_.woken(until);
     }
 
     void accept_one() {
@@ -246,7 +252,7 @@ class LoopbackRelay {
     }
     // What has been on its way for long enough.
     void deliver(Pipe& pipe) {
-        while (!pipe.on_way.empty() && !pipe.is_full && pipe.on_way.front().arrives <= Clock::now()) {
+        while (!pipe.on_way.empty() && !pipe.is_full && timer_.is_time(pipe.on_way.front().arrives)) {
             Pipe::Piece& piece = pipe.on_way.front();
             const ssize_t n = ::send(pipe.to, piece.bytes.data() + piece.n_sent, piece.bytes.size() - piece.n_sent,
                                      MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -279,6 +285,7 @@ class LoopbackRelay {
     std::vector<int> sockets_;
     std::vector<double> delays_us_;
     // Of the thread.
+    PunctualTimer timer_;
     std::list<Pipe> pipes_;
     std::string chunk_ = std::string(64 << 10, '\0');
     std::thread thread_;  // last: it uses all the others

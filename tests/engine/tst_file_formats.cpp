@@ -349,18 +349,23 @@ class TestFileFormats : public QObject {
         QVERIFY(costs.step.front().us > 0);
         // With a pause behind each layer of every second token, which is not counted itself.
         int n_pauses = 0;
-        const double after_pauses_us = pause_us({model.spec, model.source->expert_type()}, operations,
-                                                [&] {
-                                                    ++n_pauses;
-                                                    std::this_thread::sleep_for(std::chrono::milliseconds(60));
-                                                },
-                                                {});
-        QVERIFY(n_pauses >= 3 * 2 && n_pauses % 2 == 0);
-        QVERIFY2(after_pauses_us >= 0 && after_pauses_us < 40000, qPrintable(QString::number(after_pauses_us)));
+        bool in_order = true;
+        const PausedLayers paused =
+            measure_paused_layers({model.spec, model.source->expert_type()}, operations,
+                                  [&](bool first) {
+                                      in_order = in_order && first == (n_pauses++ % 2 == 0);
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(first ? 60 : 90));
+                                  },
+                                  {});
+        QVERIFY(in_order && n_pauses >= 3 * 2 && n_pauses % 2 == 0);
+        QVERIFY2(paused.longer_us >= 0 && paused.longer_us < 25000, qPrintable(QString::number(paused.longer_us)));
+        QVERIFY(paused.layer_us >= paused.longer_us);
+        QVERIFY(paused.pause_us >= 90000);  // the second of each token
         std::stop_source stop;
         stop.request_stop();
-        QCOMPARE(pause_us(
-                     {model.spec, model.source->expert_type()}, operations, [] {}, stop.get_token()),
+        QCOMPARE(measure_paused_layers(
+                     {model.spec, model.source->expert_type()}, operations, [](bool) {}, stop.get_token())
+                     .layer_us,
                  0.0);
     }
 

@@ -184,6 +184,14 @@ class TestNodeParts : public QObject {
         QVERIFY(std::abs(costs.expert_us(1e6, 1) - 64 * 50) < 1);  // and no more than that
         QCOMPARE(costs.message_us(), 60.0);
         QCOMPARE(costs.n_corrections(), n + 100);
+        // Between layers messages take longer than by themselves, or less long, but never next to nothing.
+        costs.set_between_layers(30, -20);
+        QCOMPARE(costs.transfer_us(1), 138.0);
+        QCOMPARE(costs.message_us(), 40.0);
+        costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6, 60});  // over another connection too
+        costs.set_between_layers(-200, -200);
+        QCOMPARE(costs.transfer_us(1), 33.0);
+        QCOMPARE(costs.message_us(), 15.0);
     }
 
     void costs_areMeasuredAgain_andTheLesserCounts() {

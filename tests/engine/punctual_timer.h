@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <sched.h>
+#include <sys/prctl.h>
+
+namespace offstage::test {
+
+// For a thread that has to do something at given times. A timer wakes it late, by some tens of microseconds where the
+// processor was idle: it is asked for as much earlier as it was late before, and what is left is waited for with the
+// processor busy. One thread.
+class PunctualTimer {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Of the thread that calls: no slack of timers, and before all threads without this priority, where the system
+    // allows that.
+    static void make_prompt() {
+        ::prctl(PR_SET_TIMERSLACK, 1);  // nanoseconds; 50,000 unless it is set
+        const sched_param lowest{::sched_get_priority_min(SCHED_FIFO)};
+        ::sched_setscheduler(0, SCHED_FIFO, &lowest);
+    }
+    // What the system's timer should be set to.
+    Clock::time_point wake_at(Clock::time_point due) const { return due == kNever ? due : due - lead_; }
+    // It has woken the thread.
+    void woken(Clock::time_point wake_at) {
+        const auto late = std::clamp<Clock::duration>(Clock::now() - wake_at, Clock::duration::zero(), kMostLead);
+        lead_ += (late - lead_) / 16;
+    }
+    // True: it is time; where it is too late to sleep until then, when it has become so.
+    bool is_time(Clock::time_point due) const {
+        if (due > Clock::now() + lead_) return false;
+        while (due > Clock::now()) {
+        }
+        return true;
+    }
+    static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  private:
+    static constexpr std::chrono::microseconds kMostLead{60};
+    Clock::duration lead_{};
+};
+
+}  // namespace offstage::test
