@@ -222,7 +222,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         connection = ++connection_;
         open_ = true;
         refused_ = draining_ = complete_ = want_sent_ = false;
-        follows_ = false;
+        follows_ = follows_later_ = false;
         end_reason_ = cannot_follow_ = {};
         first_held_.reset();
         ponged_ = 0;
@@ -290,9 +290,25 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             changed_.notify_all();
         }
         const bool looks = used && last_step_ && patience_.first_measuring_s > 0;
-        while (looks && open_ && !stop.stop_requested()) {
+        double ask_again_s = patience_.first_retry_s;
+        const auto has_news = [&] { return !open_ || follows_later_; };
+        while (used && open_ && !stop.stop_requested()) {
+            if (follows_later_) {
+                const std::chrono::duration<double> interval(ask_again_s);
+                if (changed_.wait_for(lock, stop, interval, [&] { return !open_; })) break;
+                if (stop.stop_requested()) break;
+                ask_again_s = std::min(2 * ask_again_s, patience_.longest_retry_s);
+                follows_later_ = false;
+                channel->send(following_->follow);
+                send_want_locked();
+                continue;
+            }
+            if (!looks) {
+                changed_.wait(lock, stop, has_news);
+                continue;
+            }
             const std::chrono::duration<double> interval(std::min(kLookSeconds, patience_.first_measuring_s / 2));
-            if (changed_.wait_for(lock, stop, interval, [&] { return !open_; })) break;
+            if (changed_.wait_for(lock, stop, interval, has_news)) continue;
             // What is being packed there, or is not there yet, would be measured with it.
             const bool due = complete_ && remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
             if (!due || stop.stop_requested()) continue;
@@ -576,6 +592,12 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                 if (!following_) {
                     end_locked(messages::node_sent_nonsense(messages::node_message_empty));
                 } else if (what.refusal.empty()) {
+                    // It has let go of all that it held, and is sent for it anew.
+                    for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
+                    n_held_ = 0;
+                    complete_ = false;
+                    if (unreachable_ == cannot_follow_) unreachable_ = {};
+                    cannot_follow_ = {};
                     ++n_followings_;
                     follows_ = true;
                     ++n_changes_;
@@ -583,6 +605,8 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     Message note = messages::node_cannot_follow(name(), printable(what.refusal, kMostSentenceBytes));
                     if (note != unreachable_) note_locked(note);
                     unreachable_ = cannot_follow_ = std::move(note);
+                    // Another desktop may leave; or the node has not noticed yet that this one's last connection ended.
+                    follows_later_ = what.refusal == Message(messages::node_works_for_others).english();
                     ++n_changes_;
                 }
             } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs> ||

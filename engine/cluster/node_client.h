@@ -241,9 +241,10 @@ class NodeClient {
     bool complete_ = false;  // holdings
     bool settled_ = false;   // see wait_until_settled()
     Message end_reason_;
-    Message cannot_follow_;  // why it makes no steps, over this connection
-    Message trouble_;        // why it is not up, since it last was
-    Message unreachable_;    // the last reason that was told
+    Message cannot_follow_;       // why it makes no steps, over this connection
+    bool follows_later_ = false;  // for a reason that may pass: it is asked again
+    Message trouble_;             // why it is not up, since it last was
+    Message unreachable_;         // the last reason that was told
     std::optional<NodeWelcome> welcome_;
     std::optional<NodeExpert> first_held_;
     std::uint64_t next_number_ = 0;

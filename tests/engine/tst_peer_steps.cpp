@@ -1190,6 +1190,28 @@ class TestPeerSteps : public QObject {
                     hello_of(*model, "another"), [](const FromNode&) {}, refusal) != 0);
     }
 
+    // A machine that works for others refuses to make steps, and is asked again: they leave, or were this desktop's own
+    // last connection, of which the machine had not noticed that it has ended.
+    void machineOfOthers_makesStepsOnceTheyHaveLeft() {
+        PeerNode machine(request());
+        const auto of_others = openModel(request());
+        JoinSettings helps = quickToReturn();
+        helps.shape = NodeShape::kHelpers;
+        auto others = std::make_unique<JoinedNodes>(*of_others, std::vector{machine.node.address("cupboard")}, helps,
+                                                    nullptr, std::stop_token{});
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
+        QVERIFY(joined.node(0).is_up() && !joined.node(0).follows());
+        QVERIFY(joined.node(0).refuses_to_follow());
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
+        others.reset();
+        QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() > 0; }));
+        QVERIFY(!joined.node(0).refuses_to_follow());
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(joined.figures()[0].totals.rows > 0);
+    }
+
     void anotherModel_isRefused() {
         LoadRequest fine = request();
         fine.model = "synthetic:fine?layers=2&seed=3";
