@@ -13,8 +13,8 @@
 #include "engine/run/session.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/formats.h"
+#include "kernels/short_turns.h"
 #include "tests/engine/test_models.h"
-#include "tests/kernels/turns.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -110,12 +110,12 @@ class TestSession : public QObject {
 
     // Who loads computes the steps, too.
     void load_asksForShortTurnsOfTheCore() {
-        if (offstage::test::turn_ns() == 0)
+        if (offstage::kernels::turn_ns() == 0)
             QSKIP("This system does not tell how long a thread's turns are (Linux before 6.12).");
         std::uint64_t turns = 0;
         std::thread([&] {
             load();
-            turns = offstage::test::turn_ns();
+            turns = offstage::kernels::turn_ns();
         }).join();
         QCOMPARE(turns, 400'000u);
     }

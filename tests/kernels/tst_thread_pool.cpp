@@ -11,11 +11,10 @@
 
 #include "kernels/short_turns.h"
 #include "kernels/thread_pool.h"
-#include "tests/kernels/turns.h"
 
 using offstage::kernels::ask_for_short_turns;
 using offstage::kernels::ThreadPool;
-using offstage::test::turn_ns;
+using offstage::kernels::turn_ns;
 
 class TestThreadPool : public QObject {
     Q_OBJECT
