@@ -27,12 +27,27 @@ constexpr bool takes_byte_inputs(const ExpertLayout& layout) {
            is_packed(layout.down) && is_coded(layout.gate) && is_coded(layout.down);
 }
 
-// CpuKernels::expert_ffn from inputs[token] as round_inputs() of the same set makes them for w1. What w2 is multiplied
-// by is rounded to 8 bits as well: activations times scales, those of kRoundedNeurons neurons from neuron_begin on with
-// one step for each group of columns. A token's result does not depend on the others, bit by bit. ExpertSpec::theta is
-// 0: else see kernels/sparse_experts.h.
+// Of more tokens, neurons whose activations are formed before any of their w2 is added.
+inline constexpr std::int64_t kByteTileNeurons = 64;
+inline constexpr std::int64_t kMostByteTileTokens = 64;
+inline constexpr std::int64_t kFewByteExpertTokens = 4;
+
+// What expert_ffn_bytes() wants for itself, for more than kFewByteExpertTokens: what matvec_bytes() does, gates and
+// ups, sums, and activations rounded for 64 groups of columns.
+constexpr std::int64_t byte_expert_scratch(std::int64_t hidden_dim, std::int64_t n_tokens) {
+    constexpr std::int64_t kRounded = kByteTileNeurons / kRoundedNeurons * 64 * 32;
+    constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+    return byte_product_scratch(hidden_dim) + n_tokens * ((2 * kByteTileNeurons + hidden_dim) * kFloat + kRounded) + 64;
+}
+
+// CpuKernels::expert_ffn for at most kMostByteTileTokens from inputs[token] as round_inputs() of the same set makes
+// them for w1. What w2 is multiplied by is rounded to 8 bits as well: activations times scales, those of
+// kRoundedNeurons neurons from neuron_begin on with one step for each group of columns. A token's result depends
+// neither on the others nor on their number, bit by bit. scratch: of the caller, byte_expert_scratch() bytes; of at
+// most kFewByteExpertTokens nullptr will do. ExpertSpec::theta is 0: else see kernels/sparse_experts.h.
 using ExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte* const* inputs, const float* scale,
-                                int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
+                                int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out,
+                                std::byte* scratch);
 ExpertFfnBytes expert_ffn_bytes(InstructionSet set);  // precondition: available
 
 }  // namespace offstage::kernels

@@ -119,7 +119,7 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
     const std::int64_t pair_bytes =
         may_round ? kernels::bf16_attention_scratch(std::max(kQueryBlock, heads_per_kv), shape.key_dim, shape.value_dim)
                   : 0;
-    for (auto& buffer : state_->pair_scratch) State::room_for_rounded(buffer, pair_bytes);
+    for (auto& buffer : state_->expert_scratch) State::room_for_rounded(buffer, pair_bytes);
 
     const auto attend_rows = [&](const AttentionSegment& segment, std::int64_t first_row, std::int64_t head,
                                  std::int64_t first_key, std::int64_t n_keys, std::int64_t n_queries,
@@ -135,7 +135,7 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
         const bool many = order == kernels::QueryOrder::kMany || (!heads && n_queries >= kManyQueries);
         if (may_round && many && kernels::takes_pair_attention(cached)) {
             state_->bf16_attention(q, q_stride, cached, first_key, n_queries, n_keys, shape.scale, sinks, to, to_stride,
-                                   rows, State::room_for_rounded(state_->pair_scratch[as_size(thread)], pair_bytes));
+                                   rows, State::room_for_rounded(state_->expert_scratch[as_size(thread)], pair_bytes));
             return;
         }
         state_->kernels.attention(q, q_stride, cached, first_key, n_queries, n_keys, shape.scale, sinks, to, to_stride,

@@ -1,6 +1,5 @@
-// Experts: few rows by the one-pass kernel, in chunks of neurons, all others matrix by
-// matrix (for those of files' blocks see cpu_experts_by_outputs.cpp, for bf16
-// cpu_experts_by_pairs.cpp).
+// Experts: few rows by the one-pass kernel, in chunks of neurons, all others matrix by matrix (for those of files'
+// blocks see cpu_experts_by_outputs.cpp, for rows rounded to bf16 or to bytes cpu_experts_by_rounded_rows.cpp).
 
 #include <algorithm>
 #include <array>
@@ -53,9 +52,10 @@ void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inpu
     state_->few_rows(calls, inputs, row_token, out);
     state_->by_outputs(calls, inputs, row_token, out);
     state_->by_pairs(calls, inputs, row_token, out);
+    state_->by_bytes(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->goes_by_outputs(call) ||
-            state_->goes_by_pairs(call)) {
+            state_->goes_by_pairs(call) || state_->goes_by_bytes(call)) {
             continue;
         }
         state_->by_matrices(call, inputs, row_token, out);
@@ -96,7 +96,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     few.clear();
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
-        if (goes_by_pairs(call)) continue;
+        if (goes_by_pairs(call) || goes_by_bytes(call)) continue;
         few.emplace_back().call = &call;
     }
     if (few.empty()) return;
@@ -113,6 +113,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
         for (std::int64_t c = 0; c < expert.chunks; ++c) chunks.push_back({&expert, c});
     }
     room(partials, n_partials * hidden);
+    if (form.byte_inputs) reserve_expert_scratch(kernels::byte_expert_scratch(hidden, kFewTokens));
 
     begin_counting();
     // Memory seldom serves two threads alike: whoever is done helps the others.
@@ -126,9 +127,9 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
         const std::int64_t first = chunk_begin(ffn, expert.chunks, index);
         const std::int64_t last = chunk_begin(ffn, expert.chunks, index + 1);
         if (call.neurons.empty()) {
-            run_neurons(expert, first, last, sums, thread_neurons[as_size(thread)]);
+            run_neurons(expert, first, last, sums, thread, thread_neurons[as_size(thread)]);
         } else {
-            run_some_neurons(expert, first, last, sums);
+            run_some_neurons(expert, first, last, sums, thread);
         }
     });
     end_counting();
@@ -137,7 +138,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
 
 // sums += what neurons [begin, end) of the block add.
 void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
-                                       kernels::NeuronCounts& counts) {
+                                       int thread, kernels::NeuronCounts& counts) {
     const kernels::ExpertView& weights = expert.call->weights;
     const auto n_rows = static_cast<int>(expert.call->n_rows);
     const bool rounds = rounds_neurons(weights.layout);
@@ -149,7 +150,8 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
             sparse_expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums, counts);
         }
     } else if (rounds) {
-        expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums);
+        expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
+                         scratch_of(thread));
     } else {
         kernels.expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums);
     }
@@ -157,8 +159,8 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
 
 // The same of places [begin, end) of the whole expert, of which only some are there. What the kernels take together
 // depends on places: so that no bit changes, they get those of one such stretch at a time.
-void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end,
-                                            float* sums) {
+void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
+                                            int thread) {
     const ExpertCall& call = *expert.call;
     const bool by_places = call.n_rows > 1 && rounds_neurons(call.weights.layout);
     const std::int64_t stretch = by_places ? kernels::kRoundedNeurons : kernels::kChosenTogether;
@@ -166,7 +168,7 @@ void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64
     for (std::int64_t place = begin; place < end; place += stretch) {
         const std::int64_t first = n_before(call.neurons, place);
         const std::int64_t last = n_before(call.neurons, std::min(place + stretch, end));
-        if (first < last) run_neurons(expert, first, last, sums, counted_by_who_chose);
+        if (first < last) run_neurons(expert, first, last, sums, thread, counted_by_who_chose);
     }
 }
 

@@ -44,7 +44,7 @@ struct CpuOperations::State {
           gemm(compute_pool),
           attention_scratch(as_size(compute_pool.n_threads())),
           product_scratch(as_size(compute_pool.n_threads())),
-          pair_scratch(as_size(compute_pool.n_threads())) {}
+          expert_scratch(as_size(compute_pool.n_threads())) {}
 
     // Of a product: rows of values, at most kFewTokens, or the rows rounded
     // (CpuKernels::round_inputs) where that is what is multiplied, any number.
@@ -80,11 +80,12 @@ struct CpuOperations::State {
         std::int64_t index;
     };
 
-    // Of an expert whose rows are rounded to bf16: some of its neurons and some of its rows.
-    struct PairedPiece {
+    // Of an expert whose rows are rounded, to bf16 or to bytes: some of its neurons and some of its rows.
+    struct RoundedPiece {
         const ExpertCall* call;
-        std::int64_t index, pieces;  // of neurons
-        std::int64_t first_row;      // of the expert's
+        const std::byte* const* inputs;  // of the expert's rows, in bytes; nullptr: in bf16
+        std::int64_t index, pieces;      // of neurons
+        std::int64_t first_row;          // of the expert's
         std::int64_t first_partial;  // where its sums begin among all experts', in rows; of piece 0 they are results
     };
 
@@ -118,9 +119,9 @@ struct CpuOperations::State {
     std::vector<std::int32_t> places;                     // of tokens among those that experts want
     std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
     std::vector<float> batch_in, batch_gate, batch_up;    // of one expert, matrix by matrix
-    std::vector<PairedPiece> paired;
-    std::vector<kernels::Bf16> narrow_inputs;          // of the tokens from the first to the last of `paired`
-    std::vector<std::vector<std::byte>> pair_scratch;  // per thread
+    std::vector<RoundedPiece> rounded_pieces;
+    std::vector<kernels::Bf16> narrow_inputs;            // of the tokens from the first to the last of the pieces
+    std::vector<std::vector<std::byte>> expert_scratch;  // per thread: expert_ffn_bf16, expert_ffn_bytes
 
     // change(begin, end): a range of n values, here or on the pool.
     template <typename Change>
@@ -185,18 +186,33 @@ struct CpuOperations::State {
         return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && several &&
                kernels::takes_bf16_pairs(call.weights.layout) && call.neurons.empty();
     }
+    // Whether the expert goes through expert_ffn_bytes() all rows at once: more than few of them, all neurons.
+    bool goes_by_bytes(const ExpertCall& call) const {
+        const kernels::ExpertLayout& layout = call.weights.layout;
+        const bool several = !are_few(call.n_rows) || call.n_rows > kernels::kFewByteExpertTokens;
+        return rounds_neurons(layout) && rounds_inputs(layout.gate, call.n_rows) && several && layout.spec.theta == 0 &&
+               call.neurons.empty();
+    }
+    // For expert_ffn_bytes() or expert_ffn_bf16() on any thread.
+    void reserve_expert_scratch(std::int64_t bytes) {
+        for (auto& scratch : expert_scratch) room_for_rounded(scratch, bytes);
+    }
+    std::byte* scratch_of(int thread) { return room_for_rounded(expert_scratch[as_size(thread)], 0); }
     // The inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
-    void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
+    void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread,
                      kernels::NeuronCounts& counts);
-    void run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums);
+    void run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
     void round_for_first_job(const float* inputs, const std::int32_t* row_token);
     void round_for_second_job(const float* activations);
     void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
     void by_pairs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_bytes(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    std::int64_t divide(const ExpertCall& call, const std::byte* const* rows, std::int64_t n_partials);
+    void add_pieces(std::int64_t n_partials, std::int64_t hidden, float* out);
     // Activations of experts that are multiplied matrix by matrix, (n) of them: those that are not 0 are active.
     void count_neurons(const kernels::ExpertSpec& spec, const float* activations, std::int64_t n,
                        kernels::NeuronCounts& counts) {

@@ -161,7 +161,7 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
 }
 
 void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
-                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* /*scratch*/) {
     const std::int64_t n = expert.layout.hidden_dim;
     const WeightView w1 = expert.gate();
     const WeightView w3 = expert.up();

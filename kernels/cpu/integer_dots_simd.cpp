@@ -18,6 +18,9 @@ namespace {
 // Of codes of a codebook: they lie in a core's first cache, and in byte_product_scratch().
 constexpr std::int64_t kUnpackedRows = 8;
 
+// Where rows are put side by side fast, fewer tokens pay for it.
+constexpr int kFewUnpackedTokens = 4;
+
 // How inputs are laid for weights of a type.
 struct InputForm {
     std::array<std::int8_t, kParts> places;  // of the parts of a group
@@ -109,7 +112,8 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
                 return;
             }
         }
-        if (n_tokens > kFewByteTokens || weight.interleaved) {
+        constexpr int kFew = has_fast_panels(kType) ? kFewUnpackedTokens : kFewByteTokens;
+        if (n_tokens > kFew || weight.interleaved) {
             multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
             return;
         }

@@ -124,127 +124,247 @@ __attribute__((always_inline)) inline void in_order(Bytes (&sums)[kColumnVectors
     }
 }
 
-// Activations times scales of a batch of blocks, rounded for each group of columns.
+// Activations of kNeurons neurons times scales of kLanes groups of columns, rounded for each group.
+struct RoundedLanes {
+    Bytes fours[kFours];  // bytes of four neurons each
+    Bytes correction;     // for offset_of(kType)
+    Vector step;
+    Vector bias;
+
+    // Groups from g on.
+    template <WeightType kType>
+    __attribute__((always_inline)) void round(const GroupScales<kType>* scales, const float* activations, int g) {
+        Vector products[kNeurons];
+        Vector most = zero();
+        bias = zero();
+        for (int j = 0; j < kNeurons; ++j) {
+            const Vector activation = broadcast(activations[j]);
+            products[j] = multiply(activation, load(scales[j].scale[0] + g));
+            most = maximum(most, maximum(products[j], subtract(zero(), products[j])));
+            if constexpr (has_biases(kType)) bias = fma(activation, load(scales[j].bias + g), bias);
+        }
+        // Division by 0: the products are 0 as well, and the factor must be.
+        const Vector factor = divide(broadcast(127.0f), maximum(most, broadcast(std::numeric_limits<float>::min())));
+        step = multiply(most, broadcast(1.0f / 127.0f));
+        Bytes sum = no_sums();
+        for (int four = 0; four < kFours; ++four) {
+            fours[four] = no_sums();
+            for (int j = 0; j < 4; ++j) {
+                const Vector scaled = multiply(products[4 * four + j], factor);
+#if OFFSTAGE_VECTOR_BITS == 512
+                const Bytes code = _mm512_cvtps_epi32(scaled);
+                const Bytes byte =
+                    _mm512_slli_epi32(_mm512_and_si512(code, _mm512_set1_epi32(255)), static_cast<unsigned>(8 * j));
+#else
+                const Bytes code = _mm256_cvtps_epi32(scaled);
+                const Bytes byte = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(255)), 8 * j);
+#endif
+                fours[four] = either(fours[four], byte);
+                if constexpr (offset_of(kType) > 0) sum = add_sums(sum, code);
+            }
+        }
+        correction = no_sums();
+        if constexpr (offset_of(kType) > 0) {
+            static_assert(offset_of(kType) == 128);
+#if OFFSTAGE_VECTOR_BITS == 512
+            correction = _mm512_sub_epi32(correction, _mm512_slli_epi32(sum, 7));
+#else
+            correction = _mm256_sub_epi32(correction, _mm256_slli_epi32(sum, 7));
+#endif
+        }
+    }
+};
+
+__attribute__((always_inline)) inline void store_words(std::int32_t* to, Bytes words) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    _mm512_store_si512(to, words);
+#else
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to), words);
+#endif
+}
+
+// Those of a batch of blocks.
 template <WeightType kType>
 struct RoundedActivations {
     static constexpr int kGroups = GroupScales<kType>::kGroups;
-    alignas(64) std::int32_t fours[kFours][kGroups];  // bytes of four neurons each
-    alignas(64) std::int32_t corrections[kGroups];    // for offset_of(kType)
+    alignas(64) std::int32_t four_bytes[kFours][kGroups];
+    alignas(64) std::int32_t corrections[kGroups];
     alignas(64) float steps[kGroups];
     alignas(64) float biases[kGroups];
 
     // activations: of kNeurons.
     void round(const GroupScales<kType>* scales, const float* activations, int n_groups) {
         for (int g = 0; g < n_groups; g += kLanes) {
-            Vector products[kNeurons];
-            Vector most = zero();
-            Vector bias = zero();
-            for (int j = 0; j < kNeurons; ++j) {
-                const Vector activation = broadcast(activations[j]);
-                products[j] = multiply(activation, load(scales[j].scale[0] + g));
-                most = maximum(most, maximum(products[j], subtract(zero(), products[j])));
-                if constexpr (has_biases(kType)) bias = fma(activation, load(scales[j].bias + g), bias);
-            }
-            // Division by 0: the products are 0 as well, and the factor must be.
-            const Vector factor =
-                divide(broadcast(127.0f), maximum(most, broadcast(std::numeric_limits<float>::min())));
-            store(steps + g, multiply(most, broadcast(1.0f / 127.0f)));
-            store(biases + g, bias);
-            Bytes correction = no_sums();
-            for (int four = 0; four < kFours; ++four) {
-                Bytes bytes = no_sums();
-                for (int j = 0; j < 4; ++j) {
-                    const Vector scaled = multiply(products[4 * four + j], factor);
-#if OFFSTAGE_VECTOR_BITS == 512
-                    const Bytes code = _mm512_cvtps_epi32(scaled);
-                    const Bytes byte =
-                        _mm512_slli_epi32(_mm512_and_si512(code, _mm512_set1_epi32(255)), static_cast<unsigned>(8 * j));
-#else
-                    const Bytes code = _mm256_cvtps_epi32(scaled);
-                    const Bytes byte = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(255)), 8 * j);
-#endif
-                    bytes = either(bytes, byte);
-                    if constexpr (offset_of(kType) > 0) correction = add_sums(correction, code);
-                }
-                store_words(fours[four] + g, bytes);
-            }
-            if constexpr (offset_of(kType) > 0) {
-                static_assert(offset_of(kType) == 128);
-#if OFFSTAGE_VECTOR_BITS == 512
-                store_words(corrections + g, _mm512_sub_epi32(no_sums(), _mm512_slli_epi32(correction, 7)));
-#else
-                store_words(corrections + g, _mm256_sub_epi32(no_sums(), _mm256_slli_epi32(correction, 7)));
-#endif
-            }
+            RoundedLanes lanes;
+            lanes.round<kType>(scales, activations, g);
+            for (int four = 0; four < kFours; ++four) store_words(four_bytes[four] + g, lanes.fours[four]);
+            store_words(corrections + g, lanes.correction);
+            store(steps + g, lanes.step);
+            store(biases + g, lanes.bias);
         }
     }
-
-  private:
-    static __attribute__((always_inline)) void store_words(std::int32_t* to, Bytes words) {
-#if OFFSTAGE_VECTOR_BITS == 512
-        _mm512_store_si512(to, words);
-#else
-        _mm256_store_si256(reinterpret_cast<__m256i*>(to), words);
-#endif
-    }
+    std::int32_t fours(int group, int four) const { return four_bytes[four][group]; }
+    std::int32_t correction(int group) const { return corrections[group]; }
+    float step(int group) const { return steps[group]; }
+    float bias(int group) const { return biases[group]; }
 };
 
-// out[t] += sum of kNeurons columns times activations[t * kNeurons ..]. What lies `ahead` bytes further on is fetched
-// into cache: the same of all columns, or each its own.
+// Of a token among many: what belongs to a group of columns lies together, and beside it the next token's.
+struct RoundedGroup {
+    std::int32_t four_bytes[kFours];
+    std::int32_t corrected;
+    float stepped;
+    float biased;
+    std::int32_t unused;
+};
+static_assert(sizeof(RoundedGroup) == 32);
+
+struct RoundedGroups {
+    const RoundedGroup* groups;  // of a block's first group, this token's
+    int apart;                   // from a group to the next
+
+    std::int32_t fours(int group, int four) const { return groups[group * apart].four_bytes[four]; }
+    std::int32_t correction(int group) const { return groups[group * apart].corrected; }
+    float step(int group) const { return groups[group * apart].stepped; }
+    float bias(int group) const { return groups[group * apart].biased; }
+};
+
+// to[group * apart] for n_groups groups.
+template <WeightType kType>
+void round_groups(const GroupScales<kType>* scales, const float* activations, int n_groups, RoundedGroup* to,
+                  int apart) {
+    for (int g = 0; g < n_groups; g += kLanes) {
+        RoundedLanes lanes;
+        lanes.round<kType>(scales, activations, g);
+        Vector words[kLanes] = {};
+        for (int four = 0; four < kFours; ++four) std::memcpy(words + four, lanes.fours + four, sizeof(Vector));
+        std::memcpy(words + kFours, &lanes.correction, sizeof(Vector));
+        words[kFours + 1] = lanes.step;
+        words[kFours + 2] = lanes.bias;
+        transpose_words(words);
+        for (int lane = 0; lane < kLanes && g + lane < n_groups; ++lane) {
+            std::memcpy(static_cast<void*>(to + (g + lane) * apart), words + lane, sizeof(RoundedGroup));
+        }
+    }
+}
+
+// Codes of block `block` of kNeurons columns. What lies `ahead` bytes further on is fetched into cache: the same of all
+// columns, or each its own.
+template <WeightType kType, typename Ahead>
+__attribute__((always_inline)) inline void gather_fours(const std::byte* const* columns, const PackedRow& layout,
+                                                        std::int64_t block, const Ahead& ahead,
+                                                        Bytes (&fours)[kFours][kColumnVectors]) {
+    using Format = PackedFormat<kType>;
+    const std::int64_t codes = layout.codes + block * Format::kBlockBytes;
+    for (int four = 0; four < kFours; ++four) {
+        const std::byte* blocks[4];
+        for (int j = 0; j < 4; ++j) {
+            blocks[j] = columns[4 * four + j] + codes;
+            if (Format::kBlockBytes >= 32 || block % 2 == 0) prefetch(blocks[j] + distance_of(ahead, 4 * four + j));
+        }
+        put_side_by_side<kType>(blocks, fours[four]);
+    }
+}
+
+// Scales of a batch of blocks of kNeurons columns; fetched as gather_fours() does.
+template <WeightType kType, typename Ahead>
+__attribute__((always_inline)) inline void read_scales(const std::byte* const* columns, const PackedRow& layout,
+                                                       std::int64_t first_block, int n_blocks, const Ahead& ahead,
+                                                       GroupScales<kType> (&scales)[kNeurons]) {
+    using Format = PackedFormat<kType>;
+    for (int j = 0; j < kNeurons; ++j) {
+        const PackedRef<kType> column{columns[j], &layout};
+        scales[j].read(column, first_block, n_blocks);
+        const std::byte* const of_groups =
+            columns[j] + distance_of(ahead, j) + first_block * Format::kGroupsPerBlock * Format::kScaleBytes;
+        prefetch(of_groups + layout.scales);
+        if (layout.zeros != layout.scales) prefetch(of_groups + layout.zeros);
+    }
+}
+
+// place[i] += the block's columns times a token's activations; first_group: where the block's are among `rounded`.
+template <WeightType kType, typename Rounded>
+__attribute__((always_inline)) inline void add_block(const Bytes (&fours)[kFours][kColumnVectors],
+                                                     const Rounded& rounded, int first_group, float* place) {
+    const auto group = [&](int v) { return first_group + v * PackedFormat<kType>::kGroupsPerBlock / kColumnVectors; };
+    Bytes sums[kColumnVectors];
+    for (int v = 0; v < kColumnVectors; ++v) {
+        sums[v] = offset_of(kType) > 0 ? all_words(rounded.correction(group(v))) : no_sums();
+    }
+    for (int four = 0; four < kFours; ++four) {
+        for (int v = 0; v < kColumnVectors; ++v) {
+            const Bytes codes_of_four[1] = {fours[four][v]};
+            sums[v] = add_dots<code_range(kType)>(
+                sums[v], codes_of_four, [&](int) __attribute__((always_inline)) {
+                    return all_words(rounded.fours(group(v), four));
+                });
+        }
+    }
+    in_order<kType>(sums);
+    for (int v = 0; v < kColumnVectors; ++v, place += kLanes) {
+        Vector sum = fma(as_numbers(sums[v]), broadcast(rounded.step(group(v))), load(place));
+        if constexpr (has_biases(kType)) sum = add(sum, broadcast(rounded.bias(group(v))));
+        store(place, sum);
+    }
+}
+
+// out[t] += sum of kNeurons columns times activations[t * kNeurons ..], of few tokens.
 template <WeightType kType, typename Ahead>
 void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64_t n, const Ahead& ahead,
                          const float* activations, int n_tokens, float* out) {
-    using Format = PackedFormat<kType>;
-    constexpr int kGroups = Format::kGroupsPerBlock;
     const PackedRow layout = packed_row(kType, n);
     GroupScales<kType> scales[kNeurons];
     RoundedActivations<kType> rounded[kMostTokens];
     for (std::int64_t first = 0; first < layout.n_blocks; first += kBatchBlocks) {
         const int n_blocks = static_cast<int>(std::min<std::int64_t>(kBatchBlocks, layout.n_blocks - first));
-        for (int j = 0; j < kNeurons; ++j) {
-            const PackedRef<kType> column{columns[j], &layout};
-            scales[j].read(column, first, n_blocks);
-            const std::byte* const of_groups =
-                columns[j] + distance_of(ahead, j) + first * kGroups * Format::kScaleBytes;
-            prefetch(of_groups + layout.scales);
-            if (layout.zeros != layout.scales) prefetch(of_groups + layout.zeros);
-        }
+        read_scales<kType>(columns, layout, first, n_blocks, ahead, scales);
         for (int t = 0; t < n_tokens; ++t) {
-            rounded[t].round(scales, activations + t * kNeurons, n_blocks * kGroups);
+            rounded[t].round(scales, activations + t * kNeurons, n_blocks * GroupScales<kType>::kGroupsPerBlock);
         }
         for (int b = 0; b < n_blocks; ++b) {
-            const std::int64_t codes = layout.codes + (first + b) * Format::kBlockBytes;
             Bytes fours[kFours][kColumnVectors];
-            for (int four = 0; four < kFours; ++four) {
-                const std::byte* blocks[4];
-                for (int j = 0; j < 4; ++j) {
-                    blocks[j] = columns[4 * four + j] + codes;
-                    if (Format::kBlockBytes >= 32 || b % 2 == 0) prefetch(blocks[j] + distance_of(ahead, 4 * four + j));
-                }
-                put_side_by_side<kType>(blocks, fours[four]);
-            }
+            gather_fours<kType>(columns, layout, first + b, ahead, fours);
             for (int t = 0; t < n_tokens; ++t) {
-                const RoundedActivations<kType>& of_token = rounded[t];
-                const auto group = [&](int v) { return b * kGroups + v * kGroups / kColumnVectors; };
-                Bytes sums[kColumnVectors];
-                for (int v = 0; v < kColumnVectors; ++v) {
-                    sums[v] = offset_of(kType) > 0 ? all_words(of_token.corrections[group(v)]) : no_sums();
-                }
-                for (int four = 0; four < kFours; ++four) {
-                    for (int v = 0; v < kColumnVectors; ++v) {
-                        const Bytes codes_of_four[1] = {fours[four][v]};
-                        sums[v] = add_dots<code_range(kType)>(
-                            sums[v], codes_of_four, [&](int) __attribute__((always_inline)) {
-                                return all_words(of_token.fours[four][group(v)]);
-                            });
-                    }
-                }
-                in_order<kType>(sums);
-                float* place = out + t * n + (first + b) * kPackedBlock;
-                for (int v = 0; v < kColumnVectors; ++v, place += kLanes) {
-                    Vector sum = fma(as_numbers(sums[v]), broadcast(of_token.steps[group(v)]), load(place));
-                    if constexpr (has_biases(kType)) sum = add(sum, broadcast(of_token.biases[group(v)]));
-                    store(place, sum);
+                add_block<kType>(fours, rounded[t], b * GroupScales<kType>::kGroupsPerBlock,
+                                 out + t * n + (first + b) * kPackedBlock);
+            }
+        }
+    }
+}
+
+// The same of up to kByteTileNeurons columns and any number of tokens, whose activations lie kByteTileNeurons apart:
+// all of them for 64 columns of the output, which stay in the first cache. sums: (n / kPackedBlock, n_tokens,
+// kPackedBlock); room: (kByteTileNeurons / kNeurons, groups of a batch, n_tokens).
+template <WeightType kType>
+void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count, std::int64_t n,
+                      const float* activations, int n_tokens, float* sums, RoundedGroup* room) {
+    constexpr int kGroups = GroupScales<kType>::kGroups;
+    constexpr int kGroupsPerBlock = GroupScales<kType>::kGroupsPerBlock;
+    const PackedRow layout = packed_row(kType, n);
+    const std::byte* columns[kByteTileNeurons];
+    const int n_sixteens = (count + kNeurons - 1) / kNeurons;
+    for (int j = 0; j < n_sixteens * kNeurons; ++j) {
+        columns[j] = reinterpret_cast<const std::byte*>(w2.row(first_neuron + std::min(j, count - 1)));
+    }
+    const std::int64_t ahead = kByteTileNeurons * static_cast<std::int64_t>(w2.stride_bytes());
+    GroupScales<kType> scales[kNeurons];
+    for (std::int64_t first = 0; first < layout.n_blocks; first += kBatchBlocks) {
+        const int n_blocks = static_cast<int>(std::min<std::int64_t>(kBatchBlocks, layout.n_blocks - first));
+        for (int s = 0; s < n_sixteens; ++s) {
+            read_scales<kType>(columns + s * kNeurons, layout, first, n_blocks, ahead, scales);
+            for (int t = 0; t < n_tokens; ++t) {
+                round_groups<kType>(scales, activations + t * kByteTileNeurons + s * kNeurons,
+                                    n_blocks * kGroupsPerBlock, room + s * kGroups * n_tokens + t, n_tokens);
+            }
+        }
+        for (int b = 0; b < n_blocks; ++b) {
+            float* const of_block = sums + (first + b) * n_tokens * kPackedBlock;
+            for (int s = 0; s < n_sixteens; ++s) {
+                Bytes fours[kFours][kColumnVectors];
+                gather_fours<kType>(columns + s * kNeurons, layout, first + b, ahead, fours);
+                const RoundedGroup* rounded = room + (s * kGroups + b * kGroupsPerBlock) * n_tokens;
+                for (int t = 0; t < n_tokens; ++t, ++rounded) {
+                    add_block<kType>(fours, RoundedGroups{rounded, n_tokens}, 0, of_block + t * kPackedBlock);
                 }
             }
         }
@@ -264,7 +384,12 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
         for (int j = 0; j < count; ++j) {
             const CodeRow rows[2] = {row(w1, j), row(w3, j)};
             float sums[2][1];
-            dot_rows<kType>(rows, x, w1.n_cols, ahead, sums);
+            if constexpr (kType == WeightType::kInt8) {  // others take longer to unpack than memory takes
+                dot_rows<kType>(rows, x, w1.n_cols, FarAndNear{ahead, static_cast<std::int64_t>(w1.stride_bytes())},
+                                sums);
+            } else {
+                dot_rows<kType>(rows, x, w1.n_cols, ahead, sums);
+            }
             gates[j] = sums[0][0];
             ups[j] = sums[1][0];
         }
@@ -431,6 +556,70 @@ struct RoundedTokens {
     int n_tokens;
 };
 
+// What expert_ffn_bytes() wants for itself.
+struct TileRoom {
+    float* gates;  // (n_tokens, kByteTileNeurons)
+    float* ups;
+    float* sums;  // see add_tile_columns()
+    RoundedGroup* rounded;
+
+    TileRoom(std::byte* scratch, std::int64_t n, int n_tokens) {
+        void* const aligned = scratch + (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
+        gates = static_cast<float*>(aligned);
+        ups = gates + n_tokens * kByteTileNeurons;
+        sums = ups + n_tokens * kByteTileNeurons;
+        void* const behind = sums + n_tokens * n;
+        rounded = static_cast<RoundedGroup*>(behind);
+    }
+};
+
+// Between rows of sums, and (blocks, tokens).
+template <bool kIntoBlocks>
+void move_sums(float* rows, std::int64_t n, int n_tokens, float* blocks) {
+    for (int t = 0; t < n_tokens; ++t) {
+        for (std::int64_t b = 0; b * kPackedBlock < n; ++b) {
+            float* const row = rows + t * n + b * kPackedBlock;
+            float* const block = blocks + (b * n_tokens + t) * kPackedBlock;
+            std::memcpy(kIntoBlocks ? block : row, kIntoBlocks ? row : block, kPackedBlock * sizeof(float));
+        }
+    }
+}
+
+// Neurons [first, first + count) of an expert, at most kByteTileNeurons, for many tokens.
+void run_tile(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
+              std::int64_t first, int count, const TileRoom& room, std::byte* product_scratch) {
+    const auto multiply_rows_of = [&](const WeightView& all, float* to) {
+        WeightView some = all;
+        some.data = all.row(first);
+        some.n_rows = count;
+        OFFSTAGE_INSTRUCTION_SET::matvec_bytes(some, inputs, n_tokens, 0, count, to, kByteTileNeurons, product_scratch);
+    };
+    multiply_rows_of(expert.gate(), room.gates);
+    multiply_rows_of(expert.up(), room.ups);
+    const ExpertBiases biases = expert.biases();
+    for (int t = 0; t < n_tokens; ++t) {
+        float* const gate = room.gates + t * kByteTileNeurons;
+        float* const up = room.ups + t * kByteTileNeurons;
+        for (int j = count; j < kByteTileNeurons; ++j) gate[j] = up[j] = 0.0f;
+        for (int j = 0; biases.gate != nullptr && j < count; ++j) {
+            gate[j] += biases.gate[first + j];
+            up[j] += biases.up[first + j];
+        }
+        const Vector factor = broadcast(scale[t]);
+        for (int j = 0; j < kByteTileNeurons; j += kLanes) {
+            store(gate + j, multiply(factor, activation(expert.layout.spec, load(gate + j), load(up + j))));
+        }
+        // Of neurons that are not there 0, whatever an activation makes of it.
+        for (int j = count; j < kByteTileNeurons; ++j) gate[j] = 0.0f;
+    }
+    const WeightView w2 = expert.down();
+    with_packed_type(w2.type, [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
+                                room.rounded);
+    });
+}
+
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
@@ -474,7 +663,7 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
 }
 
 void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
-                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+                      std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch) {
     const std::int64_t n = expert.layout.hidden_dim;
     const WeightView w1 = expert.gate();
     const WeightView w3 = expert.up();
@@ -482,6 +671,16 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
     const ExpertBiases biases = expert.biases();
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
+    }
+    if (n_tokens > kFewByteExpertTokens) {
+        const TileRoom room(scratch + byte_product_scratch(n), n, n_tokens);
+        move_sums<true>(out, n, n_tokens, room.sums);
+        for (std::int64_t first = neuron_begin; first < neuron_end; first += kByteTileNeurons) {
+            const int count = static_cast<int>(std::min(kByteTileNeurons, neuron_end - first));
+            run_tile(expert, inputs, scale, n_tokens, first, count, room, scratch);
+        }
+        move_sums<false>(out, n, n_tokens, room.sums);
+        return;
     }
     const ByteGroup* x[kMostTokens];
     for (int t = 0; t < n_tokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);

@@ -28,8 +28,8 @@ void matvec_bytes(const WeightView&, const std::byte* const*, int, std::int64_t,
     refuse();
 }
 
-void expert_ffn_bytes(const ExpertView&, const std::byte* const*, const float*, int, std::int64_t, std::int64_t,
-                      float*) {
+void expert_ffn_bytes(const ExpertView&, const std::byte* const*, const float*, int, std::int64_t, std::int64_t, float*,
+                      std::byte*) {
     refuse();
 }
 

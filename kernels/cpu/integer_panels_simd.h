@@ -8,9 +8,17 @@
 #include <cstring>
 
 #include "kernels/cpu/integer_rows_simd.h"
+#if OFFSTAGE_VECTOR_BITS == 512
+#include "kernels/cpu/packed_panels_avx512.h"
+#endif
 
 namespace offstage::kernels {
 namespace {
+
+// Whether rows of the type are put side by side before they are unpacked.
+constexpr bool has_fast_panels(WeightType type) {
+    return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
+}
 
 constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;  // multiplied at once
 constexpr int kPartVectors = kPartWeights / 4;      // of a part, of all rows
@@ -111,7 +119,22 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     if constexpr (has_codebook(kType)) unpacked.unpack_codes = fastest_codebook_codes();
     constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
+    // Our own formats are also those of experts, whose next rows lie far away.
+    const std::int64_t ahead = kLanes * static_cast<std::int64_t>(weight.stride_bytes());
+#if OFFSTAGE_VECTOR_BITS == 512
+    [[maybe_unused]] SupersOfRows supers;
+#endif
     for (; (g + 1) * kGroup <= weight.n_cols; ++g) {
+        if constexpr (traits_of(kType).is_packed()) {
+            for (const CodeRow& of_lane : rows) Group::fetch(of_lane, g, ahead);
+        }
+#if OFFSTAGE_VECTOR_BITS == 512
+        if constexpr (has_fast_panels(kType)) {
+            unpack_packed_panel<kType>(rows, g, supers, panel.codes + g * kGroup * kLanes,
+                                       panel.numbers + g * kScales * kNumbers * kLanes);
+            continue;
+        }
+#endif
         unpack_groups<kType>(rows, g, unpacked);
         transpose_groups<kNumbers>(unpacked, g, panel);
     }

@@ -130,6 +130,10 @@ void expert_ffn(benchmark::State& state, InstructionSet set, bool byte_inputs, W
     std::vector<const std::byte*> inputs;
     for (int t = 0; t < n_tokens; ++t) inputs.push_back(rounded.data() + t * rounded_input_bytes(kHiddenDim));
     const auto n_bytes = static_cast<std::size_t>(n_neurons * neuron_bytes);
+    std::vector<std::vector<std::byte>> scratch(static_cast<std::size_t>(n_threads));
+    for (auto& of_thread : scratch) {
+        of_thread.resize(static_cast<std::size_t>(byte_expert_scratch(kHiddenDim, n_tokens)));
+    }
     count_bandwidth(state, pool, n_neurons * 3 * kHiddenDim, n_bytes, [&] {
         if (byte_inputs) {
             kernels.round_inputs(view.layout.gate, x.data(), kHiddenDim, n_tokens, kHiddenDim, rounded.data());
@@ -137,7 +141,8 @@ void expert_ffn(benchmark::State& state, InstructionSet set, bool byte_inputs, W
         pool.parallel_for(n_neurons, 16, [&](std::int64_t begin, std::int64_t end, int thread) {
             float* const to = out[static_cast<std::size_t>(thread)].data();
             if (byte_inputs) {
-                expert_ffn_bytes(set)(view, inputs.data(), scale.data(), n_tokens, begin, end, to);
+                expert_ffn_bytes(set)(view, inputs.data(), scale.data(), n_tokens, begin, end, to,
+                                      scratch[static_cast<std::size_t>(thread)].data());
             } else {
                 kernels.expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, to);
             }

@@ -87,7 +87,7 @@ void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, i
                     byte_inputs ? sparse_expert_ffn_bytes(set)(view, inputs, &scale, 1, begin, end, to, counted)
                                 : sparse_expert_ffn(set)(view, x.data(), &scale, 1, begin, end, to, counted);
                 } else {
-                    byte_inputs ? expert_ffn_bytes(set)(view, inputs, &scale, 1, begin, end, to)
+                    byte_inputs ? expert_ffn_bytes(set)(view, inputs, &scale, 1, begin, end, to, nullptr)
                                 : kernels.expert_ffn(view, x.data(), &scale, 1, begin, end, to);
                 }
             }

@@ -52,7 +52,9 @@ void run_expert(InstructionSet set, const ExpertView& expert, const float* x, co
     cpu_kernels(set).round_inputs(expert.layout.gate, x, n, n_tokens, n, inputs.data());
     std::vector<const std::byte*> places;
     for (int t = 0; t < n_tokens; ++t) places.push_back(inputs.data() + t * rounded_input_bytes(n));
-    expert_ffn_bytes(set)(expert, places.data(), scale, n_tokens, begin, end, out);
+    const TestBuffer<std::byte> scratch(byte_expert_scratch(n, n_tokens), 1);
+    expert_ffn_bytes(set)(expert, places.data(), scale, n_tokens, begin, end, out, scratch.data());
+    QVERIFY(scratch.guards_intact());
 }
 
 double silu_of(double x) {
@@ -152,8 +154,8 @@ class TestByteInputs : public QObject {
         QFETCH(int, set);
         QFETCH(int, type);
         QFETCH(int, down);
-        constexpr std::int64_t kNeurons = 37;
-        constexpr int kTokens = 8;
+        constexpr std::int64_t kNeurons = kByteTileNeurons + 5;
+        constexpr int kTokens = 11;
         for (const std::int64_t n : {64, 320, 1088}) {
             ExpertLayout layout;
             layout.hidden_dim = n;
@@ -185,6 +187,12 @@ class TestByteInputs : public QObject {
                 run_expert(static_cast<InstructionSet>(set), view, x.data(), scale.data(), kTokens, begin, end,
                            out.data());
                 QVERIFY(out.guards_intact());
+                for (const int few : {3, static_cast<int>(kFewByteExpertTokens), 5}) {
+                    std::vector<float> together(static_cast<std::size_t>(few * n), 0.5f);
+                    run_expert(static_cast<InstructionSet>(set), view, x.data(), scale.data(), few, begin, end,
+                               together.data());
+                    QCOMPARE(std::memcmp(together.data(), out.data(), together.size() * sizeof(float)), 0);
+                }
                 for (int t = 0; t < kTokens; ++t) {
                     std::vector<float> alone(static_cast<std::size_t>(n), 0.5f);
                     run_expert(static_cast<InstructionSet>(set), view, x.data() + t * n, scale.data() + t, 1, begin,
@@ -260,7 +268,9 @@ class TestByteInputs : public QObject {
         QFETCH(int, set);
         QFETCH(int, type);
         const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
-        const std::int64_t n_cols = length_for(static_cast<WeightType>(type), 512);
+        // Of our own formats longer than a group of scales that are quantized together.
+        const std::int64_t n_cols =
+            length_for(static_cast<WeightType>(type), is_packed(static_cast<WeightType>(type)) ? 16640 : 512);
         constexpr std::int64_t kRows = 19;
         const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 12);
         const std::vector<float> x = inputs(n_cols);

@@ -338,7 +338,7 @@ class TestSparseExperts : public QObject {
                 .round_inputs(format, x.data(), hidden, 1, hidden, inputs.data());
             const std::byte* const place = inputs.data();
             expert_ffn_bytes(static_cast<InstructionSet>(set))(expert.view(), &place, kScale, 1, 0, kNeurons,
-                                                               whole.data());
+                                                               whole.data(), nullptr);
             QCOMPARE(sparse, whole);
         }
     }
