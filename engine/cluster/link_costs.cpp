@@ -47,6 +47,15 @@ void LinkCosts::set_again(Measured measured) {
     compute_factor_ = transfer_factor_ = 1;
 }
 
+void LinkCosts::set_link_again(const Measured& measured) {
+    const std::scoped_lock lock(mutex_);
+    measured_.latency_us = measured.latency_us;
+    measured_.us_per_byte = measured.us_per_byte;
+    measured_.exchange_us = measured.exchange_us;
+    measured_.send_us = measured.send_us;
+    transfer_factor_ = 1;
+}
+
 void LinkCosts::set_between_layers(double request_us, double share_us) {
     const std::scoped_lock lock(mutex_);
     request_us_ = request_us;

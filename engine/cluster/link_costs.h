@@ -31,6 +31,8 @@ class LinkCosts {
     void set(Measured measured);
     // Over the same connection, some time later.
     void set_again(Measured measured);
+    // The link alone: what experts take stays as it is known.
+    void set_link_again(const Measured& measured);
     Measured measured() const;
     // Between the layers of a step requests and shares take so much longer (below 0: less long) than messages that were
     // measured by themselves; of this measurement and later ones.

@@ -19,8 +19,9 @@ constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
 constexpr int kExchanges = 12, kExchangeBatches = 3;
-constexpr double kLookSeconds = 1;    // whether it is time to measure again
-constexpr double kWorthSaying = 1.5;  // times faster or slower
+constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for later than the one before
+constexpr double kLookSeconds = 1;       // whether it is time to measure again
+constexpr double kWorthSaying = 1.5;     // times faster or slower
 constexpr double kPackingSeconds =
     1;  // that are waited for a node to be ready with all, and to have nothing else to do
 
@@ -181,7 +182,8 @@ NodeClient::Status NodeClient::status() const {
 
 bool NodeClient::refuses_to_follow() const {
     const std::scoped_lock lock(mutex_);
-    return is_up() && !cannot_follow_.empty();
+    const bool may_pass = n_refused_for_now_ > 0 && n_refused_for_now_ <= kRefusalsThatMayPass;
+    return is_up() && !cannot_follow_.empty() && !may_pass;
 }
 
 NodeState NodeClient::state() const {
@@ -223,6 +225,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         open_ = true;
         refused_ = draining_ = complete_ = want_sent_ = false;
         follows_ = follows_later_ = false;
+        n_refused_for_now_ = 0;
         end_reason_ = cannot_follow_ = {};
         first_held_.reset();
         ponged_ = 0;
@@ -310,10 +313,16 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             const std::chrono::duration<double> interval(std::min(kLookSeconds, patience_.first_measuring_s / 2));
             if (changed_.wait_for(lock, stop, interval, has_news)) continue;
             // What is being packed there, or is not there yet, would be measured with it.
-            const bool due = complete_ && remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
-            if (!due || stop.stop_requested()) continue;
+            if (!complete_ || stop.stop_requested()) continue;
+            const bool due = remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
+            const bool link_due = !due && following_ && remeasuring_.is_link_due(Clock::now(), last_step_());
+            if (!due && !link_due) continue;
             lock.unlock();
-            measure_again(stop);
+            if (due) {
+                measure_again(stop);
+            } else {
+                measure_link_again(stop);
+            }
             lock.lock();
         }
         changed_.wait(lock, stop, [&] { return !open_; });
@@ -393,6 +402,28 @@ void NodeClient::measure_again(const std::stop_token& stop) {
         note_locked(messages::node_is_faster(name(), Decimal{before_us / now_us, 1}));
     } else if (now_us > kWorthSaying * before_us) {
         note_locked(messages::node_is_slower(name(), Decimal{now_us / before_us, 1}));
+    }
+}
+
+// Of two rounds, in none of which this machine has begun to make steps, the lesser; the second follows at once, so that
+// what a link takes longer is known before the next answer.
+void NodeClient::measure_link_again(const std::stop_token& stop) {
+    const auto begin = Clock::now();
+    remeasuring_.link_measured(begin);
+    const auto first = measure(stop);
+    const auto second = first ? measure(stop) : std::nullopt;
+    if (!second || last_step_() >= begin) return;
+    const LinkCosts::Measured now = LinkCosts::least_of(*first, *second);
+    const double before_us = costs_.measured().latency_us;
+    costs_.set_link_again(now);
+    last_measured_ = now;
+    ++n_remeasurements_;
+    const Decimal now_ms{now.latency_us / 1e3, 2}, before_ms{before_us / 1e3, 2};
+    const std::scoped_lock lock(mutex_);
+    if (before_us > kWorthSaying * now.latency_us) {
+        note_locked(messages::node_link_is_faster(name(), now_ms, before_ms));
+    } else if (now.latency_us > kWorthSaying * before_us) {
+        note_locked(messages::node_link_is_slower(name(), now_ms, before_ms));
     }
 }
 
@@ -607,6 +638,7 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     unreachable_ = cannot_follow_ = std::move(note);
                     // Another desktop may leave; or the node has not noticed yet that this one's last connection ended.
                     follows_later_ = what.refusal == Message(messages::node_works_for_others).english();
+                    n_refused_for_now_ = follows_later_ ? n_refused_for_now_ + 1 : 0;
                     ++n_changes_;
                 }
             } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs> ||

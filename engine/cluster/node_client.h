@@ -144,7 +144,7 @@ class NodeClient {
     };
     // One that is to make steps and will not is kRefused, although it is up.
     Status status() const;
-    // It is up, and has said that it makes no steps.
+    // It is up, and has said that it makes no steps: for a reason that stays, or again and again.
     bool refuses_to_follow() const;
 
     // Sends a request under a number of its own, which is returned; 0: the node is not up.
@@ -188,6 +188,7 @@ class NodeClient {
     End serve_connection(const std::stop_token& stop);
     std::optional<LinkCosts::Measured> measure(const std::stop_token& stop);
     void measure_again(const std::stop_token& stop);
+    void measure_link_again(const std::stop_token& stop);
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
@@ -243,6 +244,7 @@ class NodeClient {
     Message end_reason_;
     Message cannot_follow_;       // why it makes no steps, over this connection
     bool follows_later_ = false;  // for a reason that may pass: it is asked again
+    int n_refused_for_now_ = 0;   // how often it has said so over this connection
     Message trouble_;             // why it is not up, since it last was
     Message unreachable_;         // the last reason that was told
     std::optional<NodeWelcome> welcome_;
