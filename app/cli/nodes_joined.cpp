@@ -155,7 +155,7 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
     for (std::size_t b = 0; b < nodes.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
             const engine::NodeMesh::Link link = mesh.link(nodes[a].index, nodes[b].index);
-            if (link.direct) links.push_back({a, b, link.latency_us, link.us_per_byte});
+            if (link.direct) links.push_back({a, b, link.message_us, link.us_per_byte});
         }
     }
     // What they report from now on is nobody's.

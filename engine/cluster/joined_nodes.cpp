@@ -219,7 +219,7 @@ std::vector<double> JoinedNodes::costs_of(std::uint32_t machines) const {
             costs.push_back(us);
         }
     }
-    for (const ForecastLink& link : node_links()) costs.push_back(link.latency_us);
+    for (const ForecastLink& link : node_links()) costs.push_back(link.message_us);
     return costs;
 }
 
@@ -756,7 +756,8 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     return here;
 }
 
-// By node: those by which two others could send each other something. Where they are not connected to each other now,
+// By node: those by which two others could send each other something; what messages take longer between layers they do
+// there as well. Where they are not connected to each other now,
 // as last measured.
 std::vector<ForecastLink> JoinedNodes::node_links() const {
     if (!mesh_) return earlier_links_;
@@ -764,7 +765,8 @@ std::vector<ForecastLink> JoinedNodes::node_links() const {
     for (std::size_t b = 0; b < nodes_.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
             const NodeMesh::Link link = mesh_->link(a, b);
-            if (link.latency_us > 0 && !link.by_way) links.push_back({a, b, link.latency_us, link.us_per_byte});
+            if (link.latency_us <= 0 || link.by_way) continue;
+            links.push_back({a, b, LinkCosts::between_layers(link.message_us, share_us_), link.us_per_byte});
         }
     }
     return links;

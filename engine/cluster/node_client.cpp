@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "engine/cluster/exchange_probe.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/statistics.h"
 
@@ -18,7 +18,6 @@ constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
-constexpr int kExchanges = 12, kExchangeBatches = 3;
 constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for later than the one before
 constexpr double kLookSeconds = 1;       // whether it is time to measure again
 constexpr double kWorthSaying = 1.5;     // times faster or slower
@@ -28,32 +27,6 @@ constexpr double kPackingSeconds =
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
-
-// Some computing between two messages, always the same amount, as a layer has it: messages are not paid for by waiting
-// alone. Caches have grown cold meanwhile, and the connection's threads want the processor as well.
-class ProbeWork {
-  public:
-    ProbeWork() : numbers_(kBytes / sizeof(std::uint64_t), 1) {
-        std::vector<double> times;
-        for (int i = 0; i < kTimes; ++i) times.push_back(us());
-        alone_us_ = percentile(times, 0.25);
-    }
-    // What it takes now.
-    double us() {
-        const auto begin = std::chrono::steady_clock::now();
-        sum_ = std::accumulate(numbers_.begin(), numbers_.end(), sum_.load(std::memory_order_relaxed));
-        return microseconds_since(begin);
-    }
-    // With nothing between.
-    double alone_us() const { return alone_us_; }
-
-  private:
-    static constexpr std::size_t kBytes = std::size_t{1} << 20;
-    static constexpr int kTimes = 9;
-    std::vector<std::uint64_t> numbers_;
-    std::atomic<std::uint64_t> sum_ = 0;  // read by nobody
-    double alone_us_ = 0;
-};
 
 }  // namespace
 
@@ -377,11 +350,14 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
         if (!reply) return {};
         many_rows.push_back(reply->compute_us);
     }
-    const auto exchange = exchange_us(*round_trip, &measured.send_us, stop);
+    const std::size_t row = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
+    const auto exchange = measure_exchanges(
+        *round_trip, [&] { return send_ping(row); }, [&](std::uint64_t number) { return wait_for_pong(number, stop); });
     if (!exchange) return {};
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);
-    measured.exchange_us = std::max(measured.latency_us / 4, *exchange - row_us);
+    measured.exchange_us = std::max(measured.latency_us / 4, exchange->message_us - row_us);
+    measured.send_us = exchange->send_us;
     measured.expert = {{1, one_row_us}, {kManyRows, median(many_rows)}};
     return measured;
 }
@@ -455,36 +431,6 @@ std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> expe
     }
     *expert_us = median(computing);
     return median(beside);
-}
-
-// As machines exchange their shares of a layer: there is a message on its way in each direction. Of two pings that
-// follow each other at half of their time there and back.
-std::optional<double> NodeClient::exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop) {
-    const std::size_t bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
-    ProbeWork work;
-    std::uint64_t first = send_ping(bytes);
-    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
-    std::vector<double> batches, sending;
-    for (int batch = 0; batch < kExchangeBatches; ++batch) {
-        std::vector<double> working;
-        const auto begin = Clock::now();
-        for (int i = 0; i < kExchanges; ++i) {
-            working.push_back(work.us());
-            const auto sends = Clock::now();
-            const std::uint64_t second = send_ping(bytes);
-            sending.push_back(microseconds_since(sends));
-            if (!wait_for_pong(first, stop)) return {};
-            first = second;
-        }
-        // Each ping's round has that work once, and there are two of them; a layer of the two machines has it once, and
-        // what it takes longer than alone.
-        const double work_us = median(working);
-        batches.push_back(microseconds_since(begin) / kExchanges - work_us / 2 +
-                          std::max(0.0, work_us - work.alone_us()));
-    }
-    if (!wait_for_pong(first, stop)) return {};
-    *send_us = median(sending);
-    return median(batches);
 }
 
 std::uint64_t NodeClient::send_ping(std::size_t bytes) {

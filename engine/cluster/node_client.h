@@ -193,7 +193,6 @@ class NodeClient {
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
     std::optional<double> round_trip_us(std::span<const NodeExpert> experts, double* expert_us);
-    std::optional<double> exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop);
     void received(std::uint64_t connection, FromNode message);
     void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
     bool is_for_peers(std::uint64_t connection, const FromNode& message);
