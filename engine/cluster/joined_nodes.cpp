@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr std::size_t kRecentTokens = 32;
+constexpr double kWorthSayingOfUse = 2;      // times slower or faster
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
 // What a thread takes until it runs, when another one has woken it after some idle time: the median of some.
@@ -308,6 +309,7 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool wit
         nodes_[i]->start(lists[i]);
     }
     announced_.assign(nodes_.size(), 0);
+    known_costs_.assign(nodes_.size(), {});
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
     dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
 }
@@ -572,6 +574,7 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     if (settings_.forecasts && n_tokens == 1 && others) forecast_anew();
     const std::scoped_lock lock(mutex_);
     say_who_steps();
+    say_what_use_found();
     if (now != last_up_) {
         // The step itself had machines that came or went in its middle: it is of neither kind.
         follow_losses(now);
@@ -589,6 +592,25 @@ void JoinedNodes::say_who_steps() {
     const StepsAlone alone = peers_ ? peers_->alone() : StepsAlone::kNo;
     if (alone == StepsAlone::kNo || alone == std::exchange(said_alone_, alone)) return;
     notes_.push_back(alone == StepsAlone::kKvType ? messages::node_steps_alone_for_kv : messages::node_steps_alone);
+}
+
+// Of helpers among whom the dispatcher chooses. What has just been measured, the person knows.
+void JoinedNodes::say_what_use_found() {
+    for (std::size_t i = 0; i < executors_.size() && settings_.use == NodeUse::kMeasured; ++i) {
+        const NodeClient& node = *nodes_[i];
+        if (!node.is_up()) continue;
+        const std::uint64_t measurement = node.n_connections() + node.n_remeasurements();
+        const double us = node.costs().expert_us() + node.costs().transfer_us(1);
+        KnownCost& known = known_costs_[i];
+        if (known.measurement != measurement) {
+            known = {measurement, us};
+        } else if (std::max(us, known.us) > kWorthSayingOfUse * std::min(us, known.us)) {
+            const Decimal now_ms{us / 1e3, 2}, before_ms{known.us / 1e3, 2};
+            notes_.push_back(us > known.us ? messages::node_use_is_slower(node.name(), now_ms, before_ms)
+                                           : messages::node_use_is_faster(node.name(), now_ms, before_ms));
+            known.us = us;
+        }
+    }
 }
 
 // Says what a token takes without a machine that is gone, as soon as that is known.

@@ -140,6 +140,7 @@ class JoinedNodes final : public JoinedMachines {
     JoinMachinesFn joining_as(NodeShape shape, bool is_last);
     std::vector<std::uint8_t> by_node(std::uint32_t machines) const;  // bit i: node i
     void say_who_steps();
+    void say_what_use_found();
     void measure_here(bool forecasts, const std::stop_token& stop);
     void measure_pauses(const std::stop_token& stop);
     void announce(std::size_t i);
@@ -178,8 +179,15 @@ class JoinedNodes final : public JoinedMachines {
     std::vector<std::uint64_t> room_bytes_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's; none where all make the steps
-    std::vector<RemoteTotals> seen_;          // of the machines, at the last step's end; one thread
-    std::uint32_t last_up_ = 0;               // at the last step's end; one thread
+    // Of helpers, by node: a row of an expert there, its way included, as the person knows it; and which measurement
+    // that was of.
+    struct KnownCost {
+        std::uint64_t measurement = 0;
+        double us = 0;
+    };
+    std::vector<KnownCost> known_costs_;
+    std::vector<RemoteTotals> seen_;  // of the machines, at the last step's end; one thread
+    std::uint32_t last_up_ = 0;       // at the last step's end; one thread
     // Of a loss whose price is not known yet: who is gone, and what a token took before.
     std::string lost_;
     double before_us_ = 0;

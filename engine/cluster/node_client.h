@@ -61,6 +61,8 @@ struct NodePatience {
     // Machines that make the same steps are dealt experts anew, between two answers, where one is by so much faster or
     // slower, beside this one, than it was known to be; 0: never for that, and nothing is learnt from their shares.
     double deal_anew_factor = 1.5;
+    // The same in the middle of an answer, where one has become slower by so much.
+    double deal_amid_factor = 4;
 };
 
 // A node as the desktop sees it: the connection, made again in the background whenever it

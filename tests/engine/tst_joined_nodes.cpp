@@ -204,9 +204,9 @@ class TestJoinedNodes : public QObject {
             auto* const outputs = std::get_if<NodeOutputs>(&message);
             if (reply != nullptr) reply->compute_us = node_us;
             if (outputs != nullptr) outputs->compute_us = node_us * static_cast<double>(outputs->experts.size());
-            const bool is_slow =
-                (reply != nullptr && slow_replies) || (std::holds_alternative<NodePong>(message) && slow_pings);
-            if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            const bool is_pong = std::holds_alternative<NodePong>(message);
+            if (reply != nullptr && slow_replies) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            if (is_pong && slow_pings) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             return true;
         };
         LocalSession session;
@@ -387,6 +387,89 @@ class TestJoinedNodes : public QObject {
         const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: 0).");
         QVERIFY2(notes.contains(QStringLiteral("cupboard was measured again: it computes experts ")) &&
                      notes.contains(deal.arg(now.machines[0].n_owned)),
+                 qPrintable(notes));
+    }
+
+    // Shares say nothing of their way: it is measured after an answer. What experts take stays as it was learnt.
+    void linkThatBecomesSlow_isMeasuredAgain_whereSharesAreExchanged() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        cupboard.faults.computes_us = 0.1;
+        std::atomic<bool> is_slow = false;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            if (is_slow && std::holds_alternative<NodePong>(message)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            }
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.shape = NodeShape::kDecentralised;
+        settings.patience.first_measuring_s = 0.05;
+        settings.patience.longest_measuring_s = 1000;
+        settings.patience.deal_anew_factor = 1.5;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        QVERIFY(isUp(session, 1));
+        const auto machine = [&] { return session.snapshot().machines[0]; };
+        QVERIFY(machine().latency_us < 4000);
+        QString notes;
+        const auto isTold = [&] {
+            notes += textOf(session.take_machine_notes());
+            return notes.contains(QStringLiteral("The link to cupboard has become slower: messages take "));
+        };
+        is_slow = true;
+        for (int i = 0; i < 20 && !isTold(); ++i) {
+            session.reset_conversation();
+            QVERIFY(answer(session) == alone);
+            becomesTrue(isTold, 2);
+        }
+        QVERIFY2(isTold(), qPrintable(notes));
+        QVERIFY(machine().latency_us > 4000 && machine().expert_us < 1);
+    }
+
+    // Of the same answer: it takes its part until its experts become slow, gets less and less, and the person is told.
+    void helperThatBecomesSlow_getsLess_fromTheNextLayersOn() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<double> node_us = 1000;
+        std::atomic<bool> becomes_slow = false;
+        std::atomic<int> n_rows = 0, n_rows_when_slow = 0;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            auto* const reply = std::get_if<NodeReply>(&message);
+            if (reply == nullptr) return true;
+            // From the fourth token on.
+            n_rows += static_cast<int>(reply->n_rows);
+            const bool is_slow = becomes_slow && n_rows > 3 * 16;
+            n_rows_when_slow += is_slow ? static_cast<int>(reply->n_rows) : 0;
+            reply->compute_us = is_slow ? 1000 * node_us : node_us.load();
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.use = NodeUse::kMeasured;
+        settings.forecasts = true;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        CostTable table = session.model()->cost().table();
+        table.cpu_expert = {{1, 20'000.0}};
+        CostModel& cost = session.model()->cost();
+        const offstage::kernels::WeightType format = cost.master();
+        cost = CostModel(table);
+        cost.set_master(format);
+        QVERIFY(isUp(session, 1));
+        QVERIFY(answer(session) == alone);
+        QVERIFY(!textOf(session.take_machine_notes()).contains(QStringLiteral("slower")));
+        QVERIFY(session.snapshot().machines[0].rows > 8);  // of 16 of a token
+        n_rows = 0;
+        becomes_slow = true;
+        QVERIFY(answer(session) == alone);
+        // Of what is left there would be 144.
+        QVERIFY2(n_rows_when_slow > 0 && n_rows_when_slow < 60, qPrintable(QString::number(n_rows_when_slow)));
+        const QString notes = textOf(session.take_machine_notes());
+        QVERIFY2(notes.contains(QStringLiteral("cupboard has become slower in use: an expert takes ")),
                  qPrintable(notes));
     }
 

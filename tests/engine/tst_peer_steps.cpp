@@ -343,8 +343,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
     }
 
-    // Answers stay the same; in one of them nothing is dealt anew.
-    void experts_areDealtAnew_betweenAnswers_byWhatTheyTakeInUse() {
+    // Answers stay the same; in the middle of one only a machine that has become much slower is relieved.
+    void experts_areDealtAnew_byWhatTheyTakeInUse() {
         PeerNode machine(request());
         std::atomic<double> in_use_us = PeerNode::expert_us;
         std::atomic<int> n_shares = 0;
@@ -378,11 +378,12 @@ class TestPeerSteps : public QObject {
         const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: %2).");
         QVERIFY2(notes.contains(deal.arg(fast).arg(first)), qPrintable(notes));
         in_use_us = PeerNode::expert_us * 1000;
-        QVERIFY(nodeLogits(*model) == m_expected);
         n_shares = 0;
         QVERIFY(nodeLogits(*model) == m_expected);
-        QCOMPARE(n_shares.load(), 1);
-        QVERIFY2(nOwned() < first, qPrintable(QString::number(nOwned())));
+        QVERIFY(n_shares.load() > 0);
+        const std::int64_t slow = nOwned();
+        QVERIFY2(slow < first, qPrintable(QString::number(slow)));
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard now computes %1 of 64").arg(slow)));
     }
 
     // ---------------------------------------------------------------- links between nodes, their parts
@@ -1213,9 +1214,10 @@ class TestPeerSteps : public QObject {
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         QVERIFY(joined.node(0).is_up() && !joined.node(0).follows());
-        QVERIFY(joined.node(0).refuses_to_follow());
         QVERIFY(nodeLogits(*model) == m_expected);
         QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
+        // Not at once: when it has said so some times.
+        QVERIFY(becomesTrue([&] { return joined.node(0).refuses_to_follow(); }));
         others.reset();
         QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() > 0; }));
         QVERIFY(!joined.node(0).refuses_to_follow());

@@ -400,7 +400,7 @@ void Machines::lookForNotes() {
         const bool isProblem = note.is(messages::node_lost) || note.is(messages::node_not_reached) ||
                                note.is(messages::node_refuses) || note.is(messages::node_holds_nothing) ||
                                note.is(messages::node_loss_costs) || note.is(messages::node_cannot_follow) ||
-                               note.is(messages::node_link_is_slower);
+                               note.is(messages::node_link_is_slower) || note.is(messages::node_use_is_slower);
         Q_EMIT noted(engineText(note), isProblem);
     }
     lookAtShape();
