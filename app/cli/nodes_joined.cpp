@@ -213,6 +213,17 @@ std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOpt
     return join_nodes(*dynamic_cast<engine::LocalSession&>(session).model(), options, false);
 }
 
+void join_session(engine::Session& session, const ModelOptions& options) {
+    if (options.nodes.empty()) return;
+    session.join(
+        [&](engine::LoadedModel& model, const std::stop_token& stop) {
+            return std::make_unique<engine::JoinedNodes>(model, addresses_of(options), settings_of(options),
+                                                         progress_on_terminal(), stop);
+        },
+        {});
+    print_machine_notes(session);
+}
+
 void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json) {
     if (options.nodes.empty()) return;
     const engine::ExpertGrid& grid = report.shape.spec.experts;
