@@ -473,9 +473,16 @@ class TestNodeWire : public QObject {
         // What it was sent before may still be on its way.
         joined.node(0).give_up(messages::node_link_ended);
         QVERIFY(becomesTrue(follows));
-        const std::uint64_t before = joined.figures()[0].totals.rows;
-        QVERIFY(nodeLogits(*model, 4) == expected);
-        QVERIFY(joined.figures()[0].totals.rows > before);
+        joined.take_notes();
+        const auto n_rows = [&] { return joined.figures()[0].totals.rows; };
+        const std::uint64_t before = n_rows();
+        // Beside other programs the machine's threads may be late by more than what it is given here, and then it is
+        // away for the rest of an answer as short as this one.
+        for (int i = 0; i < 10 && n_rows() == before; ++i) {
+            QVERIFY(becomesTrue(follows));
+            QVERIFY(nodeLogits(*model, 4) == expected);
+        }
+        QVERIFY2(n_rows() > before, qPrintable(textOf(joined.take_notes())));
     }
 };
 
