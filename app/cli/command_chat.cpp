@@ -58,7 +58,7 @@ class Chat {
         if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";
         if (!thinking_.empty()) check_choice(thinking_);
         print_notes(model);
-        nodes_ = join_nodes(*session_, options_.model);
+        join_session(*session_, options_.model);
         start_over();
         catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
         LineReader input;
@@ -159,7 +159,7 @@ class Chat {
                               : "");
             std::cout << figures.data();
             print_notes(result);
-            if (nodes_ != nullptr) nodes_->print_notes();
+            print_machine_notes(*session_);
         } catch (const engine::Error& error) {
             std::cerr << "offstage-cli: " << error.what() << std::endl;
         }
@@ -167,7 +167,6 @@ class Chat {
 
     const GenerateOptions& options_;
     std::unique_ptr<engine::Session> session_;
-    std::unique_ptr<NodesJoined> nodes_;  // goes before the session does
     std::vector<engine::ChatMessage> messages_;
     std::vector<std::string> thinking_choices_;
     std::string thinking_;

@@ -56,7 +56,7 @@ int run_serve(const ServeOptions& options) {
                             engine::messages::model_cannot_answer_requests(model.name));
     }
     print_notes(model);
-    const auto nodes = join_nodes(*session, options.model);  // goes before the session does
+    join_session(*session, options.model);
     server.set_model(model);
     std::cout << model.name << " answers at " << server.base_url() << "\n"
               << (options.token_file.empty() ? "Token, of this start alone: " + settings.token
@@ -65,7 +65,7 @@ int run_serve(const ServeOptions& options) {
 
     while (server.queue().wait(stop.get_token())) {
         server.queue().run_next(*session, stop.get_token());
-        if (nodes != nullptr) nodes->print_notes();
+        print_machine_notes(*session);
     }
     server.stop();
     return 0;

@@ -281,6 +281,7 @@ engine::LoadRequest text_request(const ModelOptions& options);
 // the device is emulated.
 void print_notes(const engine::ModelSummary& model);
 void print_notes(const engine::GenerationResult& answer);
+void print_machine_notes(engine::Session& session);  // since the last call
 // "0.25", "auto" or "auto:0.01" into theta and theta_loss; false: it is none of these.
 bool read_theta(const std::string& text, ModelOptions& options);
 // Loss that "auto" stands for, nats per token.

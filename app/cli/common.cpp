@@ -96,6 +96,12 @@ void print_notes(const engine::GenerationResult& answer) {
     for (const engine::Message& note : answer.notes) print_note(note);
 }
 
+void print_machine_notes(engine::Session& session) {
+    for (const engine::Message& note : session.take_machine_notes()) {
+        std::cerr << "note: " << note.english() << std::endl;
+    }
+}
+
 std::string theta_label(const engine::ModelSummary& model) {
     const std::string guesses = model.accepts_guesses ? ", guessed neurons accepted" : "";
     if (model.theta_loss > 0) return engine::print(", theta auto:%g", model.theta_loss) + guesses;

@@ -155,7 +155,7 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
     for (std::size_t b = 0; b < nodes.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
             const engine::NodeMesh::Link link = mesh.link(nodes[a].index, nodes[b].index);
-            if (link.direct) links.push_back({a, b, link.latency_us, link.us_per_byte});
+            if (link.direct) links.push_back({a, b, link.message_us, link.us_per_byte});
         }
     }
     // What they report from now on is nobody's.
@@ -211,6 +211,17 @@ std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelO
 std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options) {
     if (options.nodes.empty()) return nullptr;
     return join_nodes(*dynamic_cast<engine::LocalSession&>(session).model(), options, false);
+}
+
+void join_session(engine::Session& session, const ModelOptions& options) {
+    if (options.nodes.empty()) return;
+    session.join(
+        [&](engine::LoadedModel& model, const std::stop_token& stop) {
+            return std::make_unique<engine::JoinedNodes>(model, addresses_of(options), settings_of(options),
+                                                         progress_on_terminal(), stop);
+        },
+        {});
+    print_machine_notes(session);
 }
 
 void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json) {

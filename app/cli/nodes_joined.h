@@ -26,6 +26,8 @@ class NodesJoined {
 // measured. Throws Error.
 std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts);
 std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options);
+// For several answers, between which the session may join the machines anew (JoinedMachines::join_again). Prints notes.
+void join_session(engine::Session& session, const ModelOptions& options);
 // What each of the named machines could hold of the model, what it costs, and what a decoded token is forecast to take
 // with them in both shapes (engine/cluster/shape_forecast), on stdout or in the object.
 void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json);

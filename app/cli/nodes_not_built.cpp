@@ -23,6 +23,10 @@ std::unique_ptr<NodesJoined> join_nodes(engine::Session&, const ModelOptions& op
     return nullptr;
 }
 
+void join_session(engine::Session&, const ModelOptions& options) {
+    if (!options.nodes.empty()) refuse();
+}
+
 void report_nodes(const ModelOptions& options, const engine::PlanReport&, nlohmann::ordered_json*) {
     if (!options.nodes.empty()) refuse();
 }

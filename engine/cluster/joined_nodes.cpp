@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr std::size_t kRecentTokens = 32;
+constexpr double kWorthSayingOfUse = 2;      // times slower or faster
 constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
 
 // What a thread takes until it runs, when another one has woken it after some idle time: the median of some.
@@ -69,7 +70,7 @@ NodeHello hello_of(ExpertHost& host, const std::string& desktop) {
 
 JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                          const LoadProgressFn& progress, const std::stop_token& stop)
-    : model_(model), settings_(settings), addresses_(std::move(addresses)) {
+    : model_(model), settings_(settings), addresses_(std::move(addresses)), shape_switch_(settings.choose_again_s) {
     if (addresses_.empty()) return;
     if (addresses_.size() > kMostNodes) {
         throw Error(ErrorKind::kInvalidInput, messages::too_many_nodes(addresses_.size(), kMostNodes));
@@ -86,6 +87,41 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
         throw;
     }
     if (settings.activations == ActivationType::kBf16) notes_.push_back(messages::node_activations_rounded);
+}
+
+JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
+                         Earlier earlier)
+    : model_(model),
+      settings_(settings),
+      addresses_(std::move(addresses)),
+      counted_(earlier.counted),
+      is_last_(earlier.is_last),
+      shape_switch_(earlier.shape_switch),
+      earlier_links_(std::move(earlier.node_links)),
+      pause_us_(earlier.pause_us),
+      wake_us_(earlier.wake_us),
+      request_us_(earlier.request_us),
+      share_us_(earlier.share_us),
+      notes_(std::move(earlier.notes)),
+      as_helpers_(earlier.helpers),
+      as_peers_(earlier.peers) {
+    // Those that are away hold what they did, if they come back before the others have it.
+    const std::vector<std::uint8_t> there = by_node(counted_);
+    Lists all = lists(), of_these = lists_of(there);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (there[i] != 0) all[i] = std::move(of_these[i]);
+    }
+    try {
+        start_connecting(earlier.shape, all, earlier.shape == NodeShape::kDecentralised);
+        put_to_use();
+    } catch (...) {
+        disconnect();
+        throw;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (there[i] == 0) last_up_at_[i] = {};
+    }
+    dealt_.counted = there;
 }
 
 // By links and experts as they are measured with one expert on each machine, so that none is packed for a shape that
@@ -105,9 +141,10 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_experts_elsewhere);
     counted_ = up();
     measure_pauses(stop);
-    const ForecastDesktop here = forecast_here(kShapePast);
-    as_helpers_ = forecast_as_helpers(here, forecast_nodes(all, false)).times;
-    as_peers_ = forecast_as_peers(here, forecast_nodes(all, true)).times;
+    choose_by(all);
+    settled_up_ = counted_;
+    settled_since_ = std::chrono::steady_clock::now();
+    shape_switch_.chosen(settled_since_, costs_of(counted_));
     const Decimal helpers{as_helpers_.us() / 1e3, 2}, peers{as_peers_.us() / 1e3, 2};
     const bool known = as_helpers_.us() > 0 && as_peers_.us() > 0;
     Message chosen = known ? messages::node_shape_helpers(helpers, peers) : messages::node_shape_not_forecast;
@@ -139,8 +176,94 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
 }
 
 JoinedNodes::Lists JoinedNodes::lists() const {
-    return share_out_experts(addresses_.size(), model_.spec().experts, model_.plan(), model_.experts().formats(),
-                             model_.popularity());
+    return lists_of(std::vector<std::uint8_t>(addresses_.size(), 1));
+}
+
+JoinedNodes::Lists JoinedNodes::lists_of(const std::vector<std::uint8_t>& counted) const {
+    const auto n = static_cast<std::size_t>(std::count(counted.begin(), counted.end(), 1));
+    Lists of_counted;
+    if (n > 0) {
+        of_counted =
+            share_out_experts(n, model_.spec().experts, model_.plan(), model_.experts().formats(), model_.popularity());
+    }
+    Lists lists(counted.size());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+        if (counted[i] != 0) lists[i] = std::move(of_counted[next++]);
+    }
+    return lists;
+}
+
+// Forecasts of both shapes, with what the machines will hold.
+void JoinedNodes::choose_by(const Lists& lists) {
+    const ForecastDesktop here = forecast_here(kShapePast);
+    const ShapeTimes helpers = forecast_as_helpers(here, forecast_nodes(lists, false)).times;
+    const ShapeTimes peers = forecast_as_peers(here, forecast_nodes(lists, true)).times;
+    const std::scoped_lock lock(mutex_);
+    as_helpers_ = helpers;
+    as_peers_ = peers;
+}
+
+std::vector<std::uint8_t> JoinedNodes::by_node(std::uint32_t machines) const {
+    std::vector<std::uint8_t> is_one;
+    for (std::size_t i = 0; i < addresses_.size(); ++i) is_one.push_back(machines >> i & 1u);
+    return is_one;
+}
+
+// What a forecast of shapes depends on that changes with time.
+std::vector<double> JoinedNodes::costs_of(std::uint32_t machines) const {
+    std::vector<double> costs;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if ((machines >> i & 1u) == 0) continue;
+        const LinkCosts& of = nodes_[i]->costs();
+        for (const double us : {static_cast<double>(i + 1), of.expert_us(), of.transfer_us(1), of.message_us()}) {
+            costs.push_back(us);
+        }
+    }
+    for (const ForecastLink& link : node_links()) costs.push_back(link.message_us);
+    return costs;
+}
+
+JoinMachinesFn JoinedNodes::join_again(const std::stop_token& stop) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::uint32_t up = this->up();
+    if (up != std::exchange(settled_up_, up)) settled_since_ = now;
+    if (!chooses() || up == 0 || !(settings_.choose_again_s > 0) || stop.stop_requested()) return {};
+    const auto refuses = [](const auto& node) { return node->refuses_to_follow(); };
+    if (peers_ && std::any_of(nodes_.begin(), nodes_.end(), refuses)) return joining_as(NodeShape::kHelpers, true);
+    if (now - settled_since_ < std::chrono::duration<double>(settings_.deal_anew_s)) return {};
+    if (!shape_switch_.is_due(now, costs_of(up))) return {};
+    measure_pauses(stop);  // where no machine was there until now
+    choose_by(lists_of(by_node(up)));
+    const double helpers_us = as_helpers_.us(), peers_us = as_peers_.us();
+    if (!ShapeSwitch::is_better(peers_ ? peers_us : helpers_us, peers_ ? helpers_us : peers_us)) return {};
+    return joining_as(peers_ ? NodeShape::kHelpers : NodeShape::kDecentralised, false);
+}
+
+JoinMachinesFn JoinedNodes::joining_as(NodeShape shape, bool is_last) {
+    const std::uint32_t up = this->up();
+    Earlier earlier;
+    earlier.shape = shape;
+    earlier.is_last = is_last;
+    earlier.counted = up;
+    earlier.shape_switch = shape_switch_;
+    earlier.shape_switch.switched(std::chrono::steady_clock::now(), costs_of(up));
+    earlier.helpers = as_helpers_;
+    earlier.peers = as_peers_;
+    earlier.pause_us = pause_us_;
+    earlier.wake_us = wake_us_;
+    earlier.request_us = request_us_;
+    earlier.share_us = share_us_;
+    earlier.node_links = node_links();
+    const Decimal helpers{as_helpers_.us() / 1e3, 2}, peers{as_peers_.us() / 1e3, 2};
+    if (!is_last) {
+        earlier.notes.push_back(shape == NodeShape::kHelpers ? messages::node_shape_now_helpers(helpers, peers)
+                                                             : messages::node_shape_now_decentralised(peers, helpers));
+    }
+    return [addresses = addresses_, settings = settings_, earlier = std::move(earlier)](LoadedModel& model,
+                                                                                        const std::stop_token&) {
+        return std::make_unique<JoinedNodes>(model, addresses, settings, earlier);
+    };
 }
 
 void JoinedNodes::connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress,
@@ -165,6 +288,7 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool wit
             std::make_shared<NodeClient>(addresses_[i], hello, grid, settings_.activations, settings_.patience));
         if (peers_) nodes_.back()->set_following(peers_->following(i));
         if (mesh_) nodes_.back()->set_meeting(mesh_->meeting(i));
+        nodes_.back()->costs().set_between_layers(request_us_, share_us_);
         nodes_.back()->set_last_step([this] {
             return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(last_step_.load()));
         });
@@ -185,6 +309,7 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool wit
         nodes_[i]->start(lists[i]);
     }
     announced_.assign(nodes_.size(), 0);
+    known_costs_.assign(nodes_.size(), {});
     last_up_at_.assign(nodes_.size(), std::chrono::steady_clock::now());
     dealt_ = {std::vector<std::uint8_t>(nodes_.size(), 1), model_.plan().places, model_.experts().formats()};
 }
@@ -257,16 +382,15 @@ void JoinedNodes::follow_plan() {
         if (nodes_[i]->is_up()) last_up_at_[i] = now;
         counted[i] = now - last_up_at_[i] < std::chrono::duration<double>(settings_.deal_anew_s) ? 1 : 0;
     }
-    const std::size_t n = static_cast<std::size_t>(std::count(counted.begin(), counted.end(), 1));
+    const bool any = std::find(counted.begin(), counted.end(), 1) != counted.end();
     const Plan& plan = model_.plan();
     const std::vector<kernels::WeightType> formats = model_.experts().formats();
-    if (n == 0 || (counted == dealt_.counted && plan.places == dealt_.places && formats == dealt_.formats)) return;
+    if (!any || (counted == dealt_.counted && plan.places == dealt_.places && formats == dealt_.formats)) return;
     const ExpertGrid& grid = model_.spec().experts;
-    auto lists = share_out_experts(n, grid, plan, formats, model_.popularity());
-    std::size_t next = 0;
+    Lists lists = lists_of(counted);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (counted[i] == 0) continue;
-        std::vector<NodeExpert>& list = lists[next++];
+        std::vector<NodeExpert>& list = lists[i];
         // What has no room there is not wanted, or what is there already would stay in its place.
         list.resize(n_within(list, grid, room_of(i)));
         n_wanted_[i] = list.size();
@@ -408,6 +532,8 @@ void JoinedNodes::measure_pauses(const std::stop_token& stop) {
     const double message_us = shared.pause_us + (shared.layer_us - median(computing)) / 2;
     const double share_us = message_us - measured.message_us() - measured.row_bytes * measured.us_per_byte +
                             shared.longer_us - asked.longer_us;
+    request_us_ = request_us;
+    share_us_ = share_us;
     for (const std::shared_ptr<NodeClient>& one : nodes_) one->costs().set_between_layers(request_us, share_us);
 }
 
@@ -448,6 +574,7 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     if (settings_.forecasts && n_tokens == 1 && others) forecast_anew();
     const std::scoped_lock lock(mutex_);
     say_who_steps();
+    say_what_use_found();
     if (now != last_up_) {
         // The step itself had machines that came or went in its middle: it is of neither kind.
         follow_losses(now);
@@ -465,6 +592,25 @@ void JoinedNodes::say_who_steps() {
     const StepsAlone alone = peers_ ? peers_->alone() : StepsAlone::kNo;
     if (alone == StepsAlone::kNo || alone == std::exchange(said_alone_, alone)) return;
     notes_.push_back(alone == StepsAlone::kKvType ? messages::node_steps_alone_for_kv : messages::node_steps_alone);
+}
+
+// Of helpers among whom the dispatcher chooses. What has just been measured, the person knows.
+void JoinedNodes::say_what_use_found() {
+    for (std::size_t i = 0; i < executors_.size() && settings_.use == NodeUse::kMeasured; ++i) {
+        const NodeClient& node = *nodes_[i];
+        if (!node.is_up()) continue;
+        const std::uint64_t measurement = node.n_connections() + node.n_remeasurements();
+        const double us = node.costs().expert_us() + node.costs().transfer_us(1);
+        KnownCost& known = known_costs_[i];
+        if (known.measurement != measurement) {
+            known = {measurement, us};
+        } else if (std::max(us, known.us) > kWorthSayingOfUse * std::min(us, known.us)) {
+            const Decimal now_ms{us / 1e3, 2}, before_ms{known.us / 1e3, 2};
+            notes_.push_back(us > known.us ? messages::node_use_is_slower(node.name(), now_ms, before_ms)
+                                           : messages::node_use_is_faster(node.name(), now_ms, before_ms));
+            known.us = us;
+        }
+    }
 }
 
 // Says what a token takes without a machine that is gone, as soon as that is known.
@@ -621,21 +767,31 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     here.pause_us = pause_us_;
     here.wake_us = wake_us_;
     // By the places that forecast_nodes() gives them.
-    std::size_t n_b = 0;
-    for (std::size_t b = 0; b < nodes_.size(); ++b) {
-        if (!is_forecast(b)) continue;
-        std::size_t n_a = 0;
-        for (std::size_t a = 0; a < b && mesh_; ++a) {
-            if (!is_forecast(a)) continue;
-            const NodeMesh::Link link = mesh_->link(a, b);
-            if (link.latency_us > 0 && !link.by_way) {
-                here.node_links.push_back({n_a, n_b, link.latency_us, link.us_per_byte});
-            }
-            ++n_a;
-        }
-        ++n_b;
+    std::vector<std::size_t> place(nodes_.size());
+    std::size_t n_places = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) place[i] = is_forecast(i) ? n_places++ : nodes_.size();
+    for (ForecastLink link : node_links()) {
+        link.a = place[link.a];
+        link.b = place[link.b];
+        if (std::max(link.a, link.b) < nodes_.size()) here.node_links.push_back(link);
     }
     return here;
+}
+
+// By node: those by which two others could send each other something; what messages take longer between layers they do
+// there as well. Where they are not connected to each other now,
+// as last measured.
+std::vector<ForecastLink> JoinedNodes::node_links() const {
+    if (!mesh_) return earlier_links_;
+    std::vector<ForecastLink> links;
+    for (std::size_t b = 0; b < nodes_.size(); ++b) {
+        for (std::size_t a = 0; a < b; ++a) {
+            const NodeMesh::Link link = mesh_->link(a, b);
+            if (link.latency_us <= 0 || link.by_way) continue;
+            links.push_back({a, b, LinkCosts::between_layers(link.message_us, share_us_), link.us_per_byte});
+        }
+    }
+    return links;
 }
 
 bool JoinedNodes::is_forecast(std::size_t i) const {

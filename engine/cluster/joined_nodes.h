@@ -16,6 +16,7 @@
 #include "engine/cluster/peer_group.h"
 #include "engine/cluster/remote_executor.h"
 #include "engine/cluster/shape_forecast.h"
+#include "engine/cluster/shape_switch.h"
 #include "engine/run/joined_machines.h"
 #include "engine/run/loaded_model.h"
 
@@ -35,6 +36,8 @@ struct JoinSettings {
     // those that can be measured within choice_s.
     bool waits = true;
     double choice_s = 3;
+    // So long after a shape was chosen by forecast it may be chosen anew, between two answers (ShapeSwitch); 0: never.
+    double choose_again_s = 30;
     double links_s = 6;  // as long it waits, if it waits, for links between the machines
 };
 
@@ -58,6 +61,19 @@ class JoinedNodes final : public JoinedMachines {
     // (too many), kCancelled.
     JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings,
                 const LoadProgressFn& progress, const std::stop_token& stop);
+    // Joined anew in the shape that an earlier one, which is gone, found to be better: with what it had measured of
+    // this machine, and without waiting for anything.
+    struct Earlier {
+        NodeShape shape = NodeShape::kHelpers;
+        bool is_last = false;       // another shape is not possible
+        std::uint32_t counted = 0;  // bit i: node i was up
+        ShapeSwitch shape_switch{0};
+        ShapeTimes helpers, peers;  // forecasts
+        double pause_us = 0, wake_us = 0, request_us = 0, share_us = 0;
+        std::vector<ForecastLink> node_links;  // by node
+        std::vector<Message> notes;
+    };
+    JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings, Earlier earlier);
     ~JoinedNodes() override;  // disconnects
     JoinedNodes(const JoinedNodes&) = delete;
     JoinedNodes& operator=(const JoinedNodes&) = delete;
@@ -67,6 +83,10 @@ class JoinedNodes final : public JoinedMachines {
     void after_step(double us, std::int64_t n_tokens) override;
     void fill(Snapshot& snapshot) const override;
     std::uint64_t revision() const override;
+    // In the other shape, where a shape is chosen by forecast and that one has become clearly faster by what machines
+    // and links are known to take now; as helpers, where one that is up refuses to make steps. A machine that is gone
+    // for less than JoinSettings::deal_anew_s, or has just come, is waited for.
+    JoinMachinesFn join_again(const std::stop_token& stop) override;
     NodeClient& node(std::size_t i) { return *nodes_[i]; }
     // Between two of them; where the desktop alone makes the steps there is none.
     NodeMesh::Link link(std::size_t a, std::size_t b) const { return mesh_ ? mesh_->link(a, b) : NodeMesh::Link(); }
@@ -93,9 +113,12 @@ class JoinedNodes final : public JoinedMachines {
         std::vector<RemoteTotals> of_nodes;
     };
 
-    bool chooses() const { return settings_.shape == NodeShape::kAuto && settings_.use == NodeUse::kMeasured; }
+    bool chooses() const {
+        return settings_.shape == NodeShape::kAuto && settings_.use == NodeUse::kMeasured && !is_last_;
+    }
     using Lists = std::vector<std::vector<NodeExpert>>;  // by machine, what it should hold
     Lists lists() const;
+    Lists lists_of(const std::vector<std::uint8_t>& counted) const;  // those of the others are empty
     void connect(NodeShape shape, const Lists& lists, const LoadProgressFn& progress, const std::stop_token& stop);
     void start_connecting(NodeShape shape, const Lists& lists, bool with_links);
     void wait_for_experts(const LoadProgressFn& progress, const std::stop_token& stop);
@@ -111,7 +134,13 @@ class JoinedNodes final : public JoinedMachines {
     std::uint64_t n_remeasurements() const;
     void note_step();
     void forecast_anew();
+    void choose_by(const Lists& lists);
+    std::vector<double> costs_of(std::uint32_t machines) const;
+    std::vector<ForecastLink> node_links() const;
+    JoinMachinesFn joining_as(NodeShape shape, bool is_last);
+    std::vector<std::uint8_t> by_node(std::uint32_t machines) const;  // bit i: node i
     void say_who_steps();
+    void say_what_use_found();
     void measure_here(bool forecasts, const std::stop_token& stop);
     void measure_pauses(const std::stop_token& stop);
     void announce(std::size_t i);
@@ -123,11 +152,17 @@ class JoinedNodes final : public JoinedMachines {
     LoadedModel& model_;
     const JoinSettings settings_;
     const std::vector<NodeAddress> addresses_;
-    std::unique_ptr<NodeMesh> mesh_;         // nullptr: nobody asked for links between the machines
-    std::unique_ptr<PeerGroup> peers_;       // nullptr: helpers
-    std::uint32_t counted_ = 0;              // bit i: the choice of a shape counted node i
-    double pause_us_ = 0, wake_us_ = 0;      // as ForecastDesktop's
-    std::uint64_t seen_remeasurements_ = 0;  // of the nodes, at the last forecast
+    std::unique_ptr<NodeMesh> mesh_;    // nullptr: nobody asked for links between the machines
+    std::unique_ptr<PeerGroup> peers_;  // nullptr: helpers
+    std::uint32_t counted_ = 0;         // bit i: the choice of a shape counted node i
+    bool is_last_ = false;              // no other shape is chosen any more
+    ShapeSwitch shape_switch_;
+    std::uint32_t settled_up_ = 0;  // up() when join_again() last looked, and since when it has been so
+    std::chrono::steady_clock::time_point settled_since_;
+    std::vector<ForecastLink> earlier_links_;  // by node, as known where there is no mesh
+    double pause_us_ = 0, wake_us_ = 0;        // as ForecastDesktop's
+    double request_us_ = 0, share_us_ = 0;     // as LinkCosts::set_between_layers()
+    std::uint64_t seen_remeasurements_ = 0;    // of the nodes, at the last forecast
     // steady_clock: when this machine last did something of a step, as far as is seen here.
     std::atomic<std::chrono::steady_clock::rep> last_step_ = 0;
     StepsAlone said_alone_ = StepsAlone::kNo;
@@ -144,8 +179,15 @@ class JoinedNodes final : public JoinedMachines {
     std::vector<std::uint64_t> room_bytes_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::vector<RemoteExecutor*> executors_;  // the model's; none where all make the steps
-    std::vector<RemoteTotals> seen_;          // of the machines, at the last step's end; one thread
-    std::uint32_t last_up_ = 0;               // at the last step's end; one thread
+    // Of helpers, by node: a row of an expert there, its way included, as the person knows it; and which measurement
+    // that was of.
+    struct KnownCost {
+        std::uint64_t measurement = 0;
+        double us = 0;
+    };
+    std::vector<KnownCost> known_costs_;
+    std::vector<RemoteTotals> seen_;  // of the machines, at the last step's end; one thread
+    std::uint32_t last_up_ = 0;       // at the last step's end; one thread
     // Of a loss whose price is not known yet: who is gone, and what a token took before.
     std::string lost_;
     double before_us_ = 0;

@@ -22,11 +22,6 @@ double at(const std::vector<CostPoint>& points, std::int64_t n) {
 // A machine that was just starting when it was measured was found 300 times slower than it is.
 constexpr double kMostCorrection = 64;
 
-// What was measured by itself, and what it takes longer between layers.
-double at_least(double alone_us, double longer_us) {
-    return std::max(alone_us / 4, alone_us + longer_us);
-}
-
 double moved(double factor, double predicted, double really) {
     if (!(predicted > 0) || !(really > 0) || !std::isfinite(really)) return factor;
     return std::clamp(factor * std::pow(really / predicted, 0.1), 1 / kMostCorrection, kMostCorrection);
@@ -47,10 +42,23 @@ void LinkCosts::set_again(Measured measured) {
     compute_factor_ = transfer_factor_ = 1;
 }
 
+void LinkCosts::set_link_again(const Measured& measured) {
+    const std::scoped_lock lock(mutex_);
+    measured_.latency_us = measured.latency_us;
+    measured_.us_per_byte = measured.us_per_byte;
+    measured_.exchange_us = measured.exchange_us;
+    measured_.send_us = measured.send_us;
+    transfer_factor_ = 1;
+}
+
 void LinkCosts::set_between_layers(double request_us, double share_us) {
     const std::scoped_lock lock(mutex_);
     request_us_ = request_us;
     share_us_ = share_us;
+}
+
+double LinkCosts::between_layers(double alone_us, double longer_us) {
+    return std::max(alone_us / 4, alone_us + longer_us);
 }
 
 LinkCosts::Measured LinkCosts::least_of(const Measured& a, const Measured& b) {
@@ -89,7 +97,7 @@ double LinkCosts::expert_us(double expert_bytes, std::int64_t n_rows) const {
 }
 
 double LinkCosts::raw_transfer_us(std::int64_t n_rows) const {
-    return at_least(measured_.latency_us, request_us_) +
+    return between_layers(measured_.latency_us, request_us_) +
            2 * static_cast<double>(n_rows) * measured_.row_bytes * measured_.us_per_byte;
 }
 
@@ -118,7 +126,7 @@ std::uint64_t LinkCosts::n_corrections() const {
 
 double LinkCosts::message_us() const {
     const std::scoped_lock lock(mutex_);
-    return at_least(measured_.message_us(), share_us_) * transfer_factor_;
+    return between_layers(measured_.message_us(), share_us_) * transfer_factor_;
 }
 
 }  // namespace offstage::engine

@@ -31,10 +31,14 @@ class LinkCosts {
     void set(Measured measured);
     // Over the same connection, some time later.
     void set_again(Measured measured);
+    // The link alone: what experts take stays as it is known.
+    void set_link_again(const Measured& measured);
     Measured measured() const;
     // Between the layers of a step requests and shares take so much longer (below 0: less long) than messages that were
     // measured by themselves; of this measurement and later ones.
     void set_between_layers(double request_us, double share_us);
+    // A message that was measured by itself, where it takes so much longer (below 0: less long) between layers.
+    static double between_layers(double alone_us, double longer_us);
     // Of what two measurements say, the lesser of each: what else a machine does makes it slower and never faster. Both
     // of the same model.
     static Measured least_of(const Measured& a, const Measured& b);

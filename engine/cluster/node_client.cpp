@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "engine/cluster/exchange_probe.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/statistics.h"
 
@@ -18,41 +18,15 @@ constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
-constexpr int kExchanges = 12, kExchangeBatches = 3;
-constexpr double kLookSeconds = 1;    // whether it is time to measure again
-constexpr double kWorthSaying = 1.5;  // times faster or slower
+constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for later than the one before
+constexpr double kLookSeconds = 1;       // whether it is time to measure again
+constexpr double kWorthSaying = 1.5;     // times faster or slower
 constexpr double kPackingSeconds =
     1;  // that are waited for a node to be ready with all, and to have nothing else to do
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
-
-// Some computing between two messages, always the same amount, as a layer has it: messages are not paid for by waiting
-// alone. Caches have grown cold meanwhile, and the connection's threads want the processor as well.
-class ProbeWork {
-  public:
-    ProbeWork() : numbers_(kBytes / sizeof(std::uint64_t), 1) {
-        std::vector<double> times;
-        for (int i = 0; i < kTimes; ++i) times.push_back(us());
-        alone_us_ = percentile(times, 0.25);
-    }
-    // What it takes now.
-    double us() {
-        const auto begin = std::chrono::steady_clock::now();
-        sum_ = std::accumulate(numbers_.begin(), numbers_.end(), sum_.load(std::memory_order_relaxed));
-        return microseconds_since(begin);
-    }
-    // With nothing between.
-    double alone_us() const { return alone_us_; }
-
-  private:
-    static constexpr std::size_t kBytes = std::size_t{1} << 20;
-    static constexpr int kTimes = 9;
-    std::vector<std::uint64_t> numbers_;
-    std::atomic<std::uint64_t> sum_ = 0;  // read by nobody
-    double alone_us_ = 0;
-};
 
 }  // namespace
 
@@ -181,7 +155,8 @@ NodeClient::Status NodeClient::status() const {
 
 bool NodeClient::refuses_to_follow() const {
     const std::scoped_lock lock(mutex_);
-    return is_up() && !cannot_follow_.empty();
+    const bool may_pass = n_refused_for_now_ > 0 && n_refused_for_now_ <= kRefusalsThatMayPass;
+    return is_up() && !cannot_follow_.empty() && !may_pass;
 }
 
 NodeState NodeClient::state() const {
@@ -223,6 +198,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         open_ = true;
         refused_ = draining_ = complete_ = want_sent_ = false;
         follows_ = follows_later_ = false;
+        n_refused_for_now_ = 0;
         end_reason_ = cannot_follow_ = {};
         first_held_.reset();
         ponged_ = 0;
@@ -310,10 +286,16 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             const std::chrono::duration<double> interval(std::min(kLookSeconds, patience_.first_measuring_s / 2));
             if (changed_.wait_for(lock, stop, interval, has_news)) continue;
             // What is being packed there, or is not there yet, would be measured with it.
-            const bool due = complete_ && remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
-            if (!due || stop.stop_requested()) continue;
+            if (!complete_ || stop.stop_requested()) continue;
+            const bool due = remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
+            const bool link_due = !due && following_ && remeasuring_.is_link_due(Clock::now(), last_step_());
+            if (!due && !link_due) continue;
             lock.unlock();
-            measure_again(stop);
+            if (due) {
+                measure_again(stop);
+            } else {
+                measure_link_again(stop);
+            }
             lock.lock();
         }
         changed_.wait(lock, stop, [&] { return !open_; });
@@ -368,11 +350,14 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
         if (!reply) return {};
         many_rows.push_back(reply->compute_us);
     }
-    const auto exchange = exchange_us(*round_trip, &measured.send_us, stop);
+    const std::size_t row = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
+    const auto exchange = measure_exchanges(
+        *round_trip, [&] { return send_ping(row); }, [&](std::uint64_t number) { return wait_for_pong(number, stop); });
     if (!exchange) return {};
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);
-    measured.exchange_us = std::max(measured.latency_us / 4, *exchange - row_us);
+    measured.exchange_us = std::max(measured.latency_us / 4, exchange->message_us - row_us);
+    measured.send_us = exchange->send_us;
     measured.expert = {{1, one_row_us}, {kManyRows, median(many_rows)}};
     return measured;
 }
@@ -393,6 +378,28 @@ void NodeClient::measure_again(const std::stop_token& stop) {
         note_locked(messages::node_is_faster(name(), Decimal{before_us / now_us, 1}));
     } else if (now_us > kWorthSaying * before_us) {
         note_locked(messages::node_is_slower(name(), Decimal{now_us / before_us, 1}));
+    }
+}
+
+// Of two rounds, in none of which this machine has begun to make steps, the lesser; the second follows at once, so that
+// what a link takes longer is known before the next answer.
+void NodeClient::measure_link_again(const std::stop_token& stop) {
+    const auto begin = Clock::now();
+    remeasuring_.link_measured(begin);
+    const auto first = measure(stop);
+    const auto second = first ? measure(stop) : std::nullopt;
+    if (!second || last_step_() >= begin) return;
+    const LinkCosts::Measured now = LinkCosts::least_of(*first, *second);
+    const double before_us = costs_.measured().latency_us;
+    costs_.set_link_again(now);
+    last_measured_ = now;
+    ++n_remeasurements_;
+    const Decimal now_ms{now.latency_us / 1e3, 2}, before_ms{before_us / 1e3, 2};
+    const std::scoped_lock lock(mutex_);
+    if (before_us > kWorthSaying * now.latency_us) {
+        note_locked(messages::node_link_is_faster(name(), now_ms, before_ms));
+    } else if (now.latency_us > kWorthSaying * before_us) {
+        note_locked(messages::node_link_is_slower(name(), now_ms, before_ms));
     }
 }
 
@@ -424,36 +431,6 @@ std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> expe
     }
     *expert_us = median(computing);
     return median(beside);
-}
-
-// As machines exchange their shares of a layer: there is a message on its way in each direction. Of two pings that
-// follow each other at half of their time there and back.
-std::optional<double> NodeClient::exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop) {
-    const std::size_t bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
-    ProbeWork work;
-    std::uint64_t first = send_ping(bytes);
-    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
-    std::vector<double> batches, sending;
-    for (int batch = 0; batch < kExchangeBatches; ++batch) {
-        std::vector<double> working;
-        const auto begin = Clock::now();
-        for (int i = 0; i < kExchanges; ++i) {
-            working.push_back(work.us());
-            const auto sends = Clock::now();
-            const std::uint64_t second = send_ping(bytes);
-            sending.push_back(microseconds_since(sends));
-            if (!wait_for_pong(first, stop)) return {};
-            first = second;
-        }
-        // Each ping's round has that work once, and there are two of them; a layer of the two machines has it once, and
-        // what it takes longer than alone.
-        const double work_us = median(working);
-        batches.push_back(microseconds_since(begin) / kExchanges - work_us / 2 +
-                          std::max(0.0, work_us - work.alone_us()));
-    }
-    if (!wait_for_pong(first, stop)) return {};
-    *send_us = median(sending);
-    return median(batches);
 }
 
 std::uint64_t NodeClient::send_ping(std::size_t bytes) {
@@ -607,6 +584,7 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     unreachable_ = cannot_follow_ = std::move(note);
                     // Another desktop may leave; or the node has not noticed yet that this one's last connection ended.
                     follows_later_ = what.refusal == Message(messages::node_works_for_others).english();
+                    n_refused_for_now_ = follows_later_ ? n_refused_for_now_ + 1 : 0;
                     ++n_changes_;
                 }
             } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs> ||

@@ -61,6 +61,8 @@ struct NodePatience {
     // Machines that make the same steps are dealt experts anew, between two answers, where one is by so much faster or
     // slower, beside this one, than it was known to be; 0: never for that, and nothing is learnt from their shares.
     double deal_anew_factor = 1.5;
+    // The same in the middle of an answer, where one has become slower by so much.
+    double deal_amid_factor = 4;
 };
 
 // A node as the desktop sees it: the connection, made again in the background whenever it
@@ -144,7 +146,7 @@ class NodeClient {
     };
     // One that is to make steps and will not is kRefused, although it is up.
     Status status() const;
-    // It is up, and has said that it makes no steps.
+    // It is up, and has said that it makes no steps: for a reason that stays, or again and again.
     bool refuses_to_follow() const;
 
     // Sends a request under a number of its own, which is returned; 0: the node is not up.
@@ -188,11 +190,11 @@ class NodeClient {
     End serve_connection(const std::stop_token& stop);
     std::optional<LinkCosts::Measured> measure(const std::stop_token& stop);
     void measure_again(const std::stop_token& stop);
+    void measure_link_again(const std::stop_token& stop);
     std::optional<double> ping_us(std::size_t bytes, const std::stop_token& stop);
     std::uint64_t send_ping(std::size_t bytes);  // 0: the connection has ended
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop);
     std::optional<double> round_trip_us(std::span<const NodeExpert> experts, double* expert_us);
-    std::optional<double> exchange_us(double round_trip_us, double* send_us, const std::stop_token& stop);
     void received(std::uint64_t connection, FromNode message);
     void received_locked(FromNode message, std::chrono::steady_clock::time_point now);
     bool is_for_peers(std::uint64_t connection, const FromNode& message);
@@ -243,6 +245,7 @@ class NodeClient {
     Message end_reason_;
     Message cannot_follow_;       // why it makes no steps, over this connection
     bool follows_later_ = false;  // for a reason that may pass: it is asked again
+    int n_refused_for_now_ = 0;   // how often it has said so over this connection
     Message trouble_;             // why it is not up, since it last was
     Message unreachable_;         // the last reason that was told
     std::optional<NodeWelcome> welcome_;

@@ -119,6 +119,7 @@ void NodeMesh::reported(std::size_t i, const NodePeerReport& report) {
                 if (pair.state != State::kConnecting || i != pair.a) return;
                 pair.known.latency_us = report.latency_us;
                 pair.known.us_per_byte = report.us_per_byte;
+                pair.known.message_us = report.message_us > 0 ? report.message_us : report.latency_us / 2;
                 pair.is_told = false;
                 set_locked(pair, State::kDirect);
                 notes_.push_back(messages::node_pair_is_direct(

@@ -28,7 +28,8 @@ class NodeMesh {
         bool by_way = false;    // it was tried, and what they send each other goes by way of the desktop
         double latency_us = 0;  // as last measured, there and back; 0: never
         double us_per_byte = 0;
-        Message why;  // by_way: the reason
+        double message_us = 0;  // of a small message one way, as shares of layers are exchanged
+        Message why;            // by_way: the reason
     };
 
     // addresses: of the nodes; a pair one of which has no address for other nodes is left alone.

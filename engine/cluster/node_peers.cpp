@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cluster/exchange_probe.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/statistics.h"
 
@@ -16,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeerAnswers{5'000};  // or cannot be reached
 constexpr int kSmallPeerPings = 7, kLargePeerPings = 3;
+constexpr std::size_t kSmallPeerPing = 16;
 constexpr std::size_t kLargePeerPing = std::size_t{256} << 10;
 // Between two pings: while a token is made both ends wait for each other in every layer, and what has to wake up takes
 // longer than what goes on.
@@ -52,7 +54,7 @@ class NodePeers::Talk {
         return wait(stop, [&] { return welcomed_; });
     }
     bool wait_for_pong(std::uint64_t number, const std::stop_token& stop) {
-        return wait(stop, [&] { return ponged_ == number; });
+        return wait(stop, [&] { return ponged_ >= number; });
     }
     void wait_for_end(const std::stop_token& stop) {
         std::unique_lock lock(mutex_);
@@ -187,15 +189,19 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
     up.link = peer.link;
     up.machine = peer.machine;
     up.state = NodePeerReport::State::kUp;
+    std::uint64_t n_pings = 0;
+    const auto ping = [&](std::size_t bytes) {
+        channel->send(NodePing{++n_pings, std::string(bytes, 'p')});
+        return n_pings;
+    };
+    const auto comes_back = [&](std::uint64_t number) { return talk->wait_for_pong(number, stop); };
     const auto measure = [&] {
         std::vector<double> small, large;
         for (int i = 0; i < kSmallPeerPings + kLargePeerPings; ++i) {
             const bool is_small = i < kSmallPeerPings;
             std::this_thread::sleep_for(kPeerPingPause);
-            const auto number = static_cast<std::uint64_t>(i + 1);
             const auto begin = Clock::now();
-            channel->send(NodePing{number, std::string(is_small ? 16 : kLargePeerPing, 'p')});
-            if (!talk->wait_for_pong(number, stop)) return false;
+            if (!comes_back(ping(is_small ? kSmallPeerPing : kLargePeerPing))) return false;
             (is_small ? small : large)
                 .push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
         }
@@ -203,6 +209,10 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
         const double beyond_us =
             *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
         up.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePeerPing));
+        const auto exchange = measure_exchanges(
+            up.latency_us, [&] { return ping(kSmallPeerPing); }, comes_back);
+        if (!exchange) return false;
+        up.message_us = std::max(up.latency_us / 4, exchange->message_us);
         return true;
     };
     channel->send(NodePeerHello{kNodeProtocol, peer.link, peer.self});

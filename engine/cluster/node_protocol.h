@@ -215,6 +215,9 @@ struct NodePeerReport {
     double latency_us = 0;   // of kUp: of a small message there and its answer back, as measured
     double us_per_byte = 0;  // of kUp: beyond that, one direction
     std::string why;         // of kEnded: a sentence
+    // Of kUp: of a small message one way, where both ends send one at the same time and compute between; 0: not
+    // measured.
+    double message_us = 0;
 };
 using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal, NodeFollowing,
                               NodeStepped, NodeOutputs, NodePeerWelcome, NodePeerReport>;

@@ -468,19 +468,20 @@ std::vector<double> PeerGroup::costs_us() const {
 }
 
 // Beside this machine: if all of them have become slower by as much, a new deal would be the old one.
-bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const {
-    const double factor = patience_.deal_anew_factor;
+// In the middle of an answer only what all wait for in each layer is worth a new deal.
+bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines, bool begins_answer) const {
     if (!learns() || costs_us.empty() || costs_us.size() != shares_costs_us_.size()) return false;
     for (std::size_t m = 1; m < costs_us.size(); ++m) {
         if ((machines >> m & 1u) == 0) continue;
         const double now = costs_us[m] * shares_costs_us_[0], then = shares_costs_us_[m] * costs_us[0];
-        if (std::max(now, then) > factor * std::min(now, then)) return true;
+        if (begins_answer && std::max(now, then) > patience_.deal_anew_factor * std::min(now, then)) return true;
+        if (!begins_answer && now > patience_.deal_amid_factor * then) return true;
     }
     return false;
 }
 
-// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere; and before an
-// answer where they were dealt by what is not true any more.
+// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere; and where they
+// were dealt by what is not true any more.
 void PeerGroup::follow_shares(std::uint32_t machines, bool begins_answer) {
     std::uint64_t changes = 0;
     for (const auto& node : nodes_) changes += node->n_changes();
@@ -490,7 +491,7 @@ void PeerGroup::follow_shares(std::uint32_t machines, bool begins_answer) {
     const bool same =
         machines == shared_by_ && changes == shares_changes_ && formats == shares_.formats && places == shares_places_;
     std::vector<double> costs = costs_us();
-    if (same && !(begins_answer && cost_otherwise(costs, machines))) return;
+    if (same && !cost_otherwise(costs, machines, begins_answer)) return;
     shared_by_ = machines;
     shares_changes_ = changes;
     shares_places_ = places;

@@ -29,7 +29,7 @@ namespace offstage::engine {
 // prompt has begun, it is told so. While an answer goes on it lacks another token with each one that is made without
 // it: when these are few enough it makes them up at the beginning of a step that it takes part in. What experts take on
 // each machine is learnt from steps; where that is not what they were dealt by, they are dealt anew before the next
-// answer.
+// answer, and at once where a machine has become much slower.
 //
 // Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
 class PeerGroup final : public StepListener, private PeerLinks {
@@ -102,7 +102,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void follow_shares(std::uint32_t machines, bool begins_answer);
     bool learns() const { return patience_.deal_anew_factor > 0; }
     std::vector<double> costs_us() const;
-    bool cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines) const;
+    bool cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines, bool begins_answer) const;
     void note_shares(const std::string& before);
     void learn_own(const NodeOutputs& outputs);
     double share_us(std::size_t i, const NodeOutputs& outputs) const;

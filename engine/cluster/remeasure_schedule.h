@@ -9,7 +9,9 @@ namespace offstage::engine {
 // When a machine that stays connected is measured again. What it was found to take while it was starting, or busy with
 // something else, leaves it without experts, and what is not used is not corrected by use. So a machine that is not
 // used is measured anew while this one computes nothing: some seconds later, and in growing intervals until two
-// measurements in turn agree; after that when steps have been made since in which it was not used. One thread.
+// measurements in turn agree; after that when steps have been made since in which it was not used. Machines that
+// exchange shares of layers learn from these what experts take, and nothing of the link: that is measured again after
+// steps. One thread.
 class RemeasureSchedule {
   public:
     using Time = std::chrono::steady_clock::time_point;
@@ -27,9 +29,10 @@ class RemeasureSchedule {
         agrees_ = previous_us_ > 0 && std::max(previous_us_, expert_us) < kAgrees * std::min(previous_us_, expert_us);
         if (previous_us_ > 0) interval_s_ = std::min(2 * interval_s_, longest_s_);
         previous_us_ = expert_us;
-        at_ = now;
+        at_ = link_at_ = now;
         n_corrections_ = n_corrections;
     }
+    void link_measured(Time now) { link_at_ = now; }
     // last_step: when this machine last computed something, the time's greatest value: it does now.
     bool is_due(Time now, Time last_step, std::uint64_t n_corrections) {
         if (!(first_s_ > 0)) return false;
@@ -40,19 +43,26 @@ class RemeasureSchedule {
             at_ = now;
         }
         if (agrees_ && last_step <= at_) return false;
-        const std::chrono::duration<double> interval(interval_s_), idle(std::min(kIdleSeconds, first_s_));
-        return now - at_ >= interval && last_step <= now && now - last_step >= idle;
+        return now - at_ >= std::chrono::duration<double>(interval_s_) && is_idle(now, last_step);
+    }
+    bool is_link_due(Time now, Time last_step) const {
+        if (!(first_s_ > 0) || last_step <= link_at_) return false;
+        return now - link_at_ >= std::chrono::duration<double>(first_s_) && is_idle(now, last_step);
     }
 
   private:
     static constexpr double kAgrees = 1.5;
     static constexpr double kIdleSeconds = 1;
+    bool is_idle(Time now, Time last_step) const {
+        return last_step <= now && now - last_step >= std::chrono::duration<double>(std::min(kIdleSeconds, first_s_));
+    }
 
     const double first_s_, longest_s_;
     double interval_s_ = first_s_;
     double previous_us_ = 0;  // 0: measured less than once
     bool agrees_ = false;
     std::uint64_t n_corrections_ = 0;
+    Time link_at_{};
     Time at_{};  // of the last measurement, or when use was last noticed
 };
 

@@ -200,7 +200,7 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
         if (link.a >= place.size() || link.b >= place.size() || place[link.a] == 0 || place[link.b] == 0) continue;
         direct.push_back({place[link.a],
                           place[link.b],
-                          {link.latency_us / 2 + desktop.wake_us / 2 + send_us[place[link.a] - 1], link.us_per_byte}});
+                          {link.message_us + desktop.wake_us / 2 + send_us[place[link.a] - 1], link.us_per_byte}});
     }
     PeerTimeline timeline(links, direct), without_network(std::vector<PeerTimeline::Link>(links.size()));
     std::vector<double> layer_us, work_us, sent_bytes;

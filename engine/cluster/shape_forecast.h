@@ -30,7 +30,7 @@ struct ForecastNode {
 // A link between two of the other machines, by their places in the list of nodes.
 struct ForecastLink {
     std::size_t a = 0, b = 0;
-    double latency_us = 0;  // of a small message there and its answer back
+    double message_us = 0;  // of a small message one way, between the layers of a step
     double us_per_byte = 0;
 };
 

@@ -281,6 +281,7 @@ node::FromNode to_wire(const FromNode& message) {
                 to->set_latency_us(what.latency_us);
                 to->set_us_per_byte(what.us_per_byte);
                 to->set_why(what.why);
+                to->set_message_us(what.message_us);
             } else {
                 put(what, wire.mutable_outputs());
             }
@@ -334,7 +335,8 @@ std::optional<FromNode> from_wire(node::FromNode&& message) {
         case node::FromNode::kPeerReport: {
             node::PeerReport& from = *message.mutable_peer_report();
             return NodePeerReport{from.link(),       from.machine(),     narrowed<NodePeerReport::State>(from.state()),
-                                  from.latency_us(), from.us_per_byte(), std::move(*from.mutable_why())};
+                                  from.latency_us(), from.us_per_byte(), std::move(*from.mutable_why()),
+                                  from.message_us()};
         }
         case node::FromNode::WHAT_NOT_SET:
             break;

@@ -11,7 +11,11 @@
 
 namespace offstage::engine {
 
+class JoinedMachines;
 class LoadedModel;
+
+// Connects to machines for a model that is loaded. Throws Error.
+using JoinMachinesFn = std::function<std::unique_ptr<JoinedMachines>(LoadedModel& model, const std::stop_token& stop)>;
 
 // Other machines that compute experts of a loaded model. Made and destroyed between two
 // steps, by the thread that makes them, and before the model is: it goes on alone.
@@ -26,9 +30,13 @@ class JoinedMachines {
     virtual std::uint64_t revision() const = 0;
     // Any thread: sentences for the person since this was last called.
     virtual std::vector<Message> take_notes() = 0;
+    // The thread that makes steps, between two answers: how the same machines are joined anew, once this object has
+    // been destroyed, where they would be made better use of then; empty: they stay as they are. The function does not
+    // wait for the machines.
+    virtual JoinMachinesFn join_again(const std::stop_token& stop) {
+        static_cast<void>(stop);
+        return {};
+    }
 };
-
-// Connects to machines for a model that is loaded. Throws Error.
-using JoinMachinesFn = std::function<std::unique_ptr<JoinedMachines>(LoadedModel& model, const std::stop_token& stop)>;
 
 }  // namespace offstage::engine

@@ -86,6 +86,19 @@ void LocalSession::join(const JoinMachinesFn& join, std::stop_token stop) {
     machines_ = std::move(joined);
 }
 
+// Before an answer, where machines ask for it. They stay parted from where that fails, and the person is told why.
+void LocalSession::join_again(const std::stop_token& stop) {
+    if (machines_ == nullptr) return;
+    const JoinMachinesFn again = machines_->join_again(stop);
+    if (!again) return;
+    try {
+        join(again, {});
+    } catch (const Error& error) {
+        const std::lock_guard lock(machines_mutex_);
+        machine_notes_.push_back(error.message());
+    }
+}
+
 void LocalSession::part() {
     std::unique_ptr<JoinedMachines> gone;  // ends its connections when the lock is free
     const std::lock_guard lock(machines_mutex_);
@@ -273,6 +286,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     const ModelText text(*model_);
     const std::vector<TokenId> prompt = text.prompt_tokens(request);
     check_fits(static_cast<std::int64_t>(prompt.size()));
+    join_again(stop);
     model_->dispatcher().reset_totals();
     const ReplanQueue::Mark replans_before = replans_.mark();
     record_ = AnswerRecord(*model_, request);

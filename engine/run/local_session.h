@@ -69,6 +69,7 @@ class LocalSession final : public Session {
     std::span<const float> possible(std::span<const float> logits, const GenerationRequest& request);
     void follow_context();  // of the plan in force
     void part();            // from the machines that were joined
+    void join_again(const std::stop_token& stop);
     void publish(SnapshotPublisher::When when);
 
     PromptReading reading_;  // of the answer being made

@@ -3774,6 +3774,36 @@
         <comment>node_is_slower</comment>
         <translation>%1 wurde noch einmal gemessen: Experten brauchen dort %2-mal so lange wie zuvor gemessen.</translation>
     </message>
+    <message>
+        <source>From this answer on the other machines compute experts for this one: by what they and their links were found to take since, that is forecast to take %1 ms a token, and %2 ms if each made every step itself.</source>
+        <comment>node_shape_now_helpers</comment>
+        <translation>Ab dieser Antwort berechnen die anderen Computer Experten für diesen: nach dem, was sie und ihre Verbindungen seither brauchen, dauert ein Token so laut Prognose %1 ms, und %2 ms, wenn jeder jeden Schritt selbst macht.</translation>
+    </message>
+    <message>
+        <source>From this answer on every machine makes each step itself and computes its share of the experts: by what they and their links were found to take since, that is forecast to take %1 ms a token, and %2 ms if the others computed experts for this one.</source>
+        <comment>node_shape_now_decentralised</comment>
+        <translation>Ab dieser Antwort macht jeder Computer jeden Schritt selbst und berechnet seinen Anteil der Experten: nach dem, was sie und ihre Verbindungen seither brauchen, dauert ein Token so laut Prognose %1 ms, und %2 ms, wenn die anderen Experten für diesen berechnen.</translation>
+    </message>
+    <message>
+        <source>The link to %1 was measured again: messages take %2 ms there and back (before: %3).</source>
+        <comment>node_link_is_faster</comment>
+        <translation>Die Verbindung zu %1 wurde noch einmal gemessen: Nachrichten brauchen hin und zurück %2 ms (zuvor: %3).</translation>
+    </message>
+    <message>
+        <source>The link to %1 has become slower: messages take %2 ms there and back (before: %3).</source>
+        <comment>node_link_is_slower</comment>
+        <translation>Die Verbindung zu %1 ist langsamer geworden: Nachrichten brauchen hin und zurück %2 ms (zuvor: %3).</translation>
+    </message>
+    <message>
+        <source>%1 has become slower in use: an expert takes %2 ms there, its way included (before: %3 ms), so less is computed there.</source>
+        <comment>node_use_is_slower</comment>
+        <translation>%1 ist im Gebrauch langsamer geworden: ein Experte dauert dort, den Weg eingerechnet, %2 ms (zuvor: %3 ms), daher wird dort weniger berechnet.</translation>
+    </message>
+    <message>
+        <source>%1 has become faster in use: an expert takes %2 ms there, its way included (before: %3 ms), so more is computed there.</source>
+        <comment>node_use_is_faster</comment>
+        <translation>%1 ist im Gebrauch schneller geworden: ein Experte dauert dort, den Weg eingerechnet, %2 ms (zuvor: %3 ms), daher wird dort mehr berechnet.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8440,10 +8470,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Solange die anderen alles berechnen, was sie halten, sind sie Helfer.</translation>
     </message>
     <message>
-        <source>Chosen when machines are connected to, by what each of the two is forecast to take.</source>
-        <translation>Wird gewählt, sobald Computer verbunden werden, danach, was jede der beiden Arten laut Prognose braucht.</translation>
-    </message>
-    <message>
         <source>Counts as soon as a machine is used.</source>
         <translation>Gilt, sobald ein Computer benutzt wird.</translation>
     </message>
@@ -8458,10 +8484,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Forecast: %1 ms a token, the other way %2 ms.</source>
         <translation>Prognose: %1 ms je Token, auf die andere Art %2 ms.</translation>
-    </message>
-    <message>
-        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are connected to.</source>
-        <translation>Prognose jetzt: %1 ms je Token, auf die andere Art %2 ms; gewählt wird, wenn Computer verbunden werden.</translation>
     </message>
     <message>
         <source>What the other would take is not known.</source>
@@ -8518,6 +8540,14 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Measured again: %1 times slower than at first, so less is computed there.</source>
         <translation>Noch einmal gemessen: braucht %1-mal so lange wie zuerst, daher wird dort weniger berechnet.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
+        <translation>Wird gewählt, sobald Computer verbunden werden, und neu vor einer Antwort, wo die andere Art deutlich schneller geworden ist: danach, was jede laut Prognose braucht.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
+        <translation>Prognose jetzt: %1 ms je Token, auf die andere Art %2 ms; wo die deutlich schneller ist, wird vor einer Antwort neu gewählt.</translation>
     </message>
 </context>
 <context>

@@ -3774,6 +3774,36 @@
         <comment>node_is_slower</comment>
         <translation>%1 đã được đo lại: máy này tính chuyên gia chậm hơn %2 lần so với lần đo trước.</translation>
     </message>
+    <message>
+        <source>From this answer on the other machines compute experts for this one: by what they and their links were found to take since, that is forecast to take %1 ms a token, and %2 ms if each made every step itself.</source>
+        <comment>node_shape_now_helpers</comment>
+        <translation>Từ câu trả lời này, các máy khác tính chuyên gia cho máy này: theo thời gian đo được từ đó của chúng và các liên kết, dự báo mỗi token mất %1 ms, và %2 ms nếu mỗi máy tự thực hiện mọi bước.</translation>
+    </message>
+    <message>
+        <source>From this answer on every machine makes each step itself and computes its share of the experts: by what they and their links were found to take since, that is forecast to take %1 ms a token, and %2 ms if the others computed experts for this one.</source>
+        <comment>node_shape_now_decentralised</comment>
+        <translation>Từ câu trả lời này, mỗi máy tự thực hiện mọi bước và tính phần chuyên gia của mình: theo thời gian đo được từ đó của chúng và các liên kết, dự báo mỗi token mất %1 ms, và %2 ms nếu các máy khác tính chuyên gia cho máy này.</translation>
+    </message>
+    <message>
+        <source>The link to %1 was measured again: messages take %2 ms there and back (before: %3).</source>
+        <comment>node_link_is_faster</comment>
+        <translation>Liên kết tới %1 đã được đo lại: một thông điệp đi và về mất %2 ms (trước đó: %3).</translation>
+    </message>
+    <message>
+        <source>The link to %1 has become slower: messages take %2 ms there and back (before: %3).</source>
+        <comment>node_link_is_slower</comment>
+        <translation>Liên kết tới %1 đã chậm đi: một thông điệp đi và về mất %2 ms (trước đó: %3).</translation>
+    </message>
+    <message>
+        <source>%1 has become slower in use: an expert takes %2 ms there, its way included (before: %3 ms), so less is computed there.</source>
+        <comment>node_use_is_slower</comment>
+        <translation>Khi sử dụng, %1 đã chậm đi: một chuyên gia ở đó mất %2 ms kể cả đường truyền (trước đó: %3 ms), nên ở đó được tính ít hơn.</translation>
+    </message>
+    <message>
+        <source>%1 has become faster in use: an expert takes %2 ms there, its way included (before: %3 ms), so more is computed there.</source>
+        <comment>node_use_is_faster</comment>
+        <translation>Khi sử dụng, %1 đã nhanh hơn: một chuyên gia ở đó mất %2 ms kể cả đường truyền (trước đó: %3 ms), nên ở đó được tính nhiều hơn.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -8429,10 +8459,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Chừng nào còn tính mọi thứ chúng giữ, các máy khác là máy giúp.</translation>
     </message>
     <message>
-        <source>Chosen when machines are connected to, by what each of the two is forecast to take.</source>
-        <translation>Được chọn khi kết nối với các máy, theo thời gian dự báo của mỗi cách.</translation>
-    </message>
-    <message>
         <source>Counts as soon as a machine is used.</source>
         <translation>Có hiệu lực ngay khi một máy được dùng.</translation>
     </message>
@@ -8447,10 +8473,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Forecast: %1 ms a token, the other way %2 ms.</source>
         <translation>Dự báo: %1 ms mỗi token, cách kia %2 ms.</translation>
-    </message>
-    <message>
-        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are connected to.</source>
-        <translation>Dự báo lúc này: %1 ms mỗi token, cách kia %2 ms; việc chọn diễn ra khi kết nối với các máy.</translation>
     </message>
     <message>
         <source>What the other would take is not known.</source>
@@ -8507,6 +8529,14 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Measured again: %1 times slower than at first, so less is computed there.</source>
         <translation>Đã đo lại: chậm hơn %1 lần so với lúc đầu, nên máy này được giao ít hơn.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
+        <translation>Được chọn khi kết nối với các máy, và chọn lại trước một câu trả lời khi cách kia đã nhanh hơn rõ rệt, theo dự báo của mỗi cách.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
+        <translation>Dự báo hiện tại: %1 ms mỗi token, cách kia %2 ms; sẽ được chọn lại trước một câu trả lời khi nhanh hơn rõ rệt.</translation>
     </message>
 </context>
 <context>

@@ -177,6 +177,8 @@ class NodeNetwork {
     // false: it is lost on its way, in either direction. Any thread.
     std::function<bool(const engine::NodeOutputs& outputs)> passes;
     std::function<bool()> connects;  // false: nobody answers
+    // Of each message to a node, one after the other.
+    std::atomic<std::chrono::milliseconds> takes{std::chrono::milliseconds(0)};
 
     // For the settings of the i-th node.
     engine::ConnectPeer connecting(std::size_t i) {
@@ -237,6 +239,7 @@ class NodeNetwork {
             while (connects) {
                 std::optional<engine::ToNode> taken = next();
                 if (!taken) break;
+                if (const auto takes = network_.takes.load(); takes.count() > 0) std::this_thread::sleep_for(takes);
                 engine::ToNode& message = *taken;
                 engine::Message wrong;
                 if (peers != nullptr) {

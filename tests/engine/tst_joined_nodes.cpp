@@ -172,6 +172,123 @@ class TestJoinedNodes : public QObject {
         QVERIFY(becomesTrue([&] { return session.snapshot().machine_shape.late; }));
     }
 
+    void shapeSwitch_waitsForCostsThatChange_andForLonger() {
+        const ShapeSwitch::Time begin{};
+        const auto at = [&](int s) { return begin + std::chrono::seconds(s); };
+        ShapeSwitch shapes(30);
+        shapes.chosen(at(0), {1, 100});
+        QVERIFY(!shapes.is_due(at(29), {1, 200}));
+        QVERIFY(!shapes.is_due(at(31), {1, 109}));
+        QVERIFY(shapes.is_due(at(31), {1, 111}));
+        QVERIFY(!shapes.is_due(at(32), {1, 111}));  // forecast already
+        QVERIFY(shapes.is_due(at(33), {1, 111, 2, 50}));
+        shapes.switched(at(40), {1, 111});
+        QVERIFY(!shapes.is_due(at(99), {1, 50}));
+        QVERIFY(shapes.is_due(at(101), {1, 50}));
+        ShapeSwitch never(0);
+        never.chosen(at(0), {1});
+        QVERIFY(!never.is_due(at(1000), {2}));
+        QVERIFY(ShapeSwitch::is_better(115.1, 100) && !ShapeSwitch::is_better(114.9, 100));
+        QVERIFY(!ShapeSwitch::is_better(0, 100) && !ShapeSwitch::is_better(100, 0));
+    }
+
+    // Experts are dear here. While the machine's are dearer, it has nothing to do as a helper and would only be in the
+    // way of steps that are made together; when they are cheap and requests are slow to come back, shares are better.
+    void shape_isChosenAgain_betweenAnswers() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<double> node_us = 5e6;
+        std::atomic<bool> slow_pings = true, slow_replies = false;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            auto* const reply = std::get_if<NodeReply>(&message);
+            auto* const outputs = std::get_if<NodeOutputs>(&message);
+            if (reply != nullptr) reply->compute_us = node_us;
+            if (outputs != nullptr) outputs->compute_us = node_us * static_cast<double>(outputs->experts.size());
+            const bool is_pong = std::holds_alternative<NodePong>(message);
+            if (reply != nullptr && slow_replies) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            if (is_pong && slow_pings) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.use = NodeUse::kMeasured;
+        settings.shape = NodeShape::kAuto;
+        settings.deal_anew_s = 0.001;
+        settings.choose_again_s = 0.001;
+        const auto join = [&] { session.join(joining({cupboard.address("cupboard")}, settings), {}); };
+        join();
+        CostTable table = session.model()->cost().table();
+        QVERIFY(table.dense.known());
+        table.cpu_expert = {{1, 5000.0}};
+        CostModel& cost = session.model()->cost();
+        const offstage::kernels::WeightType format = cost.master();
+        cost = CostModel(table);
+        cost.set_master(format);
+        join();
+        QVERIFY(!session.snapshot().machine_shape.decentralised);
+        session.take_machine_notes();
+        const auto answerIn = [&](bool decentralised) {
+            for (int i = 0; i < 20; ++i) {
+                session.reset_conversation();
+                if (answer(session) != alone) return false;
+                const Snapshot now = session.snapshot();
+                if (now.machine_shape.decentralised == decentralised) return true;
+                becomesTrue([&] { return session.snapshot().machines[0].state == MachineState::kUp; });
+            }
+            return false;
+        };
+        // The measurements of a new connection.
+        const auto change = [&] {
+            const std::uint64_t losses = session.snapshot().machines[0].n_losses;
+            cupboard.cut();
+            QVERIFY(becomesTrue([&] { return session.snapshot().machines[0].n_losses > losses; }));
+            QVERIFY(isUp(session, 1));
+        };
+        const auto notes = [&] { return textOf(session.take_machine_notes()); };
+        QVERIFY(isUp(session, 1));
+        QVERIFY(answerIn(false));
+        QVERIFY(!notes().contains(QStringLiteral("From this answer on")));
+
+        node_us = 0.1;
+        slow_pings = false;
+        slow_replies = true;
+        change();
+        QVERIFY(answerIn(true));
+        QVERIFY(notes().contains(QStringLiteral("From this answer on every machine makes each step itself")));
+        Snapshot now = session.snapshot();
+        QVERIFY(now.machine_shape.automatic && !now.machine_shape.late);
+        QVERIFY(now.machine_shape.helpers.us() > 1.15 * now.machine_shape.peers.us());
+        QVERIFY(isUp(session, 1));
+
+        node_us = 5e6;
+        slow_pings = true;
+        slow_replies = false;
+        change();
+        QVERIFY(answerIn(false));
+        QVERIFY(
+            notes().contains(QStringLiteral("From this answer on the other machines compute experts for this one")));
+        now = session.snapshot();
+        QVERIFY(now.machine_shape.automatic && now.expert_owners.empty());
+
+        // Whoever chooses is not overruled.
+        node_us = 0.1;
+        slow_pings = false;
+        slow_replies = true;
+        settings.shape = NodeShape::kHelpers;
+        join();
+        QVERIFY(isUp(session, 1));
+        for (int i = 0; i < 3; ++i)
+            QVERIFY(answer(session) == alone && !session.snapshot().machine_shape.decentralised);
+        settings.shape = NodeShape::kAuto;
+        settings.use = NodeUse::kAlways;
+        join();
+        QVERIFY(isUp(session, 1));
+        for (int i = 0; i < 3; ++i)
+            QVERIFY(answer(session) == alone && !session.snapshot().machine_shape.decentralised);
+    }
+
     void everyMachineMakesTheSteps_isShown_andAnotherKvTypeIsFollowed() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -270,6 +387,89 @@ class TestJoinedNodes : public QObject {
         const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: 0).");
         QVERIFY2(notes.contains(QStringLiteral("cupboard was measured again: it computes experts ")) &&
                      notes.contains(deal.arg(now.machines[0].n_owned)),
+                 qPrintable(notes));
+    }
+
+    // Shares say nothing of their way: it is measured after an answer. What experts take stays as it was learnt.
+    void linkThatBecomesSlow_isMeasuredAgain_whereSharesAreExchanged() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        cupboard.faults.computes_us = 0.1;
+        std::atomic<bool> is_slow = false;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            if (is_slow && std::holds_alternative<NodePong>(message)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            }
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.shape = NodeShape::kDecentralised;
+        settings.patience.first_measuring_s = 0.05;
+        settings.patience.longest_measuring_s = 1000;
+        settings.patience.deal_anew_factor = 1.5;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        QVERIFY(isUp(session, 1));
+        const auto machine = [&] { return session.snapshot().machines[0]; };
+        QVERIFY(machine().latency_us < 4000);
+        QString notes;
+        const auto isTold = [&] {
+            notes += textOf(session.take_machine_notes());
+            return notes.contains(QStringLiteral("The link to cupboard has become slower: messages take "));
+        };
+        is_slow = true;
+        for (int i = 0; i < 20 && !isTold(); ++i) {
+            session.reset_conversation();
+            QVERIFY(answer(session) == alone);
+            becomesTrue(isTold, 2);
+        }
+        QVERIFY2(isTold(), qPrintable(notes));
+        QVERIFY(machine().latency_us > 4000 && machine().expert_us < 1);
+    }
+
+    // Of the same answer: it takes its part until its experts become slow, gets less and less, and the person is told.
+    void helperThatBecomesSlow_getsLess_fromTheNextLayersOn() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<double> node_us = 1000;
+        std::atomic<bool> becomes_slow = false;
+        std::atomic<int> n_rows = 0, n_rows_when_slow = 0;
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            auto* const reply = std::get_if<NodeReply>(&message);
+            if (reply == nullptr) return true;
+            // From the fourth token on.
+            n_rows += static_cast<int>(reply->n_rows);
+            const bool is_slow = becomes_slow && n_rows > 3 * 16;
+            n_rows_when_slow += is_slow ? static_cast<int>(reply->n_rows) : 0;
+            reply->compute_us = is_slow ? 1000 * node_us : node_us.load();
+            return true;
+        };
+        LocalSession session;
+        session.load(request(), {}, {});
+        const auto alone = answer(session);
+        JoinSettings settings = atOnce();
+        settings.use = NodeUse::kMeasured;
+        settings.forecasts = true;
+        session.join(joining({cupboard.address("cupboard")}, settings), {});
+        CostTable table = session.model()->cost().table();
+        table.cpu_expert = {{1, 20'000.0}};
+        CostModel& cost = session.model()->cost();
+        const offstage::kernels::WeightType format = cost.master();
+        cost = CostModel(table);
+        cost.set_master(format);
+        QVERIFY(isUp(session, 1));
+        QVERIFY(answer(session) == alone);
+        QVERIFY(!textOf(session.take_machine_notes()).contains(QStringLiteral("slower")));
+        QVERIFY(session.snapshot().machines[0].rows > 8);  // of 16 of a token
+        n_rows = 0;
+        becomes_slow = true;
+        QVERIFY(answer(session) == alone);
+        // Of what is left there would be 144.
+        QVERIFY2(n_rows_when_slow > 0 && n_rows_when_slow < 60, qPrintable(QString::number(n_rows_when_slow)));
+        const QString notes = textOf(session.take_machine_notes());
+        QVERIFY2(notes.contains(QStringLiteral("cupboard has become slower in use: an expert takes ")),
                  qPrintable(notes));
     }
 

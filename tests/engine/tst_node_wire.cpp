@@ -110,8 +110,8 @@ std::vector<FromNode> fromNode() {
             NodeStepped{7, true},
             outputs(),
             NodePeerWelcome{9},
-            NodePeerReport{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, ""},
-            NodePeerReport{9, 2, NodePeerReport::State::kEnded, 0, 0, "the connection ended"}};
+            NodePeerReport{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, "", 180.25},
+            NodePeerReport{9, 2, NodePeerReport::State::kEnded, 0, 0, "the connection ended", 0}};
 }
 
 // The message that bytes are, as a machine reads them; nothing: none.
@@ -245,15 +245,18 @@ class TestNodeWire : public QObject {
         QVERIFY(!with([](NodePeer& peer) { peer.fingerprint.pop_back(); }));
         QVERIFY(!with([](NodePeer& peer) { peer.fingerprint[0] = 'G'; }));
         QVERIFY(!with([](NodePeer& peer) { peer.fingerprint.clear(); }));  // and an address
-        NodePeerReport report{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, ""};
+        NodePeerReport report{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, "", 0};
         QVERIFY(check(report).empty());
         report.latency_us = std::numeric_limits<double>::quiet_NaN();
         QVERIFY(!check(report).empty());
         report.latency_us = -1;
         QVERIFY(!check(report).empty());
-        report = {9, 0, NodePeerReport::State::kUp, 1, 0, ""};
+        report.latency_us = 410.5;
+        report.message_us = -1;
         QVERIFY(!check(report).empty());
-        report = {9, 2, static_cast<NodePeerReport::State>(3), 1, 0, ""};
+        report = {9, 0, NodePeerReport::State::kUp, 1, 0, "", 1};
+        QVERIFY(!check(report).empty());
+        report = {9, 2, static_cast<NodePeerReport::State>(3), 1, 0, "", 1};
         QVERIFY(!check(report).empty());
     }
 
@@ -470,9 +473,16 @@ class TestNodeWire : public QObject {
         // What it was sent before may still be on its way.
         joined.node(0).give_up(messages::node_link_ended);
         QVERIFY(becomesTrue(follows));
-        const std::uint64_t before = joined.figures()[0].totals.rows;
-        QVERIFY(nodeLogits(*model, 4) == expected);
-        QVERIFY(joined.figures()[0].totals.rows > before);
+        joined.take_notes();
+        const auto n_rows = [&] { return joined.figures()[0].totals.rows; };
+        const std::uint64_t before = n_rows();
+        // Beside other programs the machine's threads may be late by more than what it is given here, and then it is
+        // away for the rest of an answer as short as this one.
+        for (int i = 0; i < 10 && n_rows() == before; ++i) {
+            QVERIFY(becomesTrue(follows));
+            QVERIFY(nodeLogits(*model, 4) == expected);
+        }
+        QVERIFY2(n_rows() > before, qPrintable(textOf(joined.take_notes())));
     }
 };
 

@@ -291,7 +291,7 @@ class TestPeerSteps : public QObject {
         const std::vector<ForecastNode> two = {{&link, all}, {&link, all}};
         const ShapeForecast star = forecast_as_peers(here, two);
         const auto network_us = [&](double latency_us) {
-            here.node_links = {{0, 1, latency_us, 0}};
+            here.node_links = {{0, 1, latency_us / 2, 0}};
             const ShapeForecast direct = forecast_as_peers(here, two);
             here.node_links.clear();
             return direct.owners == star.owners && direct.times.computing_us == star.times.computing_us
@@ -343,8 +343,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
     }
 
-    // Answers stay the same; in one of them nothing is dealt anew.
-    void experts_areDealtAnew_betweenAnswers_byWhatTheyTakeInUse() {
+    // Answers stay the same; in the middle of one only a machine that has become much slower is relieved.
+    void experts_areDealtAnew_byWhatTheyTakeInUse() {
         PeerNode machine(request());
         std::atomic<double> in_use_us = PeerNode::expert_us;
         std::atomic<int> n_shares = 0;
@@ -378,11 +378,12 @@ class TestPeerSteps : public QObject {
         const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: %2).");
         QVERIFY2(notes.contains(deal.arg(fast).arg(first)), qPrintable(notes));
         in_use_us = PeerNode::expert_us * 1000;
-        QVERIFY(nodeLogits(*model) == m_expected);
         n_shares = 0;
         QVERIFY(nodeLogits(*model) == m_expected);
-        QCOMPARE(n_shares.load(), 1);
-        QVERIFY2(nOwned() < first, qPrintable(QString::number(nOwned())));
+        QVERIFY(n_shares.load() > 0);
+        const std::int64_t slow = nOwned();
+        QVERIFY2(slow < first, qPrintable(QString::number(slow)));
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard now computes %1 of 64").arg(slow)));
     }
 
     // ---------------------------------------------------------------- links between nodes, their parts
@@ -712,9 +713,12 @@ class TestPeerSteps : public QObject {
         }
     }
 
-    // What the two send each other takes one message of their link instead of two of this machine's, which are slow.
+    // What the two send each other takes one message of their link instead of two of this machine's, which are slow. Of
+    // messages in both directions the link carries one after the other: such a one takes as long as a ping and its
+    // answer.
     void linksBetweenNodes_areForecast() {
         LinkedNodes nodes(request(), 2);
+        nodes.network.takes = std::chrono::milliseconds(2);
         for (const auto& machine : nodes.machines) {
             machine->node.faults.passes_back = [](FromNode& message) {
                 if (std::holds_alternative<NodePong>(message))
@@ -725,17 +729,25 @@ class TestPeerSteps : public QObject {
         const auto model = openModel(request());
         JoinSettings settings = decentralised();
         settings.forecasts = true;
+        double longer_us = 0;
         const auto forecast = [&](bool linked) {
             std::vector<NodeAddress> addresses = nodes.addresses();
             for (NodeAddress& address : addresses) {
                 if (!linked) address.for_nodes.clear();
             }
             JoinedNodes joined(*model, addresses, settings, {}, {});
-            return joined.link(0, 1).direct == linked ? joined.forecast_tokens_per_s(70) : 0;
+            const NodeMesh::Link link = joined.link(0, 1);
+            if (link.direct != linked) return 0.0;
+            const std::vector<ForecastLink> counted = joined.forecast_here(70).node_links;
+            if (linked != (link.message_us > 0.75 * link.latency_us) || linked == counted.empty()) return 0.0;
+            // Between layers it takes as much longer as the desktop's own messages do.
+            if (linked) longer_us = counted[0].message_us - link.message_us;
+            return joined.forecast_tokens_per_s(70);
         };
         const double linked = forecast(true), by_desktop = forecast(false);
         QVERIFY2(by_desktop > 0 && linked > 1.3 * by_desktop,
                  qPrintable(QStringLiteral("%1 and %2 tokens/s").arg(linked).arg(by_desktop)));
+        QVERIFY(longer_us != 0);
     }
 
     // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
@@ -1202,9 +1214,10 @@ class TestPeerSteps : public QObject {
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         QVERIFY(joined.node(0).is_up() && !joined.node(0).follows());
-        QVERIFY(joined.node(0).refuses_to_follow());
         QVERIFY(nodeLogits(*model) == m_expected);
         QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
+        // Not at once: when it has said so some times.
+        QVERIFY(becomesTrue([&] { return joined.node(0).refuses_to_follow(); }));
         others.reset();
         QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() > 0; }));
         QVERIFY(!joined.node(0).refuses_to_follow());

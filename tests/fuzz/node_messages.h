@@ -212,6 +212,7 @@ inline std::string check_from_node(const engine::FromNode& message) {
         if (report->state > engine::NodePeerReport::State::kEnded) return "a state that is none";
         if (!(report->latency_us >= 0 && report->latency_us < 1e10)) return "a latency that is none";
         if (!(report->us_per_byte >= 0 && report->us_per_byte < 1e10)) return "a rate that is none";
+        if (!(report->message_us >= 0 && report->message_us < 1e10)) return "a message's time that is none";
     }
     return {};
 }

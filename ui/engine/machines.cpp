@@ -385,17 +385,22 @@ void Machines::lookForNotes() {
                 }
             }
         }
-        if (note.is(messages::node_shape_decentralised)) {
-            // What a shape is chosen by comes over connections of helpers.
+        const bool makesSteps =
+            note.is(messages::node_shape_decentralised) || note.is(messages::node_shape_now_decentralised);
+        if (makesSteps || note.is(messages::node_shape_now_helpers)) {
+            // What a shape is chosen by comes over connections of helpers; another shape needs others.
             for (const Machine& machine : std::as_const(m_machines)) {
                 if (machine.used) {
-                    Q_EMIT connecting(machine.address, tr("steps of the model, made by %1 as well").arg(machine.name));
+                    Q_EMIT connecting(machine.address,
+                                      makesSteps ? tr("steps of the model, made by %1 as well").arg(machine.name)
+                                                 : tr("experts of the model on %1, again").arg(machine.name));
                 }
             }
         }
         const bool isProblem = note.is(messages::node_lost) || note.is(messages::node_not_reached) ||
                                note.is(messages::node_refuses) || note.is(messages::node_holds_nothing) ||
-                               note.is(messages::node_loss_costs) || note.is(messages::node_cannot_follow);
+                               note.is(messages::node_loss_costs) || note.is(messages::node_cannot_follow) ||
+                               note.is(messages::node_link_is_slower) || note.is(messages::node_use_is_slower);
         Q_EMIT noted(engineText(note), isProblem);
     }
     lookAtShape();

@@ -522,7 +522,8 @@ QString MachinesPanel::shapeInForce() const {
     if (now.machines.empty()) {
         lines << (insists ? tr("As long as they compute whatever they hold, the others are helpers.")
                   : automatic
-                      ? tr("Chosen when machines are connected to, by what each of the two is forecast to take.")
+                      ? tr("Chosen when machines are connected to, and anew before an answer where the other has "
+                           "become clearly faster, by what each is forecast to take.")
                       : tr("Counts as soon as a machine is used."));
         return lines.join(u'\n');
     }
@@ -538,8 +539,8 @@ QString MachinesPanel::shapeInForce() const {
         lines << name + u' ' +
                      (shape.in_force().us() <= (shape.decentralised ? shape.helpers : shape.peers).us()
                           ? tr("Forecast: %1 ms a token, the other way %2 ms.").arg(mine, other)
-                          : tr("Forecast now: %1 ms a token, the other way %2 ms; it is chosen when machines are "
-                               "connected to.")
+                          : tr("Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, "
+                               "where it is clearly faster.")
                                 .arg(mine, other));
     } else if (shape.automatic) {
         lines << name + u' ' + tr("What the other would take is not known.");

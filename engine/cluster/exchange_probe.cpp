@@ -1,0 +1,61 @@
+#include "engine/cluster/exchange_probe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "engine/statistics.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kProbeWorkBytes = std::size_t{1} << 20;
+constexpr int kProbeWorkTimes = 9;
+constexpr int kExchanges = 12, kExchangeBatches = 3;
+
+double probe_us_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+ProbeWork::ProbeWork() : numbers_(kProbeWorkBytes / sizeof(std::uint64_t), 1) {
+    std::vector<double> times;
+    for (int i = 0; i < kProbeWorkTimes; ++i) times.push_back(us());
+    alone_us_ = percentile(times, 0.25);
+}
+
+double ProbeWork::us() {
+    const auto begin = std::chrono::steady_clock::now();
+    sum_ = std::accumulate(numbers_.begin(), numbers_.end(), sum_.load(std::memory_order_relaxed));
+    return probe_us_since(begin);
+}
+
+std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::function<std::uint64_t()>& send,
+                                               const std::function<bool(std::uint64_t number)>& wait) {
+    ProbeWork work;
+    std::uint64_t first = send();
+    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
+    std::vector<double> batches, sending;
+    for (int batch = 0; batch < kExchangeBatches; ++batch) {
+        std::vector<double> working;
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < kExchanges; ++i) {
+            working.push_back(work.us());
+            const auto sends = std::chrono::steady_clock::now();
+            const std::uint64_t second = send();
+            sending.push_back(probe_us_since(sends));
+            if (!wait(first)) return {};
+            first = second;
+        }
+        // Each ping's round has that work once, and there are two of them; a layer of the two machines has it once, and
+        // what it takes longer than alone.
+        const double work_us = median(working);
+        batches.push_back(probe_us_since(begin) / kExchanges - work_us / 2 + std::max(0.0, work_us - work.alone_us()));
+    }
+    if (!wait(first)) return {};
+    return ExchangeTimes{median(batches), median(sending)};
+}
+
+}  // namespace offstage::engine
