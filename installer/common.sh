@@ -241,7 +241,7 @@ build_jobs() {
     echo "$cores"
 }
 
-# configure_and_build PRESET [TARGET...]: all targets when none is named. OFFSTAGE_CMAKE_OPTIONS goes to cmake.
+# configure_and_build PRESET [TARGET...]: all targets when none is named.
 configure_and_build() {
     local preset=$1 cache=$root/build/$1/CMakeCache.txt fresh=() targets=() jobs
     shift
@@ -251,8 +251,7 @@ configure_and_build() {
     # ccache, where it is installed, cannot work in a home that is not writable.
     if [ -z "${CCACHE_DIR:-}" ] && [ ! -w "${HOME:-/nonexistent}" ]; then export CCACHE_DISABLE=1; fi
     jobs=$(build_jobs)
-    # shellcheck disable=SC2086  # one word per option is wanted here
-    (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}" ${OFFSTAGE_CMAKE_OPTIONS:-}) ||
+    (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}") ||
         fail_with_log "Configuring did not succeed."
     logged "Building ($preset, $jobs at a time)" cmake --build "$root/build/$preset" --parallel "$jobs" "${targets[@]}" ||
         fail_with_log "The build did not succeed."
