@@ -19,8 +19,9 @@ if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   endif()
   # Code for the GPU in this machine. Without one: for the oldest generation, and PTX of sm_80, from which the driver
   # makes code for that one and any later when it first starts. Each generation is minutes of work; packages, which go
-  # to all kinds of machines, are built with -DCMAKE_CUDA_ARCHITECTURES=all-major.
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  # to all kinds of machines, are built with -DCMAKE_CUDA_ARCHITECTURES=all-major. The variable CUDAARCHS of the
+  # environment is CMake's own: another default.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     if(EXISTS /dev/nvidia0)
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()

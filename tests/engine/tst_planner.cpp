@@ -44,7 +44,7 @@ std::uint64_t kv(const ModelDemand& d, std::int64_t context) {
     return bytes;
 }
 
-Popularity even(const ModelDemand& d) {
+Popularity even_popularity(const ModelDemand& d) {
     return Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
 }
 
@@ -58,7 +58,7 @@ std::int64_t count(const Plan& plan, Place place) {
 
 std::string failure(const ModelDemand& d, const Budget& budget) {
     try {
-        make_plan(d, budget, even(d), PlacementKind::kPopular);
+        make_plan(d, budget, even_popularity(d), PlacementKind::kPopular);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::kOutOfMemory) return error.what();
         return std::string("another kind: ") + error.what();
@@ -103,7 +103,7 @@ ModelDemand randomDemand(Random& random) {
 }
 
 Popularity randomPopularity(Random& random, const ModelDemand& d) {
-    Popularity p = even(d);
+    Popularity p = even_popularity(d);
     if (random.in(0, 3) != 0) {
         for (double& c : p.counts) c = static_cast<double>(random.log(1, 1e6));
     }
@@ -123,7 +123,7 @@ class TestPlanner : public QObject {
   private Q_SLOTS:
     void plan_withoutLimits_holdsEverythingOnTheDevice() {
         const ModelDemand d = mixtral();
-        const Plan plan = make_plan(d, {}, even(d), PlacementKind::kPopular);
+        const Plan plan = make_plan(d, {}, even_popularity(d), PlacementKind::kPopular);
         QCOMPARE(plan.n_resident(), 256);
         QCOMPARE(plan.context, 32768);
         QCOMPARE(plan.max_step, 2048);
@@ -158,13 +158,13 @@ class TestPlanner : public QObject {
         QCOMPARE(plan.n_resident(), n);
         QVERIFY2(std::abs(plan.expected_hit_rate - best) <= 0.0005,
                  qPrintable(QString::number(plan.expected_hit_rate)));
-        const Plan uniform = make_plan(d, budget, ::even(d), PlacementKind::kPopular);
+        const Plan uniform = make_plan(d, budget, even_popularity(d), PlacementKind::kPopular);
         QVERIFY(std::abs(uniform.expected_hit_rate - even) <= 0.0005);
     }
 
     void plan_withoutCounts_spreadsExpertsOverLayers() {
         const ModelDemand d = mixtral();
-        const Plan plan = make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular);
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular);
         QVERIFY(plan.n_resident() > 32);
         std::int64_t least = 8;
         std::int64_t most = 0;
@@ -188,8 +188,8 @@ class TestPlanner : public QObject {
 
     void context_unnamed_isShortenedBeforeExpertsLeave() {
         const ModelDemand d = mixtral();
-        const Plan plan = make_plan(d, {24 * kGiB, 0, 0}, even(d), PlacementKind::kPopular);
-        const Plan shortest = make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular);
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 0}, even_popularity(d), PlacementKind::kPopular);
+        const Plan shortest = make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular);
         QCOMPARE(plan.n_resident(), shortest.n_resident());
         QVERIFY(plan.context >= 2048 && plan.context < 32768);
         QVERIFY2(plan.note.english().find("The context is " + std::to_string(plan.context) +
@@ -199,15 +199,15 @@ class TestPlanner : public QObject {
 
     void context_named_isKeptThoughExpertsLeave() {
         const ModelDemand d = mixtral();
-        const Plan plan = make_plan(d, {24 * kGiB, 0, 32768}, even(d), PlacementKind::kPopular);
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 32768}, even_popularity(d), PlacementKind::kPopular);
         QCOMPARE(plan.context, 32768);
-        QVERIFY(plan.n_resident() < make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular).n_resident());
+        QVERIFY(plan.n_resident() < make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular).n_resident());
     }
 
     void step_ofATightBudget_growsWithinATenthOfIt() {
         const ModelDemand d = mixtral();
-        const Plan small = make_plan(d, {8 * kGiB, 0, 8192}, even(d), PlacementKind::kPopular);
-        const Plan large = make_plan(d, {48 * kGiB, 0, 8192}, even(d), PlacementKind::kPopular);
+        const Plan small = make_plan(d, {8 * kGiB, 0, 8192}, even_popularity(d), PlacementKind::kPopular);
+        const Plan large = make_plan(d, {48 * kGiB, 0, 8192}, even_popularity(d), PlacementKind::kPopular);
         QVERIFY(small.max_step >= 512);
         QVERIFY(large.max_step > small.max_step);
         QCOMPARE(large.max_step, 4096);
@@ -225,7 +225,7 @@ class TestPlanner : public QObject {
                 Budget budget;
                 budget.context = 32768;
                 (on_host ? budget.ram_bytes : budget.vram_bytes) = bytes;
-                return make_plan(d, budget, even(d), PlacementKind::kPopular);
+                return make_plan(d, budget, even_popularity(d), PlacementKind::kPopular);
             };
             const std::uint64_t all = d.dense_bytes + kv(d, 32768) + workspace(d, 512) + 256 * d.expert_bytes +
                                       (on_host ? d.host_fixed_bytes + d.kept_bytes() : 0);
