@@ -6,6 +6,7 @@
 // made so that one has codes 0 and 1 of a lane, or 2 and 3, and are sorted: then they are
 // first halves of 32 weights and second ones, as in a file's blocks of 4 bits.
 
+#include <cstddef>
 #include <cstring>
 
 #include "kernels/cpu/code_groups_simd.h"
@@ -77,8 +78,17 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
             const __m128i words = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(of_groups)));
             scales[0] = each_twice(_mm_castsi128_ps(_mm_slli_epi32(words, 16)));
         } else {
-            PackedSuper super;
-            std::memcpy(&super, row.bytes + group / (traits_of(kType).super_group / kGroups) * 16, sizeof super);
+            const std::uint8_t* const super = row.bytes + group / (traits_of(kType).super_group / kGroups) * 16;
+            // One by one, so that each is broadcast from memory.
+            const auto of_super = [&](std::size_t place) __attribute__((always_inline)) {
+                float number = 0.0f;
+                std::memcpy(&number, super + place, sizeof number);
+                return _mm256_set1_ps(number);
+            };
+            const __m256 scale_offset = of_super(offsetof(PackedSuper, scale_offset));
+            const __m256 scale_step = of_super(offsetof(PackedSuper, scale_step));
+            const __m256 zero_offset = of_super(offsetof(PackedSuper, zero_offset));
+            const __m256 zero_step = of_super(offsetof(PackedSuper, zero_step));
             if constexpr (kType == WeightType::kHqq2) {
                 const __m128i both = load_16(of_groups);
                 const __m128i low = _mm_set1_epi8(15);
@@ -87,18 +97,14 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
                 factors_of_halves(_mm_and_si128(both, low), 1.0f, s);
                 factors_of_halves(_mm_and_si128(_mm_srli_epi16(both, 4), low), 1.0f, z);
                 for (int half = 0; half < 2; ++half) {
-                    scales[half] =
-                        _mm256_fmadd_ps(s[half], _mm256_set1_ps(super.scale_step), _mm256_set1_ps(super.scale_offset));
-                    biases[half] = negative_product(
-                        scales[half],
-                        _mm256_fmadd_ps(z[half], _mm256_set1_ps(super.zero_step), _mm256_set1_ps(super.zero_offset)));
+                    scales[half] = _mm256_fmadd_ps(s[half], scale_step, scale_offset);
+                    biases[half] = negative_product(scales[half], _mm256_fmadd_ps(z[half], zero_step, zero_offset));
                 }
             } else {
                 const __m256 s = each_twice(numbers_of(of_groups));
                 const __m256 z = each_twice(numbers_of(row.bytes + layout.zeros + group * kGroups));
-                scales[0] = _mm256_fmadd_ps(s, _mm256_set1_ps(super.scale_step), _mm256_set1_ps(super.scale_offset));
-                biases[0] = negative_product(
-                    scales[0], _mm256_fmadd_ps(z, _mm256_set1_ps(super.zero_step), _mm256_set1_ps(super.zero_offset)));
+                scales[0] = _mm256_fmadd_ps(s, scale_step, scale_offset);
+                biases[0] = negative_product(scales[0], _mm256_fmadd_ps(z, zero_step, zero_offset));
             }
         }
     }
