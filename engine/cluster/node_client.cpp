@@ -18,6 +18,7 @@ constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
+constexpr std::chrono::microseconds kSenderLooks{100};
 constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for later than the one before
 constexpr double kLookSeconds = 1;       // whether it is time to measure again
 constexpr double kWorthSaying = 1.5;     // times faster or slower
@@ -311,6 +312,9 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         open_ = false;
     }
     channel->close();
+    // Who sends something has a reference for so long. The last one must be this: a channel that is destroyed waits for
+    // its events, and they may wait for what the sender holds, or be the sender.
+    while (channel.use_count() > 1) std::this_thread::sleep_for(kSenderLooks);
     channel.reset();  // no event comes any more
     const std::scoped_lock lock(mutex_);
     waiting_.clear();

@@ -139,7 +139,7 @@ struct CpuOperations::State {
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
         return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
     }
-    // Whether an expert of few rows goes through expert_ffn_bytes().
+    // Whether experts are such that expert_ffn_bytes() takes.
     bool rounds_neurons(const kernels::ExpertLayout& layout) const {
         return form.byte_inputs && kernels::takes_byte_inputs(layout);
     }

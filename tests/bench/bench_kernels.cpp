@@ -148,6 +148,7 @@ void expert_ffn(benchmark::State& state, InstructionSet set, bool byte_inputs, W
             }
         });
     });
+    state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
 }
 
 // Experts of the size of Qwen3-30B-A3B's, one after the other, each thread its own.
@@ -329,11 +330,10 @@ void register_all() {
                 }
                 for (const WeightType type : kBenchTypes) {
                     if (is_coded(type)) add_matvec(true, type);
-                    if (tokens > 8) continue;
                     const std::string where = where_of(type);
-                    add_matvec(false, type);
+                    if (tokens <= 8) add_matvec(false, type);
                     for (const bool byte_inputs : {false, true}) {
-                        if (byte_inputs && !is_coded(type)) continue;
+                        if (byte_inputs ? !is_coded(type) || tokens > kMostByteTileTokens : tokens > 8) continue;
                         benchmark::RegisterBenchmark(
                             joined({byte_inputs ? "expert_ffn_bytes" : "expert_ffn", where}).c_str(), expert_ffn, set,
                             byte_inputs, type, threads, tokens)

@@ -103,6 +103,28 @@ class TestNodeFaults : public QObject {
                         (joined->node(0).follows() && joined->node(1).follows() && joined->link(0, 1).direct));
             });
         };
+        // Of a failure: who is not ready, and what was said of it.
+        const auto situation = [&] {
+            QString told;
+            for (const std::size_t i : {0, 1}) {
+                const NodeClient& node = joined->node(i);
+                told += QStringLiteral("; node %1: up %2, holds %3, follows %4")
+                            .arg(i)
+                            .arg(node.is_up())
+                            .arg(node.n_held())
+                            .arg(node.follows());
+            }
+            const NodeMesh::Link link = joined->link(0, 1);
+            told += QStringLiteral("; link: direct %1, by way %2, %3")
+                        .arg(link.direct)
+                        .arg(link.by_way)
+                        .arg(QString::fromStdString(link.why.english()));
+            const std::vector<Message> notes = joined->take_notes();
+            for (std::size_t i = notes.size() - std::min<std::size_t>(notes.size(), 8); i < notes.size(); ++i) {
+                told += QStringLiteral("; ") + QString::fromStdString(notes[i].english());
+            }
+            return told;
+        };
         const auto connections = [&] {
             return relays[0]->n_connections() + relays[1]->n_connections() + relays[2]->n_connections();
         };
@@ -165,7 +187,8 @@ class TestNodeFaults : public QObject {
             }
             node.signal(SIGCONT);
             relay.set_delay({});
-            QVERIFY2(ready(), qPrintable(what));
+            const bool is_ready = ready();
+            QVERIFY2(is_ready, qPrintable(what + (is_ready ? QString() : situation())));
             // The next prompt works, with both.
             QVERIFY2(answer() == expected, qPrintable(what));
         }

@@ -311,6 +311,64 @@ class TestNodeWire : public QObject {
         QVERIFY(!client.is_up());
     }
 
+    // A channel waits for its events when it is destroyed, so who merely sends must never be the one that does it: an
+    // event may send, with a lock that another event waits for.
+    void channelIsNotDestroyed_byWhoSends() {
+        struct Sent {
+            std::atomic<bool> has_begun = false, may_end = false;
+            std::atomic<int> n_destroyed = 0, n_by_sender = 0;
+            std::thread::id sender;
+        } sent;
+        class Slow final : public NodeChannel {
+          public:
+            Slow(std::unique_ptr<NodeChannel> channel, Sent& sent) : channel_(std::move(channel)), sent_(sent) {}
+            ~Slow() override {
+                channel_.reset();
+                if (std::this_thread::get_id() == sent_.sender) ++sent_.n_by_sender;
+                ++sent_.n_destroyed;
+            }
+            void send(ToNode message) override {
+                if (std::this_thread::get_id() == sent_.sender) {
+                    sent_.has_begun = true;
+                    becomesTrue([&] { return sent_.may_end.load(); });
+                }
+                channel_->send(std::move(message));
+            }
+            void close() override { channel_->close(); }
+
+          private:
+            std::unique_ptr<NodeChannel> channel_;
+            Sent& sent_;
+        };
+        QTemporaryDir cache;
+        ExpertHost host(nodeRequest(demoModel(), cache.path().toStdString()));
+        NodeInProcess machine(host, {"cupboard", 2, 0});
+        const NodeAddress fast = machine.address("cupboard");
+        const NodeAddress slow{"cupboard", [&](NodeChannelEvents events) -> std::unique_ptr<NodeChannel> {
+                                   return std::make_unique<Slow>(fast.connect(std::move(events)), sent);
+                               }};
+        NodeClient client(slow, hello_of(host, "desk"), machine.experts().grid(), ActivationType::kF32, {});
+        client.start({{1, 1, kBf16}, {1, 3, kBf16}});
+        QVERIFY(becomesTrue([&] { return client.is_up(); }));
+        std::atomic<bool> may_begin = false;
+        std::jthread sender([&] {
+            becomesTrue([&] { return may_begin.load(); });
+            client.send_up(NodePing{77, ""});
+        });
+        sent.sender = sender.get_id();
+        may_begin = true;
+        QVERIFY(becomesTrue([&] { return sent.has_begun.load(); }));
+        machine.cut();
+        QVERIFY(becomesTrue([&] { return !client.is_up(); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        QCOMPARE(sent.n_destroyed.load(), 0);
+        sent.may_end = true;
+        QVERIFY(becomesTrue([&] { return sent.n_destroyed > 0; }));
+        sender.join();
+        client.stop();
+        QCOMPARE(sent.n_by_sender.load(), 0);
+    }
+
     // As a node reads them; what damages do is nothing but a refusal, and the next request is computed as before.
     void damagedMessages_harmNothing() {
         QTemporaryDir cache;
