@@ -232,10 +232,13 @@ JoinMachinesFn JoinedNodes::join_again(const std::stop_token& stop) {
     const auto refuses = [](const auto& node) { return node->refuses_to_follow(); };
     if (peers_ && std::any_of(nodes_.begin(), nodes_.end(), refuses)) return joining_as(NodeShape::kHelpers, true);
     if (now - settled_since_ < std::chrono::duration<double>(settings_.deal_anew_s)) return {};
-    if (!shape_switch_.is_due(now, costs_of(up))) return {};
+    std::vector<double> costs = costs_of(up);
+    if (!shape_switch_.is_due(now, costs)) return {};
     measure_pauses(stop);  // where no machine was there until now
     choose_by(lists_of(by_node(up)));
     const double helpers_us = as_helpers_.us(), peers_us = as_peers_.us();
+    // A machine that is lost meanwhile and comes back costs what it did: both must be forecast then.
+    if (helpers_us > 0 && peers_us > 0) shape_switch_.forecast(std::move(costs));
     if (!ShapeSwitch::is_better(peers_ ? peers_us : helpers_us, peers_ ? helpers_us : peers_us)) return {};
     return joining_as(peers_ ? NodeShape::kHelpers : NodeShape::kDecentralised, false);
 }

@@ -24,15 +24,13 @@ class ShapeSwitch {
         costs_ = std::move(costs);
         chosen_at_ = now;
     }
-    // It is time to forecast both shapes; then these costs count as forecast.
-    bool is_due(Time now, const std::vector<double>& costs) {
-        if (!(interval_s_ > 0) || now - chosen_at_ < std::chrono::duration<double>(interval_s_)) return false;
-        if (costs.size() == costs_.size() && std::equal(costs.begin(), costs.end(), costs_.begin(), are_alike)) {
-            return false;
-        }
-        costs_ = costs;
-        return true;
+    // It is time to forecast both shapes.
+    bool is_due(Time now, const std::vector<double>& costs) const {
+        return interval_s_ > 0 && now - chosen_at_ >= std::chrono::duration<double>(interval_s_) &&
+               !(costs.size() == costs_.size() && std::equal(costs.begin(), costs.end(), costs_.begin(), are_alike));
     }
+    // Both are known by these costs.
+    void forecast(std::vector<double> costs) { costs_ = std::move(costs); }
     // Microseconds of a token; 0: not known.
     static bool is_better(double in_force_us, double other_us) {
         return in_force_us > 0 && other_us > 0 && other_us * kBetter <= in_force_us;
