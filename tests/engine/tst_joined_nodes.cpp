@@ -409,7 +409,7 @@ class TestJoinedNodes : public QObject {
         std::atomic<bool> is_slow = false;
         cupboard.faults.passes_back = [&](FromNode& message) {
             if (is_slow && std::holds_alternative<NodePong>(message)) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                std::this_thread::sleep_for(std::chrono::milliseconds(15));
             }
             return true;
         };
@@ -472,7 +472,8 @@ class TestJoinedNodes : public QObject {
         cost.set_master(format);
         QVERIFY(isUp(session, 1));
         QVERIFY(answer(session) == alone);
-        QVERIFY(!textOf(session.take_machine_notes()).contains(QStringLiteral("slower")));
+        // Its link may be, where other programs keep this computer busy.
+        QVERIFY(!textOf(session.take_machine_notes()).contains(QStringLiteral("slower in use: an expert")));
         QVERIFY(session.snapshot().machines[0].rows > 8);  // of 16 of a token
         n_rows = 0;
         becomes_slow = true;
