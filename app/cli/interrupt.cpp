@@ -1,5 +1,6 @@
 #include "app/cli/interrupt.h"
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -10,10 +11,12 @@
 namespace offstage::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;  // the one thing that a signal handler may set
+// Set by a signal handler, which may set nothing else, and read by threads.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 void on_interrupt(int) {
-    interrupted = 1;
+    interrupted = true;
 }
 
 // The handler gets a stack of its own, on the thread that calls this. oneDNN's float32
@@ -51,11 +54,11 @@ void catch_terminations() {
 }
 
 bool is_interrupted() {
-    return interrupted != 0;
+    return interrupted;
 }
 
 void clear_interrupt() {
-    interrupted = 0;
+    interrupted = false;
 }
 
 InterruptWatch::InterruptWatch(std::stop_source& answer)

@@ -55,9 +55,12 @@ class TestCliNodes : public QObject {
         QVERIFY2(m_said.contains("No desktop is paired with this machine yet"), m_said.constData());
     }
     void cleanupTestCase() {
-        if (m_node.state() == QProcess::NotRunning) return;
-        m_node.kill();
-        m_node.waitForFinished();
+        if (m_node.state() != QProcess::NotRunning) {
+            m_node.kill();
+            m_node.waitForFinished();
+        }
+        const QByteArray errors = m_node.readAllStandardError();
+        QVERIFY2(!errors.contains("Sanitizer"), errors.constData());
     }
 
     void before_nothingIsPaired() {

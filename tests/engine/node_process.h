@@ -9,6 +9,9 @@
 #include <QRegularExpression>
 #include <QString>
 #include <QStringList>
+#if defined(__SANITIZE_THREAD__)
+#include <QTest>
+#endif
 
 #include "engine/nodes/node_channel.h"
 #include "engine/nodes/node_identity.h"
@@ -39,9 +42,11 @@ class NodeProcess {
         signal(SIGCONT);
         m_process->kill();
         m_process->waitForFinished();
+        failIfRacesWereSeen();
     }
     // port 0: any.
     void start(std::uint16_t port) {
+        failIfRacesWereSeen();
         m_process = std::make_unique<QProcess>();
         const QStringList command =
             m_prefix + QStringList{QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node")} + m_arguments +
@@ -77,6 +82,13 @@ class NodeProcess {
     }
 
   private:
+    // By the process that there was, which may have been killed: its exit status does not tell.
+    void failIfRacesWereSeen() {
+#if defined(__SANITIZE_THREAD__)
+        if (m_process && said().contains("ThreadSanitizer")) QTest::qFail(m_out.constData(), __FILE__, __LINE__);
+#endif
+    }
+
     QString m_state;
     QStringList m_prefix;
     QString m_host;

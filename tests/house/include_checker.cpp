@@ -279,7 +279,7 @@ constexpr LibraryRule kLibraryRules[] = {
      "", "its licence is the GPL, and Offstage's is the Apache licence"},
     {"httplib\\.h", "engine/serve/http_server\\.cpp",
      "only engine/serve/http_server.cpp listens, and nothing connects"},
-    {"(grpc|grpcpp|google/protobuf)/.*|openssl/.*", "engine/nodes/.*",
+    {"(grpc|grpcpp|google/protobuf)/.*|openssl/.*", "engine/nodes/.*|tests/tsan_grpc\\.cpp",
      "only engine/nodes connects to other machines, and holds keys"},
     {"(QtNetwork/"
      ")?Q(NetworkAccessManager|NetworkRequest|NetworkReply|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"

@@ -228,6 +228,8 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                              << "#include \"engine/serve/access.h\"";
     QTest::newRow("gRPC at home") << "engine/nodes/a.cpp"
                                   << "#include <grpcpp/grpcpp.h>";
+    QTest::newRow("gRPC for ThreadSanitizer") << "tests/tsan_grpc.cpp"
+                                              << "#include <grpcpp/support/callback_common.h>";
     QTest::newRow("the helper program") << "app/node/main.cpp"
                                         << "#include \"engine/nodes/node_server.h\"";
     QTest::newRow("the command of machines") << "app/cli/command_nodes.cpp"
