@@ -39,13 +39,13 @@ std::uint64_t ResidentLayers::device_bytes(const ExpertGrid& grid) {
 }
 
 const ResidentLayers::Layer& ResidentLayers::current(std::int64_t layer) {
-    if (layers_[as_size(layer)].seen_at != experts_.n_device_changes()) look_at(layer);
+    if (layers_[as_size(layer)].seen_at != experts_.n_device_changes(layer)) look_at(layer);
     return layers_[as_size(layer)];
 }
 
 void ResidentLayers::look_at(std::int64_t layer) {
     Layer& seen = layers_[as_size(layer)];
-    seen.seen_at = experts_.n_device_changes();
+    seen.seen_at = experts_.n_device_changes(layer);
     std::array<std::int64_t, kernels::kWeightTypes> n_of{};  // by format
     for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
         if (experts_.place(layer, e) == Place::kDevice) ++n_of[static_cast<std::size_t>(experts_.format(layer, e))];
@@ -75,7 +75,7 @@ std::byte* ResidentLayers::block(std::int64_t layer, std::int64_t expert, kernel
 
 void ResidentLayers::upload(std::int64_t layer) {
     Layer& held = layers_[as_size(layer)];
-    assert(held.some_held && held.seen_at == experts_.n_device_changes());
+    assert(held.some_held && held.seen_at == experts_.n_device_changes(layer));
     if (!rows_uploaded_) rows_.upload(0, 2 * as_size(grid_.n_active));
     rows_uploaded_ = true;
     if (held.uploaded) return;
@@ -89,7 +89,7 @@ void ResidentLayers::upload(std::int64_t layer) {
 
 void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out) {
     const Layer& held = layers_[as_size(layer)];
-    assert(held.uploaded && held.seen_at == experts_.n_device_changes());
+    assert(held.uploaded && held.seen_at == experts_.n_device_changes(layer));
     device_.chosen_experts(grid_.layout(held.format), blocks_.device() + experts_.index(layer, 0), chosen,
                            grid_.n_active, input, rows_.device(), out);
 }

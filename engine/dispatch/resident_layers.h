@@ -58,7 +58,7 @@ class ResidentLayers {
 
   private:
     struct Layer {
-        std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(); 0: never
+        std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(), before which no expert is there; 0: never
         bool has_all = false, held = false, some_held = false;
         bool uploaded = false;  // its part of the table is on the device as it is on the host
         kernels::WeightType format = kernels::WeightType::kBf16;
