@@ -375,7 +375,6 @@ class TestCudaModelOnHost : public QObject {
             if (graphs) QVERIFY2(n_replayed >= n_looked_up, qPrintable(QString::number(n_replayed)));
             // What plans set aside for them is enough, by this layer's 512 bytes a node.
             const auto nodes = static_cast<int>(model->device().replays().bytes / 512);
-            qInfo("nodes %d", nodes);
             QVERIFY2(nodes <= 8 * 32 + 16, qPrintable(QString::number(nodes)));
             model.reset();
             QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
