@@ -142,6 +142,8 @@ class CudaContext {
     // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
+    // The same by a kernel, which may be kept; whole words, to where mapped() says.
+    virtual void store(void* mapped_host, const void* device, std::size_t bytes) = 0;
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;  // on the compute queue
     // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0:
     // this copy was refused (no failure).

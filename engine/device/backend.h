@@ -135,6 +135,11 @@ class Backend {
     // Compute queue. `host` must stay until a later host_wait; download()'s bytes are there after it.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
+    // download() as one of the operations that may be kept (begin_repeated()), of some thousand words. mapped: where
+    // mapped() finds `host`; nullptr: nowhere.
+    virtual void store(void* host, std::byte* /*mapped*/, const void* device, std::size_t bytes) {
+        download(host, device, bytes);
+    }
     // Compute queue; the places must not overlap.
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;
     // Copy queue, not before `after` has happened. nullopt: the device refused this copy; nothing else is affected.
@@ -271,8 +276,9 @@ class Backend {
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
     // experts() without the host knowing which: row r of out, r < n, is of the expert whose block is at
-    // blocks[chosen[r]], each row a call of its own, bit by bit. blocks and chosen are in the device's memory; all that
-    // may be chosen are of this layout, and their blocks at multiples of 16 bytes. Where takes_chosen_experts() alone.
+    // blocks[chosen[r]], each row a call of its own, bit by bit; where that is nullptr the row is left as it is. blocks
+    // and chosen are in the device's memory; all blocks are of this layout, and at multiples of 16 bytes. Where
+    // takes_chosen_experts() alone.
     virtual bool takes_chosen_experts(const kernels::ExpertLayout& /*layout*/) const { return false; }
     virtual void chosen_experts(const kernels::ExpertLayout& /*layout*/, const std::byte* const* /*blocks*/,
                                 const std::int32_t* /*chosen*/, std::int64_t /*n*/, const float* /*inputs*/,

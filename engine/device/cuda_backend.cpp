@@ -125,6 +125,15 @@ class CudaBackend final : public Backend {
             context_->download(host, device, bytes);
         }
     }
+    void store(void* host, std::byte* mapped, const void* device, std::size_t bytes) override {
+        if (mapped == nullptr) {
+            download(host, device, bytes);
+        } else if (copy_fails()) {
+            context_->fail({kernels::CudaFault::kOther, "A copy from the GPU failed (injected for a test)."});
+        } else {
+            context_->store(mapped, device, bytes);
+        }
+    }
     void copy_within(void* to, const void* from, std::size_t bytes) override { context_->copy_within(to, from, bytes); }
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override {

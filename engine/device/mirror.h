@@ -19,6 +19,7 @@ class PinnedHost {
     PinnedHost(Backend& device, std::size_t n, const MessageArgument& purpose)
         : backend_(&device), memory_(n * sizeof(T), purpose) {
         pinned_ = device.pin({memory_.data(), memory_.size()});
+        if (pinned_ && memory_.size() > 0) mapped_ = device.mapped(memory_.data());
     }
     ~PinnedHost() {
         if (pinned_ && memory_.size() > 0) backend_->unpin({memory_.data(), memory_.size()});
@@ -28,17 +29,24 @@ class PinnedHost {
         std::swap(backend_, other.backend_);
         std::swap(memory_, other.memory_);
         std::swap(pinned_, other.pinned_);
+        std::swap(mapped_, other.mapped_);
         return *this;
     }
 
     T* host() { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const { return memory_.size() / sizeof(T); }
     bool pinned() const { return pinned_; }
+    // n values from `first` on: Backend::store().
+    void store(std::size_t first, const T* device, std::size_t n) {
+        std::byte* const mapped = mapped_ == nullptr ? nullptr : mapped_ + first * sizeof(T);
+        backend_->store(host() + first, mapped, device, n * sizeof(T));
+    }
 
   private:
     Backend* backend_ = nullptr;
     HostBuffer memory_;
     bool pinned_ = false;
+    std::byte* mapped_ = nullptr;  // where the device's operations find it
 };
 
 // The same values on the host and on the device, for what goes to and fro at every step. Where the device shares the
@@ -62,6 +70,10 @@ class Mirror {
     }
     void download(std::size_t first, std::size_t n) {
         if (host_.size() > 0 && n > 0) backend_->download(host() + first, device() + first, n * sizeof(T));
+    }
+    // download() as an operation that may be kept.
+    void store(std::size_t first, std::size_t n) {
+        if (host_.size() > 0 && n > 0) host_.store(first, device() + first, n);
     }
 
   private:

@@ -61,6 +61,9 @@ class Dispatcher {
     // The policy in force for decode steps, and for prefill.
     PolicyKind decode_policy() const;
 
+    // Whether experts on the device are computed there, in this step, whatever else their layer calls.
+    bool uses_residents() const { return cost_.table().has_accelerator() && policy_ != PolicyKind::kLayers; }
+
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
     void begin_step(std::int64_t n_tokens, bool prefill);
     // Valid until the next call.

@@ -25,10 +25,16 @@ class HostInputs {
         n_ = n;
         on_way_ = came_ = false;
     }
-    // Starts the copy, unless it was. On the compute queue.
-    void fetch() {
+    // Starts the copy, unless it was. On the compute queue; as_operation: Backend::store().
+    void fetch(bool as_operation = false) {
         if (on_way_ || device_.shares_host_memory()) return;
-        device_.download(copy_.host() + first_, inputs_ + first_, static_cast<std::size_t>(n_) * sizeof(float));
+        const auto first = static_cast<std::size_t>(first_);
+        const auto n = static_cast<std::size_t>(n_);
+        if (as_operation) {
+            copy_.store(first, inputs_ + first_, n);
+        } else {
+            device_.download(copy_.host() + first, inputs_ + first_, n * sizeof(float));
+        }
         there_ = device_.record(DeviceEvent::Queue::kCompute);
         on_way_ = true;
     }

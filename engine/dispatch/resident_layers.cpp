@@ -1,6 +1,7 @@
 #include "engine/dispatch/resident_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <numeric>
 
@@ -38,47 +39,63 @@ std::uint64_t ResidentLayers::device_bytes(const ExpertGrid& grid) {
 }
 
 const ResidentLayers::Layer& ResidentLayers::current(std::int64_t layer) {
-    if (layers_[as_size(layer)].seen_at != experts_.n_device_changes()) look_at(layer);
+    if (layers_[as_size(layer)].seen_at != experts_.n_device_changes(layer)) look_at(layer);
     return layers_[as_size(layer)];
 }
 
 void ResidentLayers::look_at(std::int64_t layer) {
     Layer& seen = layers_[as_size(layer)];
-    seen.seen_at = experts_.n_device_changes();
-    seen.has_all = seen.held = false;
-    seen.format = experts_.format(layer, 0);
-    std::byte* const* const uploaded = blocks_.host() + experts_.index(layer, 0);
-    bool alike = true;
+    seen.seen_at = experts_.n_device_changes(layer);
+    std::array<std::int64_t, kernels::kWeightTypes> n_of{};  // by format
     for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
-        if (experts_.place(layer, e) != Place::kDevice) return;
-        std::byte* const address = address_of(experts_.device_view(layer, e));
-        alike &= experts_.format(layer, e) == seen.format &&
-                 reinterpret_cast<std::uintptr_t>(address) % kBlockAlignment == 0;
-        seen.uploaded &= uploaded[e] == address;
+        if (experts_.place(layer, e) == Place::kDevice) ++n_of[static_cast<std::size_t>(experts_.format(layer, e))];
     }
-    seen.has_all = true;
-    seen.held = alike && device_.takes_chosen_experts(grid_.layout(seen.format));
+    const auto most = std::max_element(n_of.begin(), n_of.end());
+    seen.has_all = std::accumulate(n_of.begin(), n_of.end(), std::int64_t{0}) == grid_.n_experts;
+    seen.format = static_cast<kernels::WeightType>(most - n_of.begin());
+    std::int64_t n_held = 0;
+    if (*most > 0 && device_.takes_chosen_experts(grid_.layout(seen.format))) {
+        std::byte* const* const uploaded = blocks_.host() + experts_.index(layer, 0);
+        for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
+            std::byte* const address = block(layer, e, seen.format);
+            n_held += address != nullptr;
+            seen.uploaded &= uploaded[e] == address;
+        }
+    }
+    seen.held = n_held == grid_.n_experts;
+    seen.some_held = n_held > 0;
 }
 
-void ResidentLayers::compute(std::int64_t layer, const float* input, float* out) {
+// nullptr: it cannot be looked up.
+std::byte* ResidentLayers::block(std::int64_t layer, std::int64_t expert, kernels::WeightType format) const {
+    if (experts_.place(layer, expert) != Place::kDevice || experts_.format(layer, expert) != format) return nullptr;
+    std::byte* const address = address_of(experts_.device_view(layer, expert));
+    return reinterpret_cast<std::uintptr_t>(address) % kBlockAlignment == 0 ? address : nullptr;
+}
+
+void ResidentLayers::upload(std::int64_t layer) {
     Layer& held = layers_[as_size(layer)];
-    assert(held.held && held.seen_at == experts_.n_device_changes());
+    assert(held.some_held && held.seen_at == experts_.n_device_changes(layer));
     if (!rows_uploaded_) rows_.upload(0, 2 * as_size(grid_.n_active));
     rows_uploaded_ = true;
+    if (held.uploaded) return;
     const std::size_t first = experts_.index(layer, 0);
-    if (!held.uploaded) {
-        for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
-            blocks_.host()[first + as_size(e)] = address_of(experts_.device_view(layer, e));
-        }
-        blocks_.upload(first, as_size(grid_.n_experts));
-        held.uploaded = true;
+    for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
+        blocks_.host()[first + as_size(e)] = block(layer, e, held.format);
     }
-    device_.chosen_experts(grid_.layout(held.format), blocks_.device() + first, chosen(layer), grid_.n_active, input,
-                           rows_.device(), out);
+    blocks_.upload(first, as_size(grid_.n_experts));
+    held.uploaded = true;
+}
+
+void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out) {
+    const Layer& held = layers_[as_size(layer)];
+    assert(held.uploaded && held.seen_at == experts_.n_device_changes(layer));
+    device_.chosen_experts(grid_.layout(held.format), blocks_.device() + experts_.index(layer, 0), chosen,
+                           grid_.n_active, input, rows_.device(), out);
 }
 
 DeviceEvent ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
-    choices_.download(as_size(first * grid_.n_active), as_size(n * grid_.n_active));
+    choices_.store(as_size(first * grid_.n_active), as_size(n * grid_.n_active));
     return device_.record(DeviceEvent::Queue::kCompute);
 }
 

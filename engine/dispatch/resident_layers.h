@@ -11,9 +11,10 @@
 
 namespace offstage::engine {
 
-// Layers whose experts the device has all, in one format: there one token's experts are computed without the host
-// knowing which ones the router chose. The device looks their blocks up in a table, and the choices of several layers
-// come to the host together. One thread, the engine's.
+// Experts on the device that one token's layer computes without the host knowing which ones the router chose: the
+// device looks their blocks up in a table. Where it has all of a layer, in one format, the host does not wait for the
+// choice, and those of several layers come to it together. Of other layers the device computes what it has in the most
+// frequent format, while the choice goes to the host, which sees to the rest. One thread, the engine's.
 class ResidentLayers {
   public:
     // Choices of so many layers come together.
@@ -23,15 +24,24 @@ class ResidentLayers {
     ResidentLayers(const ExpertGrid& grid, const ExpertStore& experts, Backend& device);
     static std::uint64_t device_bytes(const ExpertGrid& grid);
 
-    // Whether the layer is such a one now. Between two layers experts may move.
+    // Whether all of the layer's experts can be looked up now, or some. Between two layers experts may move.
     bool holds(std::int64_t layer) { return current(layer).held; }
+    bool holds_some(std::int64_t layer) { return current(layer).some_held; }
     // Whether the device has all of the layer's experts, in whatever formats.
     bool has_all(std::int64_t layer) { return current(layer).has_all; }
-    // Of the layer's experts. Precondition: holds().
+    // Of the layer's experts that can be looked up. Precondition: holds_some().
     kernels::WeightType format(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)].format; }
-    // Precondition: holds(). Rows of `out` (n_active, hidden_dim) are of the experts chosen(layer), in their order;
-    // input (hidden_dim). At most once a layer between two waits of the host for the compute queue.
-    void compute(std::int64_t layer, const float* input, float* out);
+    // The layer's part of the table goes to the device, if it is another one than is there. Precondition:
+    // holds_some(). At most once a layer between two waits of the host for the compute queue.
+    void upload(std::int64_t layer);
+    // Precondition: upload(), and no expert has moved since. Row r of `out` (n_active, hidden_dim) is of the expert
+    // chosen[r]; rows of experts that are not looked up are left as they are. chosen: on the device; input
+    // (hidden_dim).
+    void compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out);
+    // Whether the last compute() of the layer looked the expert up, if it was chosen.
+    bool looked_up(std::int64_t layer, std::int64_t expert) {
+        return blocks_.host()[experts_.index(layer, expert)] != nullptr;
+    }
     // 0 .. n_active - 1 on the device: the rows in the order of the choice.
     const std::int32_t* row_of() const { return rows_.device() + grid_.n_active; }
 
@@ -48,19 +58,20 @@ class ResidentLayers {
 
   private:
     struct Layer {
-        std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(); 0: never
-        bool has_all = false, held = false;
+        std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(), before which no expert is there; 0: never
+        bool has_all = false, held = false, some_held = false;
         bool uploaded = false;  // its part of the table is on the device as it is on the host
         kernels::WeightType format = kernels::WeightType::kBf16;
     };
     const Layer& current(std::int64_t layer);
     void look_at(std::int64_t layer);
+    std::byte* block(std::int64_t layer, std::int64_t expert, kernels::WeightType format) const;
 
     const ExpertGrid& grid_;
     const ExpertStore& experts_;
     Backend& device_;
     std::vector<Layer> layers_;
-    Mirror<std::byte*> blocks_;     // (n_layers, n_experts)
+    Mirror<std::byte*> blocks_;     // (n_layers, n_experts); nullptr: not to be looked up
     Mirror<std::int32_t> rows_;     // the token of each row, all 0 (n_active); row_of() (n_active)
     Mirror<std::int32_t> choices_;  // (n_layers, n_active)
     bool rows_uploaded_ = false;

@@ -10,7 +10,11 @@
 namespace offstage::engine {
 
 RoutedRows::RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step)
-    : grid_(grid), device_(device), token_counts_(as_size(grid.n_experts)), next_row_(as_size(grid.n_experts)) {
+    : grid_(grid),
+      device_(device),
+      max_step_(max_step),
+      token_counts_(as_size(grid.n_experts)),
+      next_row_(as_size(grid.n_experts)) {
     const std::int64_t max_rows = max_step * grid.n_active;
     chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, messages::routing);
     row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, messages::routing);
@@ -37,8 +41,13 @@ TokenRange RoutedRows::span() const {
     return {first, wanted_.back().first + wanted_.back().n - first};
 }
 
-void RoutedRows::download() {
-    chosen_.download(0, as_size(n_tokens_ * grid_.n_active));
+void RoutedRows::download(bool as_operation) {
+    const std::size_t n = as_size(n_tokens_ * grid_.n_active);
+    if (as_operation) {
+        chosen_.store(0, n);
+    } else {
+        chosen_.download(0, n);
+    }
 }
 
 void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
@@ -78,18 +87,23 @@ std::span<ExpertLoad> RoutedRows::list_counted() {
     return loads_;
 }
 
-void RoutedRows::group(std::span<const Assignment> assignments) {
+void RoutedRows::group(std::span<const Assignment> assignments, std::span<const std::uint8_t> looked_up) {
+    assert(looked_up.empty() || (room_behind() && n_tokens_ == 1));
     groups_.clear();
-    std::int64_t row = 0;
-    for (const Assignment& a : assignments) {
-        groups_.push_back({a.expert, row, a.n_tokens});
-        next_row_[as_size(a.expert)] = row;
-        row += a.n_tokens;
+    std::int64_t row = looked_up.empty() ? 0 : grid_.n_active;
+    for (std::size_t i = 0; i < assignments.size(); ++i) {
+        const Assignment& a = assignments[i];
+        const bool is_there = !looked_up.empty() && looked_up[i] != 0;
+        const std::int64_t first = is_there ? place_in_choice(a.expert) : row;
+        groups_.push_back({a.expert, first, a.n_tokens, is_there});
+        next_row_[as_size(a.expert)] = first;
+        if (!is_there) row += a.n_tokens;
     }
-    assert(row == n_rows());
-    if (row == 0) return;
+    assert(!looked_up.empty() || row == n_rows());
+    if (n_rows() == 0) return;
+    row_of_at_ = looked_up.empty() ? n_rows() : 2 * grid_.n_active;
     std::int32_t* row_token = row_map_.host();
-    std::int32_t* row_of = row_token + n_rows();
+    std::int32_t* row_of = row_token + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
         for (std::int64_t t = tokens.first; t < tokens.first + tokens.n; ++t) {
             for (std::int64_t a = 0; a < grid_.n_active; ++a) {
@@ -99,7 +113,13 @@ void RoutedRows::group(std::span<const Assignment> assignments) {
             }
         }
     }
-    row_map_.upload(0, as_size(2 * n_rows()));
+    row_map_.upload(0, as_size(row_of_at_ + n_rows()));
+}
+
+// Of one token.
+std::int64_t RoutedRows::place_in_choice(std::int32_t expert) {
+    const std::int32_t* const chosen = chosen_.host();
+    return std::find(chosen, chosen + grid_.n_active, expert) - chosen;
 }
 
 void RoutedRows::upload(std::span<const std::size_t> groups) {
@@ -112,7 +132,7 @@ void RoutedRows::upload(std::span<const std::size_t> groups) {
 }
 
 void RoutedRows::combine(float* x) {
-    const std::int32_t* row_of = row_map_.device() + n_rows();
+    const std::int32_t* row_of = row_map_.device() + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
         device_.combine(outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active, tokens.n,
                         grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim);

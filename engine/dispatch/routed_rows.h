@@ -15,6 +15,7 @@ struct RowGroup {
     std::int32_t expert = 0;
     std::int64_t first_row = 0;
     std::int64_t n_rows = 0;
+    bool looked_up = false;  // the device computes it already (ResidentLayers)
 };
 
 // Tokens first .. first + n of a step.
@@ -41,10 +42,10 @@ class RoutedRows {
     TokenRange span() const;
     std::int64_t n_wanted() const { return n_wanted_; }
     // Where the router's answer goes: (n_tokens, n_active) each. download() brings the
-    // choice to the host.
+    // choice to the host; as_operation: by Backend::store().
     std::int32_t* chosen() const { return chosen_.device(); }
     float* weights() const { return weights_.as<float>(); }
-    void download();
+    void download(bool as_operation);
 
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
@@ -56,7 +57,10 @@ class RoutedRows {
     std::span<ExpertLoad> count(std::span<const std::int32_t> chosen);
     std::span<const ExpertLoad> loads() const { return loads_; }
     // The i-th group is the i-th assignment's.
-    void group(std::span<const Assignment> assignments);
+    // looked_up: of one token's assignments 1 for those that the device computes already, where room_behind(). The row
+    // of these is their place in the choice, and those of the others lie behind n_active rows.
+    void group(std::span<const Assignment> assignments, std::span<const std::uint8_t> looked_up = {});
+    bool room_behind() const { return max_step_ > 1; }
     std::span<const RowGroup> groups() const { return groups_; }
 
     // The token of each row: on the device, on the host.
@@ -74,11 +78,13 @@ class RoutedRows {
     std::int64_t n_rows() const { return n_wanted_ * grid_.n_active; }
     void add_counts(std::span<const std::int32_t> chosen);
     std::span<ExpertLoad> list_counted();
+    std::int64_t place_in_choice(std::int32_t expert);
 
     const ExpertGrid& grid_;
     Backend& device_;
+    const std::int64_t max_step_;
     Mirror<std::int32_t> chosen_;   // (n_tokens, n_active)
-    Mirror<std::int32_t> row_map_;  // row_token (n_rows), then row_of (n_rows)
+    Mirror<std::int32_t> row_map_;  // row_token, from row_of_at_ on row_of (n_rows)
     DeviceBlock weights_;           // (n_tokens, n_active) float
     Mirror<float> outputs_;
     std::vector<ExpertLoad> loads_;
@@ -88,6 +94,7 @@ class RoutedRows {
     std::int64_t n_tokens_ = 0;
     std::span<const TokenRange> wanted_;
     std::int64_t n_wanted_ = 0;  // tokens
+    std::int64_t row_of_at_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -13,7 +13,8 @@ ExpertTable::ExpertTable(const ExpertGrid& grid, WeightType master, Backend& dev
       device_(device),
       ram_(ram, MemoryUse::kExperts, messages::an_expert),
       slots_(device.memory(), MemoryUse::kExperts, messages::an_expert),
-      entries_(static_cast<std::size_t>(grid.size())) {
+      entries_(static_cast<std::size_t>(grid.size())),
+      n_device_changes_(static_cast<std::size_t>(grid.n_layers)) {
     residents_.reserve(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].format = grid_.stored(master, key(i).layer);
 }
@@ -63,16 +64,15 @@ void ExpertTable::set_device(Entry& entry, SlotHeap::Slot slot) {
     const bool was = static_cast<bool>(entry.device);
     const bool is = static_cast<bool>(slot);
     entry.device = slot;
-    ++n_device_changes_;
+    const auto index = static_cast<std::size_t>(&entry - entries_.data());
+    const ExpertKey changed = key(index);
+    ++n_device_changes_[static_cast<std::size_t>(changed.layer)];
     if (was == is) return;
     n_resident_ += is ? 1 : -1;
-    if (policy_ != nullptr) {
-        const ExpertKey changed = key(static_cast<std::size_t>(&entry - entries_.data()));
-        is ? policy_->entered(changed) : policy_->left(changed);
-    }
+    if (policy_ != nullptr) is ? policy_->entered(changed) : policy_->left(changed);
     if (is) {
         entry.resident_at = static_cast<std::uint32_t>(residents_.size());
-        residents_.push_back(static_cast<std::uint32_t>(&entry - entries_.data()));
+        residents_.push_back(static_cast<std::uint32_t>(index));
     } else {  // the last one takes its place in the list
         entries_[residents_.back()].resident_at = entry.resident_at;
         residents_[entry.resident_at] = residents_.back();

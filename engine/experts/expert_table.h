@@ -48,8 +48,10 @@ class ExpertTable {
     // (n_layers, n_experts), 1 where the device holds the expert.
     void residency(std::vector<std::uint8_t>& resident) const;
     std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)
-    // Grows whenever an expert gets, changes or loses its place on the device.
-    std::uint64_t n_device_changes() const { return n_device_changes_; }
+    // Grows whenever an expert of the layer gets, changes or loses its place on the device.
+    std::uint64_t n_device_changes(std::int64_t layer) const {
+        return n_device_changes_[static_cast<std::size_t>(layer)];
+    }
     // The experts that have a place on the device, in no order.
     std::span<const std::uint32_t> residents() const { return residents_; }
     // Of the expert's place on the device: at least its bytes, more where a larger expert
@@ -143,7 +145,7 @@ class ExpertTable {
     CachePolicy* policy_ = nullptr;
     std::int64_t n_resident_ = 0;
     std::int64_t n_in_ram_ = 0;
-    std::uint64_t n_device_changes_ = 0;
+    std::vector<std::uint64_t> n_device_changes_;  // (n_layers)
 };
 
 }  // namespace offstage::engine

@@ -230,9 +230,9 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
         run_layer(layer, context);
     }
+    moe_.fetch();
     compute_logits(segments, n_tokens, wanted);
     device_.end_repeated();
-    moe_.fetch();
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) return Outcome::kFailed;
     moe_.finish();

@@ -19,6 +19,15 @@ using Clock = std::chrono::steady_clock;
 // Layers whose times are yet to be read: each has at most five of the events that the device remembers.
 constexpr std::size_t kMostUnread = Backend::kTimedEvents / 8;
 
+// Of Backend::begin_repeated(): what the device computes of a layer before the host knows the choice, and what follows
+// the layer's experts. Forward has those from 0 on.
+std::int64_t place_ahead(std::int64_t layer) {
+    return -1 - 2 * layer;
+}
+std::int64_t place_behind(std::int64_t layer) {
+    return -2 - 2 * layer;
+}
+
 double microseconds(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::micro>(to - from).count();
 }
@@ -80,7 +89,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     route(layer, router, next, step);
     fetch_choices();  // they are there when this layer's is
     const DeviceEvent routed = device_.record(Queue::kCompute);
-    compute_shared(shared, step, sum);
+    device_.end_repeated();
+    compute_ahead(layer, shared, step, sum);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     read_fetched(true);         // those before have ended: their times can be read
@@ -95,7 +105,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, layer);
     heed_insisting(layer, schedule.assignments);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
-    rows_.group(schedule.assignments);
+    rows_.group(schedule.assignments, find_looked_up(layer, schedule.assignments));
     if (!device_.ok()) return;
 
     work_.layer = layer;
@@ -109,6 +119,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     pending_.sparse = sparse;
     pending_.neurons = {operations_.neurons().neurons - counted.neurons + sparse.counted.neurons,
                         operations_.neurons().active - counted.active + sparse.counted.active, work_.skipped_bytes};
+    if (repeats()) device_.begin_repeated(place_behind(layer));
     clear_wanted(step, sum);
     rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
@@ -139,12 +150,44 @@ void MoeLayer::clear_wanted(const StepContext& step, float* sum) {
     }
 }
 
+// Whether what the device has of a token's experts is its to compute, before anybody decides.
+bool MoeLayer::computes_unasked() const {
+    return residents_ != nullptr && repeats() && !prefill_ && !thetas_.leaves_out() &&
+           dispatcher_.cost().table().has_accelerator();
+}
+
 // Whether nothing needs the choice before the step's end: the device has all that may be chosen.
 bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) {
-    if (residents_ == nullptr || choice_awaited_ || prefill_ || n_tokens_ != 1 || thetas_.leaves_out()) return false;
-    if (!elsewhere_.empty() || !dispatcher_.cost().table().has_accelerator()) return false;
+    if (!computes_unasked() || !elsewhere_.empty()) return false;
     if (next != nullptr && wants_guesses(1)) return false;
     return residents_->holds(layer);
+}
+
+// While the router's answer comes to the host.
+void MoeLayer::compute_ahead(std::int64_t layer, const NetworkModule& shared, const StepContext& step, float* sum) {
+    const auto insists = [](const auto& executor) { return executor->insists(); };
+    looks_up_ = computes_unasked() && rows_.room_behind() && dispatcher_.uses_residents() &&
+                std::none_of(elsewhere_.begin(), elsewhere_.end(), insists) && residents_->holds_some(layer);
+    if (looks_up_) residents_->upload(layer);
+    if (repeats()) device_.begin_repeated(place_ahead(layer));
+    compute_shared(shared, step, sum);
+    if (looks_up_) {
+        looking_up_.begin = device_.record(Queue::kCompute);
+        residents_->compute(layer, rows_.chosen(), step.normalised, rows_.outputs().device());
+        looking_up_.end = device_.record(Queue::kCompute);
+    }
+    device_.end_repeated();
+}
+
+// Of the assignments; empty where nothing was looked up.
+std::span<const std::uint8_t> MoeLayer::find_looked_up(std::int64_t layer, std::span<const Assignment> assignments) {
+    looked_up_.clear();
+    for (std::size_t i = 0; looks_up_ && i < assignments.size(); ++i) {
+        const Assignment& a = assignments[i];
+        const bool is_resident = a.way == Way::kResident && experts_.place(layer, a.expert) == Place::kDevice;
+        looked_up_.push_back(is_resident && residents_->looked_up(layer, a.expert) ? 1 : 0);
+    }
+    return looked_up_;
 }
 
 void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, bool is_last, const NetworkModule& shared,
@@ -161,8 +204,9 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     unread.begin = last_end_;
     unread.routed = device_.record(Queue::kCompute);
     compute_shared(shared, step, sum);
+    residents_->upload(layer);
     unread.experts.begin = device_.record(Queue::kCompute);
-    residents_->compute(layer, step.normalised, rows_.outputs().device());
+    residents_->compute(layer, residents_->chosen(layer), step.normalised, rows_.outputs().device());
     unread.experts.end = device_.record(Queue::kCompute);
     clear_wanted(step, sum);
     device_.combine(rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
@@ -173,14 +217,15 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     // Between two fetches nothing is asked of the device, so that these layers' operations may be kept back until then;
     // behind the last ones follows what makes the logits.
     if (is_last || n_unread_ - n_fetched_ < as_size(ResidentLayers::kFetchedTogether)) return;
-    fetch();
+    fetch_choices();
+    device_.end_repeated();
+    experts_.places().poll();
     read_fetched(false);
 }
 
 // The layers that were not asked for yet follow each other: before another layer they are.
 void MoeLayer::fetch_choices() {
     if (n_fetched_ == n_unread_) return;
-    device_.end_repeated();
     const auto n = static_cast<std::int64_t>(n_unread_ - n_fetched_);
     const DeviceEvent fetched = residents_->fetch(unread_[n_fetched_].layer, n);
     while (n_fetched_ < n_unread_) unread_[n_fetched_++].fetched = fetched;
@@ -240,14 +285,15 @@ void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const Rout
                       own ? own_guess_weights_.data() : guess_weights_.as<float>());
         n_guesses_ = n * grid_.n_active;
     }
-    device_.end_repeated();
-    rows_.download();
-    if (n_guesses_ > 0 && own_guesses_.empty()) guesses_.download(0, as_size(n_guesses_));
+    rows_.download(repeats());
+    if (n_guesses_ > 0 && own_guesses_.empty()) guesses_.store(0, as_size(n_guesses_));
     const TokenRange wanted = rows_.span();
     inputs_.set(step.normalised, wanted.first * grid_.hidden_dim, wanted.n * grid_.hidden_dim);
     // The host is likely to need them soon: for experts of its own or elsewhere, or to find active neurons.
     const bool on_device_alone = residents_ != nullptr && residents_->has_all(layer) && elsewhere_.empty();
-    if (wanted.n > 0 && wanted.n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) inputs_.fetch();
+    if (wanted.n > 0 && wanted.n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) {
+        inputs_.fetch(repeats());
+    }
 }
 
 std::span<const std::int32_t> MoeLayer::guesses() {
@@ -317,8 +363,10 @@ void MoeLayer::execute(Schedule& schedule) {
     work_.skipped_bytes = 0;
     mover_.begin_layer(work_.layer, schedule.assignments);  // copies first: they take longest
     for (LayerWork::Groups& groups : work_.groups_of) groups.clear();
-    for (std::size_t g = 0; g < schedule.assignments.size(); ++g)
-        work_.groups(schedule.assignments[g].way).push_back(g);
+    if (looks_up_) work_.device_times.push_back(looking_up_);
+    for (std::size_t g = 0; g < schedule.assignments.size(); ++g) {
+        if (!rows_.groups()[g].looked_up) work_.groups(schedule.assignments[g].way).push_back(g);
+    }
     for (std::size_t i = 0; i < executors_.size(); ++i) {
         if (!work_.groups_of[i].empty() && executors_[i]->needs_host_inputs()) inputs_.fetch();
     }
@@ -391,13 +439,8 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::i
     finished_ = false;
 }
 
-void MoeLayer::fetch() {
-    if (n_fetched_ == n_unread_) return;
-    fetch_choices();
-    experts_.places().poll();
-}
-
 void MoeLayer::finish() {
+    if (n_unread_ > 0) experts_.places().poll();
     read_fetched(true);
     finished_ = true;
 }

@@ -29,7 +29,10 @@ namespace offstage::engine {
 //
 // Where the device has all experts of the layer and nothing else is wanted of the choice, a token's experts are
 // computed without waiting for it (ResidentLayers): the host learns it some layers later, or at the end of the step,
-// and then counts and writes down what it would have before.
+// and then counts and writes down what it would have before. Of other layers the device computes at once what it has of
+// a token's experts, and the host sees to the rest. What it then starts is two sequences a layer (Backend::
+// begin_repeated): up to the choice, with what follows the experts of the layer before; and the device's share. Between
+// them and the next layer's, one wait of the host, and what its share takes.
 //
 // The rows of a step are the (token, chosen expert) pairs of the tokens that are wanted (StepContext::wanted), grouped
 // by expert. What the router chose for the others is told all the same, and counts as a habit; nothing is scheduled,
@@ -73,12 +76,11 @@ class MoeLayer {
     // From the next step on: whether somebody needs the choice of a layer when run() returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
     // Around the layers of a step; `last`: no further piece of the prompt follows; n_last: of how many tokens the last
-    // layer computes. fetch(): when no more operations are
-    // to be one sequence with the last layers' (Backend::begin_repeated). finish(): after that and a host_wait for all
-    // of the step; without it the layers that were not read yet are forgotten (at least the step's last one), as they
-    // should be when the step failed or was stopped.
+    // layer computes. fetch(): behind the last layer. finish(): after that and a host_wait for all of the step; without
+    // it the layers that were not read yet are forgotten (at least the step's last one), as they should be when the
+    // step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
-    void fetch();
+    void fetch() { fetch_choices(); }
     void finish();
     // Of tokens that were decoded one at a time.
     HabitCounter& habits() { return habits_; }
@@ -106,7 +108,11 @@ class MoeLayer {
         DeviceEvent fetched;  // the choice is on the host, where it was asked for
     };
 
+    bool repeats() const { return n_tokens_ == 1 && !choice_awaited_; }
+    bool computes_unasked() const;
     bool chooses_on_device(std::int64_t layer, const RouterWeights* next);
+    void compute_ahead(std::int64_t layer, const NetworkModule& shared, const StepContext& step, float* sum);
+    std::span<const std::uint8_t> find_looked_up(std::int64_t layer, std::span<const Assignment> assignments);
     void run_resident(std::int64_t layer, const RouterWeights& router, bool is_last, const NetworkModule& shared,
                       const StepContext& step, float* sum, std::int32_t* routing);
     void fetch_choices();
@@ -169,6 +175,10 @@ class MoeLayer {
     std::size_t n_read_ = 0, n_fetched_ = 0, n_unread_ = 0;
     bool choice_awaited_ = false;
     bool finished_ = true;  // the step before
+    // Of the layer at hand: whether the device looked up experts that it has, and when; those of its schedule.
+    bool looks_up_ = false;
+    LayerWork::Span looking_up_;
+    std::vector<std::uint8_t> looked_up_;
 };
 
 }  // namespace offstage::engine

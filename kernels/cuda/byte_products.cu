@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_pro
     const FewCall& call = job.list.calls[blockIdx.y];
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
-    if (first >= job.n_rows) return;
+    if (first >= job.n_rows || job.template n_inputs<kInputs>() <= 0) return;
     const unsigned char* rows[kRows];
     // Beyond the end the last one is taken again and its sums are dropped.
 #pragma unroll

@@ -135,6 +135,11 @@ class Context final : public CudaContext {
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
+    void store(void* mapped_host, const void* device, std::size_t bytes) override {
+        if (!begin_operation()) return;
+        cuda::store(worker_, static_cast<const std::uint32_t*>(device),
+                    static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)), static_cast<std::uint32_t*>(mapped_host));
+    }
     void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) override;
     std::uint64_t record(CudaQueue queue) override;

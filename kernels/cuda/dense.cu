@@ -96,6 +96,10 @@ __global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* 
     for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
 }
 
+__global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
+    for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
+}
+
 __global__ void __launch_bounds__(kThreads)
     add_gated_rows(const float* gate, const float* input, const float* y, std::int64_t dim, float* x) {
     float* sums = shared_memory<float>();  // (kWarps)
@@ -186,6 +190,10 @@ void soft_cap(Worker& worker, float limit, std::int64_t n, float* x) {
 
 void clear(Worker& worker, std::int64_t n, float* x) {
     worker.start(clear_values, blocks_of_values(n), kThreads, 0, n, x);
+}
+
+void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
+    worker.start(store_words, blocks_of_values(n), kThreads, 0, from, n, to);
 }
 
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -60,7 +60,7 @@ struct ExpertJob {
 
     template <int kInputs>
     __device__ int n_inputs() const {
-        return list.calls[blockIdx.y].n_rows;
+        return list.weights(blockIdx.y) == nullptr ? 0 : list.calls[blockIdx.y].n_rows;
     }
     __device__ const unsigned char* row(std::int64_t r) const {
         const auto* const weights = static_cast<const unsigned char*>(list.weights(blockIdx.y));

@@ -36,6 +36,7 @@ __global__ void __launch_bounds__(kThreads)
               const float* inputs, const std::int32_t* row_token, float* activations) {
     const FewCall& call = list.calls[blockIdx.y];
     const void* const weights = list.weights(blockIdx.y);
+    if (weights == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t neuron = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
     if (neuron >= ffn_dim) return;
@@ -71,15 +72,16 @@ __global__ void __launch_bounds__(kThreads)
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumns)
     const FewCall& call = list.calls[blockIdx.z];
+    const void* const weights_of_call = list.weights(blockIdx.z);
     const std::int64_t stretch = blockIdx.y;
-    if (stretch >= call.n_stretches) return;  // the whole block
+    if (stretch >= call.n_stretches || weights_of_call == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kColumns;
     const std::int64_t column = first_column + lane * kEight;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(list.weights(blockIdx.z)) + offset;
+    const unsigned char* w2 = static_cast<const unsigned char*>(weights_of_call) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -134,13 +136,15 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
     const FewCall& call = list.calls[blockIdx.z];
+    const void* const weights = list.weights(blockIdx.z);
+    if (weights == nullptr) return;
     const std::int64_t row = blockIdx.y;
     const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
     if (row >= call.n_rows || column >= hidden_dim) return;
     const float* from = partials + (call.partial_row + row) * hidden_dim + column;
     float sum = 0.0f;
     for (std::int64_t s = 0; s < call.n_stretches; ++s) sum += from[s * call.n_rows * hidden_dim];
-    if (gating.spec.biases) sum += gating.biases(list.weights(blockIdx.z))[2 * gating.ffn_dim + column];
+    if (gating.spec.biases) sum += gating.biases(weights)[2 * gating.ffn_dim + column];
     out[(call.first_row + row) * hidden_dim + column] = sum;
 }
 

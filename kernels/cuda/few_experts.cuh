@@ -29,7 +29,7 @@ struct FewCalls {
     int n = 0;
     std::int32_t most_stretches = 1;
     // Where the device chose the experts, instead of FewCall::weights: that of call c is
-    // blocks[chosen[c]].
+    // blocks[chosen[c]]; nullptr: it is elsewhere, and nothing is done.
     const std::byte* const* blocks = nullptr;
     const std::int32_t* chosen = nullptr;
 

@@ -105,6 +105,8 @@ void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* 
 void clamp(Worker& worker, float limit, std::int64_t n, float* x);
 void soft_cap(Worker& worker, float limit, std::int64_t n, float* x);
 void clear(Worker& worker, std::int64_t n, float* x);
+// n words to host memory that kernels find at `to`.
+void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
 

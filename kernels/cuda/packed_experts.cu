@@ -21,6 +21,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
     const void* const weights = list.weights(blockIdx.y);
+    if (weights == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp) * kNeurons;
     if (first >= ffn_dim) return;
@@ -65,15 +66,16 @@ __global__ void __launch_bounds__(kThreads)
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumnsPerWarp)
     const FewCall& call = list.calls[blockIdx.z];
+    const void* const weights_of_call = list.weights(blockIdx.z);
     const std::int64_t stretch = blockIdx.y;
-    if (stretch >= call.n_stretches) return;  // the whole block
+    if (stretch >= call.n_stretches || weights_of_call == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     const int quarter = lane % kLanesPerBlock;
     const int block = static_cast<int>(blockIdx.x) * kBlocksPerWarp + lane / kLanesPerBlock;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(list.weights(blockIdx.z)) + offset;
+    const unsigned char* w2 = static_cast<const unsigned char*>(weights_of_call) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {

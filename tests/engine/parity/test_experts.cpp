@@ -73,14 +73,15 @@ TestExperts::Result TestExperts::run(std::span<const Share> shares, const OnDevi
 }
 
 std::vector<float> TestExperts::choose(const std::vector<std::int32_t>& chosen,
-                                       const std::vector<std::int32_t>& row_token,
-                                       const OnDevice<float>& inputs) const {
+                                       const std::vector<std::int32_t>& row_token, const OnDevice<float>& inputs,
+                                       std::int32_t elsewhere) const {
     std::vector<std::byte*> addresses;
     for (const Expert& expert : experts_) addresses.push_back(expert.block->data());
+    if (elsewhere >= 0) addresses[static_cast<std::size_t>(elsewhere)] = nullptr;
     const OnDevice<std::byte*> blocks(backend_, addresses);
     const OnDevice<std::int32_t> experts(backend_, chosen);
     const OnDevice<std::int32_t> tokens(backend_, row_token);
-    const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(chosen.size()) * hidden_, 77.0f));
+    const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(chosen.size()) * hidden_, kUntouched));
     backend_.chosen_experts(experts_.front().layout, blocks.data(), experts.data(),
                             static_cast<std::int64_t>(chosen.size()), inputs.data(), tokens.data(), out.data());
     return out.download();
@@ -202,7 +203,16 @@ void check_choice(Backend& backend, const kernels::ExpertLayout& layout, std::si
     }
     const std::vector<float> rows = experts.choose(chosen, tokens, inputs);
     QVERIFY2(backend.ok(), backend.failure().english().c_str());
-    QVERIFY(same_bits<float>(rows, experts.run(shares, inputs, 0).rows));
+    std::vector<float> expected = experts.run(shares, inputs, 0).rows;
+    QVERIFY(same_bits<float>(rows, expected));
+    constexpr std::int32_t kElsewhere = 2;
+    const std::vector<float> others = experts.choose(chosen, tokens, inputs, kElsewhere);
+    QVERIFY2(backend.ok(), backend.failure().english().c_str());
+    const auto hidden = static_cast<std::size_t>(layout.hidden_dim);
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        if (chosen[r] == kElsewhere) std::fill_n(expected.data() + r * hidden, hidden, TestExperts::kUntouched);
+    }
+    QVERIFY(same_bits<float>(others, expected));
 }
 
 }  // namespace offstage::engine::parity

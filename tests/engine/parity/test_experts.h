@@ -36,9 +36,11 @@ class TestExperts {
     };
     Result run(std::span<const Share> shares, const OnDevice<float>& inputs, std::int64_t gap) const;
 
-    // Rows of one token and expert each, as the device finds them in a table.
+    // Rows of one token and expert each, as the device finds them in a table; elsewhere: an expert that it lacks, whose
+    // rows are kUntouched.
+    static constexpr float kUntouched = 77.0f;
     std::vector<float> choose(const std::vector<std::int32_t>& chosen, const std::vector<std::int32_t>& row_token,
-                              const OnDevice<float>& inputs) const;
+                              const OnDevice<float>& inputs, std::int32_t elsewhere = -1) const;
 
     // Of a row of an expert that has n_rows of them.
     std::vector<Expected> expected(std::size_t expert, const float* x, const Promise& promise,
