@@ -628,7 +628,14 @@ class TestPeerSteps : public QObject {
             // All that the re-plan asked for is in force, and something has moved.
             QVERIFY(!play.replanner.moving());
             QVERIFY(becomesTrue([&] { return joined.node(0).has_all() && joined.node(1).has_all(); }));
-            QVERIFY(rows() > rows_before);
+            QVERIFY2(
+                rows() > rows_before,
+                qPrintable(QStringLiteral("token %1: %2 rows; an expert takes %3 us here, a copy of it %5, %4 us there")
+                               .arg(token)
+                               .arg(rows())
+                               .arg(play.model.cost().cpu_us(1))
+                               .arg(joined.node(0).costs().expert_us())
+                               .arg(play.model.cost().weight_copy_us())));
             rows_before = rows();
             const Held now = held();
             const std::vector<Place> places = play.model.plan().places;
