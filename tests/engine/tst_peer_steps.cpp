@@ -586,6 +586,7 @@ class TestPeerSteps : public QObject {
             return beside + static_cast<std::uint64_t>(n + (on_cpu ? 2 : 4)) * bytes;
         };
         model_request.device = device.toStdString();
+        model_request.prefetch = PrefetchMode::kOff;  // what was copied by guess is computed here, and not by a node
         (on_cpu ? model_request.ram_bytes : model_request.vram_bytes) = room(40);
         Play play(model_request);
         LoadRequest node_request = request();
@@ -628,14 +629,7 @@ class TestPeerSteps : public QObject {
             // All that the re-plan asked for is in force, and something has moved.
             QVERIFY(!play.replanner.moving());
             QVERIFY(becomesTrue([&] { return joined.node(0).has_all() && joined.node(1).has_all(); }));
-            QVERIFY2(
-                rows() > rows_before,
-                qPrintable(QStringLiteral("token %1: %2 rows; an expert takes %3 us here, a copy of it %5, %4 us there")
-                               .arg(token)
-                               .arg(rows())
-                               .arg(play.model.cost().cpu_us(1))
-                               .arg(joined.node(0).costs().expert_us())
-                               .arg(play.model.cost().weight_copy_us())));
+            QVERIFY2(rows() > rows_before, qPrintable(QStringLiteral("token %1: %2 rows").arg(token).arg(rows())));
             rows_before = rows();
             const Held now = held();
             const std::vector<Place> places = play.model.plan().places;
