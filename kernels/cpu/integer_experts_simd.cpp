@@ -28,6 +28,16 @@ constexpr int kFours = kNeurons / 4;
 constexpr int kColumnVectors = static_cast<int>(kPackedBlock) / kLanes;  // of sums, of a block's columns
 constexpr int kMostTokens = 8;
 
+// 16 bits of each word of b[kIndex] in the upper half of those of a[kIndex].
+template <int kIndex, int kVectors>
+__attribute__((always_inline)) inline Bytes in_upper_half(const Bytes (&a)[kVectors], const Bytes (&b)[kVectors]) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, a[kIndex], _mm512_slli_epi32(b[kIndex], 16));
+#else
+    return _mm256_blend_epi16(a[kIndex], _mm256_slli_epi32(b[kIndex], 16), 0xaa);
+#endif
+}
+
 // Codes of four neurons' blocks side by side, a vector for kLanes columns: in_order() says which.
 template <WeightType kType>
 __attribute__((always_inline)) inline void put_side_by_side(const std::byte* const (&blocks)[4],
@@ -62,7 +72,6 @@ __attribute__((always_inline)) inline void put_side_by_side(const std::byte* con
         }
     } else {
         constexpr int kBits = PackedFormat<kType>::kBits;
-        constexpr int kMask = ((1 << kBits) - 1) * 0x10001;
         constexpr int kHalves = 16 / kLanes;  // vectors of a block's 16 lanes
         Bytes words[4][kHalves];
         for (int j = 0; j < 4; ++j) {
@@ -72,25 +81,29 @@ __attribute__((always_inline)) inline void put_side_by_side(const std::byte* con
             load_codes<kBits>(blocks[j], words[j]);
 #endif
         }
+        // First a byte with two codes of each neuron (all four of 2 bits) beside the next neuron's, then the codes.
+        constexpr int kCodesOfByte = kBits == 2 ? 4 : 2;
+        constexpr int kByteBits = kBits * kCodesOfByte;
+        Bytes bytes[kHalves][4 / kCodesOfByte];
+        unrolled<kHalves>([&](auto half) __attribute__((always_inline)) {
+            const Bytes even = in_upper_half<half>(words[0], words[2]);
+            const Bytes odd = in_upper_half<half>(words[1], words[3]);
+            unrolled<4 / kCodesOfByte>([&](auto part) __attribute__((always_inline)) {
+                constexpr int kFrom = kByteBits * decltype(part)::value;
+#if OFFSTAGE_VECTOR_BITS == 512
+                bytes[half][part] = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x00ff00ff), shifted<kFrom>(even),
+                                                              _mm512_slli_epi32(odd, 8 - kFrom), 0xca);
+#else
+                bytes[half][part] = _mm256_blendv_epi8(_mm256_slli_epi32(odd, 8 - kFrom), shifted<kFrom>(even),
+                                                       _mm256_set1_epi32(0x00ff00ff));
+#endif
+            });
+        });
         unrolled<kColumnVectors>([&](auto index) __attribute__((always_inline)) {
             constexpr int kCode = decltype(index)::value / kHalves;
             constexpr int kHalf = decltype(index)::value % kHalves;
-            // Neurons 0 and 2 are 16 bits apart, 1 and 3 lie 8 further on.
-#if OFFSTAGE_VECTOR_BITS == 512
-            const auto two = [&](int j) __attribute__((always_inline)) {
-                const Bytes pair =
-                    _mm512_mask_blend_epi16(0xaaaaaaaau, words[j][kHalf], _mm512_slli_epi32(words[j + 2][kHalf], 16));
-                return _mm512_and_si512(shifted<kBits * kCode>(pair), _mm512_set1_epi32(kMask));
-            };
-            fours[index] = _mm512_or_si512(two(0), _mm512_slli_epi32(two(1), 8));
-#else
-            const auto two = [&](int j) __attribute__((always_inline)) {
-                const Bytes pair =
-                    _mm256_blend_epi16(words[j][kHalf], _mm256_slli_epi32(words[j + 2][kHalf], 16), 0xaa);
-                return _mm256_and_si256(shifted<kBits * kCode>(pair), _mm256_set1_epi32(kMask));
-            };
-            fours[index] = _mm256_or_si256(two(0), _mm256_slli_epi32(two(1), 8));
-#endif
+            fours[index] =
+                bits_of_bytes(bytes[kHalf][kCode / kCodesOfByte], kCode % kCodesOfByte * kBits, (1 << kBits) - 1);
         });
     }
 }
