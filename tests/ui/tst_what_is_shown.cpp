@@ -93,6 +93,34 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
+    // Each piece of an answer brings another speed and another place in the context: that must not lay the window out.
+    void speed_whileAnAnswerIsWritten_laysNothingOut() {
+        Script script;
+        script.residents = 3;
+        script.emulated = true;  // how fast the text came is another number with each piece
+        script.answer = longAnswer(150);
+        script.tokensPerSecond = 100;
+        WindowFixture f(script);
+        f.openAndWait();
+        struct Layouts : QObject {
+            int n = 0;
+            bool eventFilter(QObject*, QEvent* event) override {
+                n += event->type() == QEvent::LayoutRequest ? 1 : 0;
+                return false;
+            }
+        } layouts;
+        QSignalSpy speeds(&f.window->statusLine(), &StatusLine::speedChanged);
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(speeds.count() > 3);
+        const qsizetype before = speeds.count();
+        f.window->statusBar()->installEventFilter(&layouts);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const qsizetype shown = speeds.count() - before;
+        f.window->statusBar()->removeEventFilter(&layouts);
+        QVERIFY2(shown > 20, qPrintable(QString::number(shown)));
+        QVERIFY2(layouts.n <= 6, qPrintable(QStringLiteral("%1 of %2").arg(layouts.n).arg(shown)));
+    }
+
     void speed_ofAnEmulatedDevice_isSimulated_besideHowFastTextCame() {
         Script script;
         script.residents = 3;

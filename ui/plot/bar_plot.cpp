@@ -77,7 +77,10 @@ void BarPlot::changed() {
         m_current.reset();
     }
     setReading(m_current ? textOf(*m_current) : QString());
-    updateGeometry();
+    if (const QSize hint = sizeHint(); hint != m_hint) {  // else all around it would be laid out anew for each value
+        m_hint = hint;
+        updateGeometry();
+    }
     markStale(Layer::Frame);
 }
 

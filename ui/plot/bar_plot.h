@@ -82,6 +82,7 @@ class BarPlot : public PlotWidget {
     Axis m_bins;
     std::vector<Tick> m_ticks;
     int m_widestValue = 0;  // pixels of the longest value's text
+    QSize m_hint;           // as the layout knows it
     QRect m_area;
     std::optional<int> m_current;
 };

@@ -67,6 +67,12 @@ ColorScale::ColorScale(Ground ground) {
     }
 }
 
+const ColorScale& ColorScale::on(Ground ground) {
+    static const ColorScale light(Ground::Light);
+    static const ColorScale dark(Ground::Dark);
+    return ground == Ground::Dark ? dark : light;
+}
+
 QRgb ColorScale::at(double share) const {
     const double clamped = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
     return m_table[static_cast<size_t>(std::lround(clamped * (kSteps - 1)))];

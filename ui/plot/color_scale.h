@@ -14,6 +14,8 @@ class ColorScale {
     enum class Ground { Light, Dark };
 
     explicit ColorScale(Ground ground = Ground::Light);
+    // Made once: a paint event must not work it out.
+    static const ColorScale& on(Ground ground);
 
     // share in 0..1; outside it is clamped.
     QRgb at(double share) const;

@@ -27,7 +27,7 @@ constexpr int kNarrow = 420;
 constexpr double kMostFaded = 0.82;  // share of the ground in a cell of no brightness
 
 ColorScale scaleFor(const QPalette& palette) {
-    return ColorScale(isDark(palette) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
+    return ColorScale::on(isDark(palette) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
 }
 
 // Near enough to a square; very narrow cells may stand upright, to be seen at all.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QImage>
 #include <QLocale>
 #include <QPainter>
 
@@ -98,12 +99,14 @@ void HeatMapLegend::paintEvent(QPaintEvent*) {
 
 void HeatMapLegend::paintScale(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
-    const ColorScale scale(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
+    const ColorScale& scale = ColorScale::on(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
     const int line = fontMetrics().height();
     const QRect bar(kLegendSide, line + 6, std::max(40, width() - 2 * kLegendSide), kScaleBar);
+    QImage columns(bar.width(), 1, QImage::Format_RGB32);
     for (int x = 0; x < bar.width(); ++x) {
-        painter.fillRect(bar.left() + x, bar.top(), 1, bar.height(), QColor(scale.at(x / (bar.width() - 1.0))));
+        columns.setPixel(x, 0, scale.at(x / (bar.width() - 1.0)));
     }
+    painter.drawImage(bar, columns);
     painter.setPen(colours.line);
     painter.drawRect(bar.adjusted(0, 0, -1, -1));
     painter.setPen(colours.muted);

@@ -23,13 +23,17 @@ ContextMeter::ContextMeter(QWidget* parent) : QWidget(parent) {
 }
 
 void ContextMeter::setUsed(qint64 used, qint64 size) {
-    const QSize before = sizeHint();
+    if (used == m_used && size == m_size && !toolTip().isEmpty()) {
+        return;
+    }
+    // With each piece of an answer: numbers within the context change no size.
+    const bool mayGrow = size != m_size || std::max(used, m_used) > size;
     m_used = used;
     m_size = size;
     setAccessibleName(tr("Context used: %1 tokens").arg(text()));
     setToolTip(tr("Tokens of this conversation in the model's context: %1").arg(text()));
     setVisible(size > 0);
-    if (sizeHint() != before) {
+    if (mayGrow) {
         updateGeometry();
     }
     update();

@@ -41,15 +41,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(2, 0, 6, 0);
     m_model->setContentsMargins(10, 0, 10, 0);
-    connect(m_meter, &SpeedMeter::changed, this, [this] {
-        m_speed->setText(m_meter->text());
-        m_speed->setToolTip(
-            m_meter->isSimulated()
-                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is "
-                     "simulated, "
-                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
-                : tr("Tokens written per second, after the first token, as measured."));
-    });
+    m_speed->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    connect(m_meter, &SpeedMeter::changed, this, &StatusLine::refreshSpeed);
     bar.setSizeGripEnabled(false);
     bar.addWidget(m_state, 1);
     bar.addPermanentWidget(m_speed);
@@ -72,6 +65,30 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
             [this](RequestId, qint64 read, qint64 tokens) { m_state->setText(readingText(read, tokens)); });
     refreshState();
     refreshTheta();
+}
+
+// With each piece of an answer. A label of fixed size has nothing laid out anew, which would be the whole window: it
+// grows where a text needs more room.
+void StatusLine::refreshSpeed() {
+    const QString text = m_meter->text();
+    if (text.isEmpty() || m_meter->isSimulated() != m_showsSimulated) {
+        m_speed->setMinimumSize(0, 0);
+        m_speed->setMaximumSize(QWIDGETSIZE_MAX, QWIDGETSIZE_MAX);
+        m_showsSimulated = m_meter->isSimulated();
+        m_speed->setToolTip(
+            m_showsSimulated
+                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is "
+                     "simulated, "
+                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
+                : tr("Tokens written per second, after the first token, as measured."));
+    }
+    m_speed->setText(text);
+    const QMargins margins = m_speed->contentsMargins();
+    const int width = m_speed->fontMetrics().horizontalAdvance(text) + margins.left() + margins.right() + 1;
+    if (!text.isEmpty() && width > m_speed->minimumWidth()) {
+        m_speed->setFixedSize(m_speed->sizeHint().expandedTo({width, 0}));
+    }
+    Q_EMIT speedChanged();
 }
 
 void StatusLine::refreshTheta() {

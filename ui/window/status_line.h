@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <QObject>
 
 #include "ui/engine/engine_controller.h"
@@ -29,10 +31,14 @@ class StatusLine : public QObject {
     QString contextText() const;
     QString thetaText() const;  // that answers are not the model's own; empty: they are
 
+  Q_SIGNALS:
+    void speedChanged();
+
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void refreshSpeed();
     void refreshState();
     void refreshTheta();
     void onStreamed(const StreamedText& piece);
@@ -46,6 +52,7 @@ class StatusLine : public QObject {
     ContextMeter* m_context;
     qint64 m_contextAtFirstToken = 0;
     bool m_first = true;
+    std::optional<bool> m_showsSimulated;  // as the speed's tool tip says
     bool m_followsAnswer = false;
 };
 
