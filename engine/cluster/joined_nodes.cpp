@@ -98,6 +98,7 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
       is_last_(earlier.is_last),
       shape_switch_(earlier.shape_switch),
       earlier_links_(std::move(earlier.node_links)),
+      links_longer_us_(std::move(earlier.links_longer_us)),
       pause_us_(earlier.pause_us),
       wake_us_(earlier.wake_us),
       request_us_(earlier.request_us),
@@ -162,7 +163,11 @@ void JoinedNodes::connect(NodeShape shape, const Lists& lists, const LoadProgres
 void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool with_links) {
     const ExpertGrid& grid = model_.spec().experts;
     const NodeHello hello = hello_of(model_, settings_.desktop);
-    if (with_links) mesh_ = std::make_unique<NodeMesh>(addresses_, settings_.patience.links_again_s);
+    if (with_links) {
+        mesh_ =
+            std::make_unique<NodeMesh>(addresses_, settings_.patience.links_again_s, settings_.forecasts || chooses());
+        mesh_->set_longer_us(links_longer_us_);
+    }
     if (shape == NodeShape::kDecentralised) {
         peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience, *mesh_);
     }
@@ -245,6 +250,7 @@ void JoinedNodes::disconnect() {
     }
     if (mesh_) {
         for (Message& note : mesh_->take_notes()) notes_.push_back(std::move(note));
+        links_longer_us_ = mesh_->longer_us();
     }
     for (const std::shared_ptr<NodeClient>& node : nodes_) node->stop();
     const bool any = !executors_.empty() || peers_ != nullptr;

@@ -71,6 +71,7 @@ class JoinedNodes final : public JoinedMachines {
         ShapeTimes helpers, peers;  // forecasts
         double pause_us = 0, wake_us = 0, request_us = 0, share_us = 0;
         std::vector<ForecastLink> node_links;  // by node
+        NodeMesh::Longer links_longer_us;
         std::vector<Message> notes;
     };
     JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses, const JoinSettings& settings, Earlier earlier);
@@ -160,6 +161,7 @@ class JoinedNodes final : public JoinedMachines {
     std::uint32_t settled_up_ = 0;  // up() when join_again() last looked, and since when it has been so
     std::chrono::steady_clock::time_point settled_since_;
     std::vector<ForecastLink> earlier_links_;  // by node, as known where there is no mesh
+    NodeMesh::Longer links_longer_us_;         // of the mesh before
     double pause_us_ = 0, wake_us_ = 0;        // as ForecastDesktop's
     double request_us_ = 0, share_us_ = 0;     // as LinkCosts::set_between_layers()
     std::uint64_t seen_remeasurements_ = 0;    // of the nodes, at the last forecast

@@ -119,6 +119,7 @@ JoinMachinesFn JoinedNodes::joining_as(NodeShape shape, bool is_last) {
     earlier.request_us = request_us_;
     earlier.share_us = share_us_;
     earlier.node_links = node_links();
+    earlier.links_longer_us = mesh_ ? mesh_->longer_us() : links_longer_us_;
     const Decimal helpers{as_helpers_.us() / 1e3, 2}, peers{as_peers_.us() / 1e3, 2};
     if (!is_last) {
         earlier.notes.push_back(shape == NodeShape::kHelpers ? messages::node_shape_now_helpers(helpers, peers)
@@ -172,9 +173,9 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     return here;
 }
 
-// By node: those by which two others could send each other something; what messages take longer between layers they do
-// there as well. Where they are not connected to each other now,
-// as last measured.
+// By node: those by which two others could send each other something, between the layers of a step: as the nodes have
+// measured it themselves, or, of those that have not, by pings, and as much longer as this machine's messages take
+// there. Where they are not connected to each other now, as last measured.
 std::vector<ForecastLink> JoinedNodes::node_links() const {
     if (!mesh_) return earlier_links_;
     std::vector<ForecastLink> links;
@@ -182,7 +183,8 @@ std::vector<ForecastLink> JoinedNodes::node_links() const {
         for (std::size_t a = 0; a < b; ++a) {
             const NodeMesh::Link link = mesh_->link(a, b);
             if (link.latency_us <= 0 || link.by_way) continue;
-            links.push_back({a, b, LinkCosts::between_layers(link.message_us, share_us_), link.us_per_byte});
+            const double longer_us = link.longer_us.value_or(share_us_);
+            links.push_back({a, b, LinkCosts::between_layers(link.message_us, longer_us), link.us_per_byte});
         }
     }
     return links;

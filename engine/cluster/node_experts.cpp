@@ -109,6 +109,12 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
             [this, desktop = last_desktop_](NodeOutputs outputs) {
                 return take_from_peer(desktop, std::move(outputs));
             },
+            [this](const std::function<void(bool first)>& pause, const std::stop_token& stop) {
+                // With threads and memory of its own, beside what desktops want computed: they wait for no turn.
+                kernels::ThreadPool pool(host_.pool().n_threads());
+                CpuOperations operations(pool, host_.form());
+                return measure_paused_layers({host_.spec(), host_.basis().master}, operations, pause, stop);
+            },
             settings_.note);
     }
     client.send = std::move(send);

@@ -18,8 +18,8 @@ std::uint64_t random_number() {
 
 }  // namespace
 
-NodeMesh::NodeMesh(const std::vector<NodeAddress>& addresses, double again_s)
-    : again_s_(again_s), next_link_(random_number()) {
+NodeMesh::NodeMesh(const std::vector<NodeAddress>& addresses, double again_s, bool between_layers)
+    : again_s_(again_s), between_layers_(between_layers), next_link_(random_number()) {
     for (const NodeAddress& address : addresses) places_.push_back({address.fingerprint, address.for_nodes});
     for (std::size_t b = 1; b < places_.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
@@ -29,6 +29,18 @@ NodeMesh::NodeMesh(const std::vector<NodeAddress>& addresses, double again_s)
             pairs_.push_back(std::move(pair));
         }
     }
+}
+
+NodeMesh::Longer NodeMesh::longer_us() const {
+    Longer known;
+    const std::scoped_lock lock(mutex_);
+    for (const Pair& pair : pairs_) known.push_back(pair.known.longer_us);
+    return known;
+}
+
+void NodeMesh::set_longer_us(const Longer& known) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < std::min(pairs_.size(), known.size()); ++i) pairs_[i].known.longer_us = known[i];
 }
 
 void NodeMesh::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
@@ -70,7 +82,10 @@ void NodeMesh::tell_locked(const Pair& pair, std::size_t to, bool expects_link) 
     peer.machine = static_cast<std::uint32_t>(other + 1);
     peer.name = printable(nodes_[other]->name(), kMostNameBytes);
     if (expects_link) peer.fingerprint = places_[other].fingerprint;
-    if (expects_link && to == pair.a) peer.address = places_[other].address;
+    if (expects_link && to == pair.a) {
+        peer.address = places_[other].address;
+        peer.between_layers = between_layers_ && !pair.known.longer_us;
+    }
     nodes_[to]->send_up(std::move(peer));
 }
 
@@ -120,6 +135,9 @@ void NodeMesh::reported(std::size_t i, const NodePeerReport& report) {
                 pair.known.latency_us = report.latency_us;
                 pair.known.us_per_byte = report.us_per_byte;
                 pair.known.message_us = report.message_us > 0 ? report.message_us : report.latency_us / 2;
+                if (report.between_layers_us > 0) {
+                    pair.known.longer_us = report.between_layers_us - pair.known.message_us;
+                }
                 pair.is_told = false;
                 set_locked(pair, State::kDirect);
                 notes_.push_back(messages::node_pair_is_direct(

@@ -29,13 +29,24 @@ class NodeMesh {
         double latency_us = 0;  // as last measured, there and back; 0: never
         double us_per_byte = 0;
         double message_us = 0;  // of a small message one way, as shares of layers are exchanged
-        Message why;            // by_way: the reason
+        // How much longer between the layers of a step (below 0: less long); none: not measured there.
+        std::optional<double> longer_us;
+        Message why;  // by_way: the reason
     };
 
     // addresses: of the nodes; a pair one of which has no address for other nodes is left alone.
-    explicit NodeMesh(const std::vector<NodeAddress>& addresses, double again_s = NodePatience().links_again_s);
+    // between_layers: links are measured between the layers of a step too, which takes the node that connects a second
+    // or so, one link at a time.
+    explicit NodeMesh(const std::vector<NodeAddress>& addresses, double again_s = NodePatience().links_again_s,
+                      bool between_layers = false);
     NodeMesh(const NodeMesh&) = delete;
     NodeMesh& operator=(const NodeMesh&) = delete;
+
+    // Link::longer_us of all pairs: what an earlier mesh of the same nodes had measured is not measured again. Before
+    // the nodes are started.
+    using Longer = std::vector<std::optional<double>>;
+    Longer longer_us() const;
+    void set_longer_us(const Longer& known);
 
     // Before the nodes are started, which must be stopped before this object goes.
     void use(std::vector<std::shared_ptr<NodeClient>> nodes);
@@ -85,6 +96,7 @@ class NodeMesh {
         std::string fingerprint, address;
     };
     const double again_s_;
+    const bool between_layers_;
     std::vector<Place> places_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::function<void()> on_ended_;

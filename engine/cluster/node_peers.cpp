@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "engine/cluster/exchange_probe.h"
+#include "engine/cluster/link_costs.h"
 #include "engine/cluster/node_messages.h"
+#include "engine/error.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -82,8 +84,13 @@ class NodePeers::Talk {
     Message why_;
 };
 
-NodePeers::NodePeers(ConnectPeer connect, Send send, Received received, std::function<void(const Message&)> note)
-    : connect_(std::move(connect)), send_(std::move(send)), received_(std::move(received)), note_(std::move(note)) {}
+NodePeers::NodePeers(ConnectPeer connect, Send send, Received received, PauseLayers pause_layers,
+                     std::function<void(const Message&)> note)
+    : connect_(std::move(connect)),
+      send_(std::move(send)),
+      received_(std::move(received)),
+      pause_layers_(std::move(pause_layers)),
+      note_(std::move(note)) {}
 
 NodePeers::~NodePeers() {
     end();
@@ -213,7 +220,16 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
             up.latency_us, [&] { return ping(kSmallPeerPing); }, comes_back);
         if (!exchange) return false;
         up.message_us = std::max(up.latency_us / 4, exchange->message_us);
-        return true;
+        if (!peer.between_layers) return true;
+        bool is_lost = false;
+        const double longer_us = longer_between_layers_us(
+            [&] {
+                is_lost = is_lost || !comes_back(ping(kSmallPeerPing));
+                return !is_lost;
+            },
+            up.latency_us, stop);
+        if (longer_us != 0) up.between_layers_us = LinkCosts::between_layers(up.message_us, longer_us);
+        return !is_lost;
     };
     channel->send(NodePeerHello{kNodeProtocol, peer.link, peer.self});
     if (talk->wait_for_welcome(stop) && measure()) {
@@ -237,6 +253,26 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
             why.empty() ? messages::node_is_silent(Decimal{static_cast<double>(kPeerAnswers.count()) / 1e3, 0}) : why);
     }
     channel->close();
+}
+
+// How much longer one message takes between two layers of a step than by itself (below 0: less long): the thread that
+// computes sends a small one there and waits until it is back. 0: not measured.
+double NodePeers::longer_between_layers_us(const std::function<bool()>& there_and_back, double alone_us,
+                                           const std::stop_token& stop) {
+    const std::scoped_lock lock(pausing_);
+    std::stop_source ends;
+    const std::stop_callback as_well(stop, [&] { ends.request_stop(); });
+    try {
+        const PausedLayers layers = pause_layers_(
+            [&](bool) {
+                if (!ends.stop_requested() && !there_and_back()) ends.request_stop();
+            },
+            ends.get_token());
+        return layers.pause_us > 0 ? (layers.pause_us - alone_us) / 2 : 0;
+    } catch (const Error& error) {
+        note(error.message());
+        return 0;
+    }
 }
 
 // ---------------------------------------------------------------- a link that is made there

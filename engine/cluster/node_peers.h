@@ -12,12 +12,17 @@
 
 #include "engine/cluster/node_client.h"
 #include "engine/cluster/node_protocol.h"
+#include "engine/run/dense_probe.h"
 
 namespace offstage::engine {
 
 // How a node connects to another one that its desktop has named: to that address and to that key alone. What fails is
 // reported through the events.
 using ConnectPeer = std::function<std::unique_ptr<NodeChannel>(const NodePeer& peer, NodeChannelEvents events)>;
+
+// Layers as the desktop's model has them, with a pause behind each (measure_paused_layers).
+using PauseLayers =
+    std::function<PausedLayers(const std::function<void(bool first)>& pause, const std::stop_token& stop)>;
 
 // A node's links to other nodes of one desktop, by which their shares of layers go directly: there is one to each node
 // that the desktop has named (NodePeer) and that could be reached, until the desktop takes the name back or is gone.
@@ -35,8 +40,10 @@ class NodePeers {
         std::function<void()> close;
     };
 
-    // connect: empty: this machine has no links to other nodes, and says so. note: for the person here; may be empty.
-    NodePeers(ConnectPeer connect, Send send, Received received, std::function<void(const Message&)> note);
+    // connect: empty: this machine has no links to other nodes, and says so. pause_layers: of one link at a time; may
+    // throw Error. note: for the person here; may be empty.
+    NodePeers(ConnectPeer connect, Send send, Received received, PauseLayers pause_layers,
+              std::function<void(const Message&)> note);
     ~NodePeers();  // ends all links
     NodePeers(const NodePeers&) = delete;
     NodePeers& operator=(const NodePeers&) = delete;
@@ -67,6 +74,8 @@ class NodePeers {
     class Talk;
 
     void run(const NodePeer& peer, const std::stop_token& stop);
+    double longer_between_layers_us(const std::function<bool()>& there_and_back, double alone_us,
+                                    const std::stop_token& stop);
     Message deliver(std::uint32_t machine, std::uint64_t link, NodeOutputs outputs);
     std::map<std::uint32_t, Link>::iterator find_locked(std::uint64_t link);
     void report(const NodePeer& peer, NodePeerReport::State state, const Message& why = {});
@@ -77,6 +86,8 @@ class NodePeers {
     const ConnectPeer connect_;
     const Send send_;
     const Received received_;
+    const PauseLayers pause_layers_;
+    std::mutex pausing_;  // one link at a time
     const std::function<void(const Message&)> note_;
     mutable std::mutex mutex_;             // of what follows
     std::map<std::uint32_t, Link> links_;  // by the other machine

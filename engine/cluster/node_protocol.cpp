@@ -240,7 +240,7 @@ Message check(const NodePeerReport& report) {
     if (report.state > NodePeerReport::State::kEnded) {
         return wrong("the state of a link", static_cast<int>(report.state), below(3));
     }
-    for (const double us : {report.latency_us, report.us_per_byte, report.message_us}) {
+    for (const double us : {report.latency_us, report.us_per_byte, report.message_us, report.between_layers_us}) {
         if (!(us >= 0 && us <= kMostLinkUs)) return wrong("what a link takes", us, "0 to 1e9 microseconds");
     }
     return {};

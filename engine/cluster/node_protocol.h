@@ -144,6 +144,9 @@ struct NodePeer {
     std::string name;           // the other's, for the log
     std::string fingerprint;    // of its key; empty: there is to be no link to it from now on
     std::string address;        // "host:port" where it listens; empty: it connects to here
+    // Of the one that connects: what messages take between the layers of a step is to be measured as well
+    // (NodePeerReport::between_layers_us). A node of before does not know this, and does not.
+    bool between_layers = false;
 };
 // To a node, from another one: the first message of a link. NodePing and NodeOutputs may follow, nothing else.
 struct NodePeerHello {
@@ -218,6 +221,8 @@ struct NodePeerReport {
     // Of kUp: of a small message one way, where both ends send one at the same time and compute between; 0: not
     // measured.
     double message_us = 0;
+    // Of kUp: the same between the layers of a step; 0: not asked for, or not measured (by a node of before).
+    double between_layers_us = 0;
 };
 using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal, NodeFollowing,
                               NodeStepped, NodeOutputs, NodePeerWelcome, NodePeerReport>;

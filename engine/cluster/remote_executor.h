@@ -18,7 +18,7 @@ namespace offstage::engine {
 // When an expert that another machine holds is computed there.
 enum class NodeUse {
     kMeasured,  // where that is forecast to be soonest
-    kAlways,    // the person insists: machines cost next to nothing, beside each other as measured
+    kAlways,    // the person insists: wherever it is not on this machine's accelerator (ExecutorCost::is_preferred)
 };
 
 // What a node costs, as measured.
@@ -59,6 +59,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     bool takes(std::int64_t layer, std::int64_t expert) const override;
     double expert_us(kernels::WeightType format, std::int64_t n_rows) const override;
     double transfer_us(std::int64_t n_rows) const override;
+    bool is_preferred() const override { return use_ == NodeUse::kAlways; }
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
     // Called behind the last layer of each step, with nothing on its way.

@@ -15,21 +15,21 @@ namespace offstage::engine {
 namespace {
 
 constexpr int kTokensForecast = 32;
-constexpr double kInsisted = 1e-4;  // of what it costs, where the person insists
 
 class LinkedCost final : public ExecutorCost {
   public:
-    LinkedCost(const LinkCosts& costs, const ExpertGrid& grid, double factor)
-        : costs_(costs), grid_(grid), factor_(factor) {}
+    LinkedCost(const LinkCosts& costs, const ExpertGrid& grid, bool insists)
+        : costs_(costs), grid_(grid), insists_(insists) {}
     double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
-        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows) * factor_;
+        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
     }
-    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows) * factor_; }
+    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
+    bool is_preferred() const override { return insists_; }
 
   private:
     const LinkCosts& costs_;
     const ExpertGrid& grid_;
-    const double factor_;
+    const bool insists_;
 };
 
 // Those that have been measured, of the first kMostElsewhere; indices.
@@ -51,11 +51,9 @@ class HelpedToken {
     HelpedToken(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes, std::vector<std::size_t> measured)
         : desktop_(desktop), nodes_(nodes), measured_(std::move(measured)) {
         for (const std::size_t i : measured_) {
-            costs_.emplace_back(*nodes[i].costs, desktop.grid, 1.0);
-            deciding_costs_.emplace_back(*nodes[i].costs, desktop.grid, desktop.insists ? kInsisted : 1.0);
+            costs_.emplace_back(*nodes[i].costs, desktop.grid, desktop.insists);
         }
-        for (const LinkedCost& cost : costs_) summing_.push_back(&cost);
-        for (const LinkedCost& cost : deciding_costs_) deciding_.push_back(&cost);
+        for (const LinkedCost& cost : costs_) elsewhere_.push_back(&cost);
     }
 
     void begin_layer() { loads_.clear(); }
@@ -74,8 +72,8 @@ class HelpedToken {
     void end_layer(ShapeForecast& sum) {
         std::sort(loads_.begin(), loads_.end(),
                   [](const ExpertLoad& a, const ExpertLoad& b) { return a.expert < b.expert; });
-        decide(desktop_.policy, loads_, desktop_.cost, desktop_.staging_slots, schedule_, deciding_);
-        const double layer_us = makespan_us(schedule_.assignments, desktop_.cost, desktop_.staging_slots, summing_);
+        decide(desktop_.policy, loads_, desktop_.cost, desktop_.staging_slots, schedule_, elsewhere_);
+        const double layer_us = schedule_.makespan_us;
         here_.clear();
         std::vector<std::int64_t> rows(measured_.size());
         std::vector<double> there_us(measured_.size());
@@ -112,8 +110,8 @@ class HelpedToken {
     const ForecastDesktop& desktop_;
     std::span<const ForecastNode> nodes_;
     const std::vector<std::size_t> measured_;
-    std::deque<LinkedCost> costs_, deciding_costs_;
-    std::vector<const ExecutorCost*> summing_, deciding_;
+    std::deque<LinkedCost> costs_;
+    std::vector<const ExecutorCost*> elsewhere_;
     std::vector<ExpertLoad> loads_;
     std::vector<Assignment> here_;
     Schedule schedule_;

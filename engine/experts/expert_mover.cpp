@@ -349,8 +349,10 @@ std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte
     return whole;
 }
 
-bool ExpertMover::may_copy_unasked(std::size_t expert) const {
-    return !experts_.on_device(expert) && experts_.in_ram(expert) && !experts_.staging().find(expert).has_value();
+bool ExpertMover::may_copy_unasked(std::int64_t layer, std::int64_t expert) const {
+    const std::size_t index = experts_.index(layer, expert);
+    return !experts_.on_device(index) && experts_.in_ram(index) && !experts_.staging().find(index).has_value() &&
+           !(left_alone_ && left_alone_(layer, expert));
 }
 
 // False: there is no slot, or the device refused the copy.
@@ -394,8 +396,8 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
     if (!experts_.staging().guesses()) return;
     for (std::size_t i = 0; i < experts.size(); ++i) {
         if (moves_.guessed_copies == kMostGuessedCopies) return;
+        if (!may_copy_unasked(layer_ + 1, experts[i])) continue;
         const std::size_t index = experts_.index(layer_ + 1, experts[i]);
-        if (!may_copy_unasked(index)) continue;
         const kernels::WeightType format = experts_.format(index);
         const bool cached = inputs != nullptr && neurons_ && neurons_->on();
         const bool sparse = inputs != nullptr && (cached || !would_stay(index));
@@ -438,8 +440,8 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     double idle_us = schedule.makespan_us - schedule.copy_us + prompt_attention_us_;
     lend_places(schedule, n_copied, largest, idle_us);
     for (std::int64_t expert = 0; expert < grid_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
+        if (!may_copy_unasked(layer_ + 1, expert)) continue;
         const std::size_t index = experts_.index(layer_ + 1, expert);
-        if (!may_copy_unasked(index)) continue;
         const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
         if (!copy_unasked(index, experts_.staging().next(bytes))) return;
         ++prompt_copies_.ahead;

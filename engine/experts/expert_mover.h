@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -45,6 +47,10 @@ class ExpertMover {
     // Which experts that were copied on demand stay on the device; nullptr: none do. Must
     // outlive this object or be replaced.
     void set_cache(CachePolicy* policy);
+    // Of which experts nothing is copied before it is asked for; empty: of none.
+    void set_left_alone(std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone) {
+        left_alone_ = std::move(left_alone);
+    }
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
     // Copies without all of their neurons stay in so many bytes of the device's memory, and come there. Throws Error
@@ -164,7 +170,7 @@ class ExpertMover {
     bool would_stay(std::size_t expert) const;
     std::optional<ExpertKey> victim_for(std::size_t admitted) const;
     bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
-    bool may_copy_unasked(std::size_t expert) const;
+    bool may_copy_unasked(std::int64_t layer, std::int64_t expert) const;
     void give_up_uncalled();
     void start_copies();
     bool start_copy(Demanded& demanded);
@@ -176,6 +182,7 @@ class ExpertMover {
     Backend& device_;
     const CostModel& cost_;
     CachePolicy* cache_ = nullptr;
+    std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone_;
     bool cache_rests_ = false;
     PromptLoading prompt_loading_ = PromptLoading::kOnDemand;
 

@@ -153,6 +153,7 @@ node::ToNode to_wire(const ToNode& message) {
                 to->set_name(what.name);
                 to->set_fingerprint(what.fingerprint);
                 to->set_address(what.address);
+                to->set_between_layers(what.between_layers);
             } else if constexpr (std::is_same_v<T, NodePeerHello>) {
                 wire.mutable_peer_hello()->set_version(what.version);
                 wire.mutable_peer_hello()->set_link(what.link);
@@ -215,7 +216,8 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
             return outputs_of(*message.mutable_outputs());
         case node::ToNode::kPeer: {
             const node::Peer& from = message.peer();
-            return NodePeer{from.link(), from.self(), from.machine(), from.name(), from.fingerprint(), from.address()};
+            return NodePeer{from.link(),        from.self(),    from.machine(),       from.name(),
+                            from.fingerprint(), from.address(), from.between_layers()};
         }
         case node::ToNode::kPeerHello:
             return NodePeerHello{message.peer_hello().version(), message.peer_hello().link(),
@@ -282,6 +284,7 @@ node::FromNode to_wire(const FromNode& message) {
                 to->set_us_per_byte(what.us_per_byte);
                 to->set_why(what.why);
                 to->set_message_us(what.message_us);
+                to->set_between_layers_us(what.between_layers_us);
             } else {
                 put(what, wire.mutable_outputs());
             }
@@ -334,9 +337,10 @@ std::optional<FromNode> from_wire(node::FromNode&& message) {
             return NodePeerWelcome{message.peer_welcome().link()};
         case node::FromNode::kPeerReport: {
             node::PeerReport& from = *message.mutable_peer_report();
-            return NodePeerReport{from.link(),       from.machine(),     narrowed<NodePeerReport::State>(from.state()),
-                                  from.latency_us(), from.us_per_byte(), std::move(*from.mutable_why()),
-                                  from.message_us()};
+            return NodePeerReport{
+                from.link(),       from.machine(),          narrowed<NodePeerReport::State>(from.state()),
+                from.latency_us(), from.us_per_byte(),      std::move(*from.mutable_why()),
+                from.message_us(), from.between_layers_us()};
         }
         case node::FromNode::WHAT_NOT_SET:
             break;

@@ -206,13 +206,17 @@ class Timeline {
 // to the next.
 class Balancer {
   public:
-    // can_copy: there is an accelerator, and room on it for copies.
+    enum class Here {
+        kNothing,  // each is for an executor elsewhere, and has one
+        kCpu,
+        kCpuAndCopies,  // there is an accelerator, and room on it for copies
+    };
     Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots,
-             std::int64_t n_rows, bool can_copy, ElsewhereCosts elsewhere)
+             std::int64_t n_rows, Here here, ElsewhereCosts elsewhere)
         : candidates_(candidates),
           n_(candidates.size()),
           resident_us_(resident_us),
-          can_copy_(can_copy),
+          here_(here),
           cost_(cost),
           timeline_(cost, staging_slots, n_rows),
           elsewhere_(elsewhere) {
@@ -222,9 +226,9 @@ class Balancer {
     void search() {
         if (n_ == 0) return;
         best_us_ = std::numeric_limits<double>::infinity();
-        if (can_copy_) {
+        if (here_ == Here::kCpuAndCopies) {
             split_here();
-        } else {
+        } else if (here_ == Here::kCpu) {
             keep_if_best(evaluate());
         }
         if (elsewhere_.size() > 0) split_everywhere();
@@ -417,8 +421,8 @@ class Balancer {
     // Calls body(way) for each executor that can take the candidate.
     template <typename Body>
     void for_each_way(const Candidate& candidate, const Body& body) const {
-        body(Way::kCpu);
-        if (can_copy_) body(Way::kCopy);
+        if (here_ != Here::kNothing) body(Way::kCpu);
+        if (here_ == Here::kCpuAndCopies) body(Way::kCopy);
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if ((candidate.elsewhere >> i & 1u) != 0) body(way_elsewhere(i));
         }
@@ -536,7 +540,7 @@ class Balancer {
     std::vector<Candidate>& candidates_;
     const std::size_t n_;
     const double resident_us_;
-    const bool can_copy_;
+    const Here here_;
     double least_copy_us_ = std::numeric_limits<double>::infinity();
     const CostModel& cost_;
     Timeline timeline_;
@@ -571,12 +575,19 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
     });
 }
 
-void add_assignments(Way way, Schedule& out) {
-    for (const Candidate& miss : out.candidates) {
+void add_assignments(Way way, const std::vector<Candidate>& candidates, Schedule& out) {
+    for (const Candidate& miss : candidates) {
         if (miss.way != way) continue;
         out.assignments.push_back({miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us,
                                    miss.copy_us, miss.preparing_us, miss.copied_share});
     }
+}
+
+// Bit i: the i-th executor.
+std::uint32_t preferred_of(ElsewhereCosts elsewhere) {
+    std::uint32_t preferred = 0;
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) preferred |= elsewhere[i]->is_preferred() ? 1u << i : 0;
+    return preferred;
 }
 
 // The shortest way alone.
@@ -670,6 +681,7 @@ PolicyKind parse_policy(std::string_view name) {
 void Schedule::clear() {
     assignments.clear();
     candidates.clear();
+    preferred.clear();
     gpu_us = copy_us = cpu_us = makespan_us = disk_us = 0;
 }
 
@@ -678,8 +690,14 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     assert(elsewhere.size() <= kMostElsewhere);
     out.clear();
     const bool accelerated = cost.table().has_accelerator();
-    const bool all_resident =
-        std::all_of(loads.begin(), loads.end(), [](const ExpertLoad& load) { return load.place == Place::kDevice; });
+    const std::uint32_t preferred = preferred_of(elsewhere);
+    // Away from the policy, which has the others.
+    const auto goes_there = [&](const ExpertLoad& load) {
+        return (load.elsewhere & preferred) != 0 && !(accelerated && load.place == Place::kDevice);
+    };
+    const bool all_resident = std::all_of(loads.begin(), loads.end(), [&](const ExpertLoad& load) {
+        return load.place == Place::kDevice || goes_there(load);
+    });
     const bool use_residents = accelerated && (policy != PolicyKind::kLayers || all_resident);
 
     double resident_us = 0;
@@ -694,14 +712,17 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
                 {load.expert, load.n_tokens, Way::kResident, load.format, load.place, costs.cpu_us, gpu_us, 0});
             resident_us += gpu_us;
         } else {
-            out.candidates.push_back(
-                {load.expert, load.n_tokens, load.format, costs.gpu_us, costs.cpu_us,
-                 load.n_tokens == 1 ? costs.cpu_us : cost.expert_costs(layer, 1, load.format).cpu_us, costs.copy_us,
-                 disk_read(load.place, load.format, cost).us, costs.preparing_us, costs.copied_share, load.place,
-                 load.elsewhere});
+            const bool there = goes_there(load);
+            (there ? out.preferred : out.candidates)
+                .push_back({load.expert, load.n_tokens, load.format, costs.gpu_us, costs.cpu_us,
+                            load.n_tokens == 1 ? costs.cpu_us : cost.expert_costs(layer, 1, load.format).cpu_us,
+                            costs.copy_us, disk_read(load.place, load.format, cost).us, costs.preparing_us,
+                            costs.copied_share, load.place, there ? load.elsewhere & preferred : load.elsewhere});
         }
     }
     sort_for_copying(out.candidates);
+    sort_for_copying(out.preferred);
+    Balancer(out.preferred, 0, cost, 0, n_rows, Balancer::Here::kNothing, elsewhere).search();
     const bool can_copy = accelerated && staging_slots > 0;
     if (can_copy || !elsewhere.empty()) {
         switch (policy) {
@@ -712,16 +733,21 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
                 for (Candidate& miss : out.candidates) miss.way = can_copy ? Way::kCopy : Way::kCpu;
                 break;
             case PolicyKind::kBalanced:
-                Balancer(out.candidates, resident_us, cost, staging_slots, n_rows, can_copy, elsewhere).search();
+                Balancer(out.candidates, resident_us, cost, staging_slots, n_rows,
+                         can_copy ? Balancer::Here::kCpuAndCopies : Balancer::Here::kCpu, elsewhere)
+                    .search();
                 break;
             case PolicyKind::kStatic:
             case PolicyKind::kLayers:
                 break;
         }
     }
-    add_assignments(Way::kCopy, out);
-    add_assignments(Way::kCpu, out);
-    for (std::size_t i = 0; i < elsewhere.size(); ++i) add_assignments(way_elsewhere(i), out);
+    add_assignments(Way::kCopy, out.candidates, out);
+    add_assignments(Way::kCpu, out.candidates, out);
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        add_assignments(way_elsewhere(i), out.preferred, out);
+        add_assignments(way_elsewhere(i), out.candidates, out);
+    }
     predict(out.assignments, cost, staging_slots, elsewhere, layer, out);
 }
 

@@ -77,6 +77,7 @@ struct Schedule {
         bool copied() const { return way == Way::kCopy; }
     };
     std::vector<Candidate> candidates;
+    std::vector<Candidate> preferred;  // those that ExecutorCost::is_preferred() takes away from the policy
 };
 
 // Each expert costs what its format does, read from disk first where it lies there
@@ -84,8 +85,10 @@ struct Schedule {
 // experts miss, else the best that a bounded search finds. Decides without allocating
 // once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on
 // demand. Without an accelerator (cost.table()) nothing is resident or copied. Executors
-// elsewhere take part in `balanced` and `threshold`: at most kMostElsewhere. The costs in
-// the assignments are set, with a theta by what `layer` is known to leave out.
+// elsewhere take part in `balanced` and `threshold`, and where they are preferred
+// (ExecutorCost::is_preferred) in all policies, which decide about the rest of the layer
+// then: at most kMostElsewhere. The costs in the assignments are set, with a theta by what
+// `layer` is known to leave out.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out, ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
 

@@ -19,6 +19,10 @@ class ExecutorCost {
     virtual double expert_us(kernels::WeightType format, std::int64_t n_rows) const = 0;
     // All inputs there and all outputs back.
     virtual double transfer_us(std::int64_t n_rows) const = 0;
+    // The person wants it used: what it can take and the accelerator does not hold is computed there, whatever the
+    // policy is and whatever that costs. Of several such executors each expert's is the one with which the layer's last
+    // one is done first.
+    virtual bool is_preferred() const { return false; }
 };
 
 inline constexpr std::size_t kMostElsewhere = 16;

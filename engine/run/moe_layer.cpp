@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "engine/as_size.h"
@@ -51,6 +52,7 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       habits_(grid.n_layers, grid.n_experts),
       operations_(host) {
     work_.groups_of.resize(executors_.size());
+    mover_.set_left_alone([this](std::int64_t layer, std::int64_t expert) { return is_preferred(layer, expert); });
     const std::size_t n = as_size(ExpertMover::kGuessingTokens * grid.n_active);
     if (device.shares_host_memory()) {
         own_guesses_.resize(n);
@@ -315,6 +317,13 @@ void MoeLayer::find_experts(std::int64_t layer) {
     }
 }
 
+// A machine elsewhere computes the expert, unless it is on the device.
+bool MoeLayer::is_preferred(std::int64_t layer, std::int64_t expert) const {
+    return std::any_of(elsewhere_.begin(), elsewhere_.end(), [&](const auto& executor) {
+        return executor->is_preferred() && executor->takes(layer, expert);
+    });
+}
+
 // Before anything is begun with the experts.
 void MoeLayer::heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const {
     for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
@@ -349,8 +358,11 @@ void MoeLayer::begin_disk_reads(const Schedule& schedule) {
         const std::size_t next = experts_.index(work_.layer + 1, 0);
         const std::int64_t n = work_.layer + 2 < grid_.n_layers ? n_tokens_ : n_last_;
         const bool calls_all = prefill_ && n * grid_.n_active >= kSureTokens * grid_.n_experts;
-        for (std::int64_t e = 0; calls_all && e < grid_.n_experts; ++e) likely_.push_back(next + as_size(e));
-        for (const std::int32_t e : guesses()) likely_.push_back(next + as_size(e));
+        const auto expect = [&](std::int64_t e) {
+            if (!is_preferred(work_.layer + 1, e)) likely_.push_back(next + as_size(e));
+        };
+        for (std::int64_t e = 0; calls_all && e < grid_.n_experts; ++e) expect(e);
+        for (const std::int32_t e : guesses()) expect(e);
     }
     experts_.expect(needed_, likely_);
 }
@@ -390,7 +402,8 @@ void MoeLayer::execute(Schedule& schedule) {
     if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
 }
 
-// Of the CPU's groups from `first` on: what another machine has too, and would compute sooner, goes there. Each group
+// Of the CPU's groups from `first` on: what another machine has too, and would compute sooner (or is to compute in any
+// case), goes there. Each group
 // once: what that machine does not deliver either stays here.
 void MoeLayer::take_over(std::size_t first) {
     LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
@@ -400,10 +413,12 @@ void MoeLayer::take_over(std::size_t first) {
     std::erase_if(kept, [&](std::size_t g) {
         Assignment& a = work_.assignments[g];
         const double read_us = a.place == Place::kDisk ? dispatcher_.cost().disk_read(a.format).us : 0;
-        double soonest = a.cpu_us + read_us;
+        const bool stays_away = is_preferred(work_.layer, a.expert);
+        double soonest = stays_away ? std::numeric_limits<double>::infinity() : a.cpu_us + read_us;
         std::size_t to = elsewhere_.size();
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (!elsewhere_[i]->takes(work_.layer, a.expert)) continue;
+            if (stays_away && !elsewhere_[i]->is_preferred()) continue;
             const auto n_before = static_cast<double>(taken[i].size());
             const double us = elsewhere_[i]->expert_us(a.format, a.n_tokens) * (n_before + 1) +
                               elsewhere_[i]->transfer_us(a.n_tokens);

@@ -123,6 +123,7 @@ class MoeLayer {
     static void compute_shared(const NetworkModule& shared, const StepContext& step, float* sum);
     void clear_wanted(const StepContext& step, float* sum);
     void find_experts(std::int64_t layer);
+    bool is_preferred(std::int64_t layer, std::int64_t expert) const;
     void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
     std::span<const std::int32_t> guesses();
     bool guesses_for_disk(std::int64_t n_tokens) const;

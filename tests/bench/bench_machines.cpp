@@ -8,6 +8,7 @@
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
 //     each two of them. --relay-core N: the relays have that core, this program core 0. --in-program: no relays
 //     (late_messages.h). --no-sleep: cores are never idle. --held-once: each expert on one node alone.
+//     --slow-node F: the first node computes F times as slowly (held_process.h).
 // --star, of either: no links between the nodes.
 //   bench_machines messages [--delay-us 0,100]
 //     What one small message there and one back take and cost, with pauses between them of several kinds.
@@ -36,6 +37,7 @@
 #include "engine/print.h"
 #include "engine/quant/weight_format.h"
 #include "engine/statistics.h"
+#include "tests/bench/held_process.h"
 #include "tests/bench/late_messages.h"
 #include "tests/bench/message_costs.h"
 #include "tests/engine/loopback_relay.h"
@@ -335,6 +337,7 @@ struct NetworkOptions {
     bool held_once = false;    // nodes have no room for copies of each other's experts
     bool in_program = false;   // LateMessages in the place of relays
     bool no_sleep = false;     // of cores
+    double slow_factor = 1;    // of the first node's computing
 };
 
 struct Speed {
@@ -489,7 +492,8 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
         for (std::size_t a = 0; a < b; ++a) {
             const NodeMesh::Link link = joined.link(a, b);
             if (link.direct)
-                std::fprintf(stderr, "  node %zu to node %zu: round trip %.0f us\n", a, b, link.latency_us);
+                std::fprintf(stderr, "  node %zu to node %zu: round trip %.0f us, a share %.0f, between layers %+.0f\n",
+                             a, b, link.latency_us, link.message_us, link.longer_us.value_or(0));
         }
     }
     const Work work = per(before, work_of(nodes), n);
@@ -560,6 +564,10 @@ int run_networks(const NetworkOptions& options) {
             nodes.push_back(place.start(options.model, ram_bytes, nullptr, i, core));
             if (share) share->add(nodes.back()->process().processId());
         }
+        std::optional<HeldProcess> slow;
+        if (options.slow_factor > 1) {
+            slow.emplace(static_cast<pid_t>(nodes[0]->process().processId()), options.slow_factor);
+        }
         for (const double gbit : options.gbits) {
             std::vector<double> forecast[2], measured[2];
             for (const int delay_us : options.delays_us) {
@@ -621,6 +629,10 @@ int run_networks(const NetworkOptions& options) {
                             of[1].measured, of[1].off(), faster(of[0].forecast, of[1].forecast),
                             faster(of[0].measured, of[1].measured));
                 std::fflush(stdout);
+                if (slow) {
+                    std::fprintf(stderr, "  the first node was held: %.2f times as slow until here\n",
+                                 slow->measured_factor());
+                }
             }
             if (options.held_once) continue;
             crossings += print("| %zu | %.0f | %s | %s |\n", n_nodes, gbit,
@@ -716,6 +728,8 @@ int main(int argc, char** argv) {
     networks_app->add_option("--relay-core", networks.relay_core,
                              "The relays on this core, this program on core 0; unless given they are where it is");
     networks_app->add_option("--node-share", networks.node_percent, "Percent of a core for the nodes; needs root");
+    networks_app->add_option("--slow-node", networks.slow_factor, "The first node computes so many times as slowly")
+        ->capture_default_str();
     networks_app->add_flag("--star", networks.star, "No links between the nodes");
     networks_app->add_flag("!--no-experts-here", networks.here_as_well, "This machine has no expert in RAM");
     MessageOptions messages;

@@ -90,6 +90,10 @@ class NodeInProcess {
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
         std::function<bool()> connects;                           // false: nobody answers
         std::function<void(const engine::ToNode& message)> sees;  // what a desktop has sent
+        // It computes so many times as slowly: the thread that has computed waits for the rest.
+        std::atomic<double> slow_factor = 1;
+        // It is an older one: what it does not know of these messages it neither reads nor sends.
+        bool is_of_before = false;
         // What it says that experts took: those of a request together, each of a share of a layer; 0: what they did.
         double computes_us = 0;
     };
@@ -125,6 +129,8 @@ class NodeInProcess {
         void give_back(engine::FromNode message) {
             auto* const reply = std::get_if<engine::NodeReply>(&message);
             auto* const outputs = std::get_if<engine::NodeOutputs>(&message);
+            auto* const report = std::get_if<engine::NodePeerReport>(&message);
+            if (report != nullptr && node_.faults.is_of_before) report->between_layers_us = 0;
             const double us = node_.faults.computes_us;
             if (reply != nullptr && us > 0) reply->compute_us = us;
             if (outputs != nullptr && us > 0) outputs->compute_us = us * static_cast<double>(outputs->experts.size());
@@ -141,6 +147,8 @@ class NodeInProcess {
                 std::optional<engine::ToNode> taken = next();
                 if (!taken) break;
                 engine::ToNode& message = *taken;
+                auto* const peer = std::get_if<engine::NodePeer>(&message);
+                if (peer != nullptr && node_.faults.is_of_before) peer->between_layers = false;
                 if (node_.faults.sees) node_.faults.sees(message);
                 if (const auto* hello = std::get_if<engine::NodeHello>(&message)) {
                     engine::Message refusal;
@@ -151,7 +159,15 @@ class NodeInProcess {
                     if (const auto wrong = experts.want(desktop, std::move(*want)); !wrong.empty())
                         give_back(engine::NodeRefusal{wrong.english()});
                 } else if (const auto* request = std::get_if<engine::NodeCompute>(&message)) {
-                    give_back(experts.compute(desktop, *request));
+                    const auto begin = std::chrono::steady_clock::now();
+                    engine::NodeReply reply = experts.compute(desktop, *request);
+                    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+                    const double waits_us = took.count() * (node_.faults.slow_factor - 1);
+                    if (waits_us > 0) {
+                        std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(waits_us));
+                        reply.compute_us += waits_us;
+                    }
+                    give_back(std::move(reply));
                 } else if (const auto* ping = std::get_if<engine::NodePing>(&message)) {
                     give_back(engine::NodePong{ping->number, ping->payload, experts.state()});
                 } else if (const auto wrong = experts.follow(desktop, std::move(message)); !wrong.empty()) {
@@ -179,6 +195,10 @@ class NodeNetwork {
     std::function<bool()> connects;  // false: nobody answers
     // Of each message to a node, one after the other.
     std::atomic<std::chrono::milliseconds> takes{std::chrono::milliseconds(0)};
+
+    // And of the pings to a node behind the first n of a link.
+    std::atomic<int> pings_before_slow{0}, n_slow_pings{0};
+    std::atomic<std::chrono::milliseconds> slow_ping_takes{std::chrono::milliseconds(0)};
 
     // For the settings of the i-th node.
     engine::ConnectPeer connecting(std::size_t i) {
@@ -235,12 +255,17 @@ class NodeNetwork {
         void run() {
             std::shared_ptr<engine::NodePeers> peers;
             std::uint64_t link = 0;
+            int n_pings = 0;
             const bool connects = node_ != nullptr && (!network_.connects || network_.connects());
             while (connects) {
                 std::optional<engine::ToNode> taken = next();
                 if (!taken) break;
                 if (const auto takes = network_.takes.load(); takes.count() > 0) std::this_thread::sleep_for(takes);
                 engine::ToNode& message = *taken;
+                if (std::holds_alternative<engine::NodePing>(message) && n_pings++ >= network_.pings_before_slow) {
+                    ++network_.n_slow_pings;
+                    std::this_thread::sleep_for(network_.slow_ping_takes.load());
+                }
                 engine::Message wrong;
                 if (peers != nullptr) {
                     if (passes(std::get_if<engine::NodeOutputs>(&message))) {

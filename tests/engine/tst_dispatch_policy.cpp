@@ -38,7 +38,9 @@ struct Neighbour final : ExecutorCost {
         return begin_us + row_us * static_cast<double>(n_rows);
     }
     double transfer_us(std::int64_t) const override { return there_us; }
+    bool is_preferred() const override { return preferred; }
     double begin_us, row_us, there_us;
+    bool preferred = false;
 };
 
 // CPU 100 + 10 n, GPU 20 whatever n, copy 300; no other cost.
@@ -428,6 +430,61 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(ways(schedule), std::string("CEGE"));  // 105 < 110; 250 < 320 < 400
         decide(PolicyKind::kTransfer, loads, cost, 2, schedule, elsewhere);
         QCOMPARE(ways(schedule), std::string("GGGG"));
+    }
+
+    // Dear machines that the person insists on: what they hold and the accelerator does not is theirs in all policies,
+    // which decide about the rest as if that were the layer.
+    void preferredExecutors_takeWhatTheyHold_inAnyPolicy_data() {
+        QTest::addColumn<int>("policy");
+        QTest::addColumn<std::string>("as_decided");
+        QTest::addColumn<std::string>("with_another");  // that they do not have
+        // CPU 110, copy 300: the only other miss is the CPU's but where all are copied.
+        QTest::newRow("threshold") << int(PolicyKind::kThreshold) << std::string("REERE") << std::string("REEREC");
+        QTest::newRow("balanced") << int(PolicyKind::kBalanced) << std::string("REERE") << std::string("REEREC");
+        QTest::newRow("transfer") << int(PolicyKind::kTransfer) << std::string("REERE") << std::string("REEREG");
+        QTest::newRow("static") << int(PolicyKind::kStatic) << std::string("REERE") << std::string("REEREC");
+        QTest::newRow("layers") << int(PolicyKind::kLayers) << std::string("REERE") << std::string("CEECEC");
+    }
+    void preferredExecutors_takeWhatTheyHold_inAnyPolicy() {
+        QFETCH(int, policy);
+        QFETCH(std::string, as_decided);
+        QFETCH(std::string, with_another);
+        const CostModel cost(plainTable());
+        std::array<Neighbour, 2> neighbours = {Neighbour(1e6, 0, 1e6), Neighbour(1e6, 0, 1e6)};
+        const std::array<const ExecutorCost*, 2> elsewhere = {&neighbours[0], &neighbours[1]};
+        std::vector<ExpertLoad> loads = misses({1, 1, 1, 1, 1});
+        loads[0].place = loads[3].place = Place::kDevice;
+        for (ExpertLoad& load : loads) load.elsewhere = 3;  // also what is here
+        Schedule schedule;
+        const auto kind = static_cast<PolicyKind>(policy);
+        decide(kind, loads, cost, 2, schedule, elsewhere);
+        QVERIFY(ways(schedule).find('E') == std::string::npos);
+        neighbours[0].preferred = neighbours[1].preferred = true;
+        decide(kind, loads, cost, 2, schedule, elsewhere);
+        QCOMPARE(ways(schedule), as_decided);
+        // Two of the three are with one machine, one with the other.
+        QVERIFY(schedule.makespan_us < 3.1e6);
+        QCOMPARE(schedule.makespan_us, makespan_us(schedule.assignments, cost, 2, elsewhere));
+        loads.push_back({5, 1, Place::kRam});
+        decide(kind, loads, cost, 2, schedule, elsewhere);
+        QCOMPARE(ways(schedule), with_another);
+        // One of the two is not insisted on: what it alone has is the policy's to decide about.
+        neighbours[1].preferred = false;
+        loads[1].elsewhere = 2;
+        decide(kind, loads, cost, 2, schedule, elsewhere);
+        for (const Assignment& a : schedule.assignments) {
+            QVERIFY(a.way != way_elsewhere(1));
+            QCOMPARE(a.way == way_elsewhere(0), a.expert == 2 || a.expert == 4);
+        }
+        // Without an accelerator as well.
+        CostTable table = plainTable();
+        table.weight_copy_us = 0;
+        table.gpu_expert.clear();
+        decide(kind, loads, CostModel(table), 0, schedule, elsewhere);
+        for (const Assignment& a : schedule.assignments) {
+            QCOMPARE(a.way,
+                     (loads[static_cast<std::size_t>(a.expert)].elsewhere & 1u) != 0 ? way_elsewhere(0) : Way::kCpu);
+        }
     }
 
     void decision_onceWarm_allocatesNothing() {

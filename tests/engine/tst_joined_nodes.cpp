@@ -518,6 +518,40 @@ class TestJoinedNodes : public QObject {
         QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
     }
 
+    // A machine whose computing takes 100 times as long is found to be slow, and a token is forecast to take longer by
+    // what it does there, in both shapes; where every machine makes the steps it is dealt less.
+    void forecast_followsAMachineThatIsSlow() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        const auto model = openModel(request());
+        JoinSettings settings = insisting();
+        settings.forecasts = true;
+        struct Found {
+            double expert_us = 0;
+            ShapeTimes helpers;
+            ShapeForecast peers;
+        };
+        const auto find = [&](double factor) {
+            cupboard.faults.slow_factor = factor;
+            JoinedNodes joined(*model, {cupboard.address("cupboard")}, settings, {}, {});
+            const ExpertGrid& grid = model->spec().experts;
+            const ForecastNode node{&joined.node(0).costs(),
+                                    std::vector<std::uint8_t>(static_cast<std::size_t>(grid.size()), 1)};
+            return Found{joined.node(0).costs().expert_us(), joined.forecast_times(kShapePast),
+                         forecast_as_peers(joined.forecast_here(kShapePast), {&node, 1})};
+        };
+        const Found fast = find(1), slow = find(100);
+        QVERIFY(fast.helpers.us() > 0 && fast.peers.times.us() > 0);
+        QVERIFY2(slow.expert_us > 10 * fast.expert_us,
+                 qPrintable(QStringLiteral("%1 and %2 us").arg(fast.expert_us).arg(slow.expert_us)));
+        // As helpers: one expert a layer at least is there.
+        const double n_layers = static_cast<double>(model->spec().experts.n_layers);
+        QVERIFY2(slow.helpers.us() > 0.9 * n_layers * slow.expert_us,
+                 qPrintable(QStringLiteral("%1 us").arg(slow.helpers.us())));
+        QVERIFY(slow.peers.times.us() > fast.peers.times.us());
+        QVERIFY(slow.peers.calls[1] <= fast.peers.calls[1]);
+    }
+
     void machineThatMakesNoSteps_isShownAsRefusing() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});

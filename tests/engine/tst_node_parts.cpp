@@ -322,6 +322,37 @@ class TestNodeParts : public QObject {
         if (room == 0) QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("has no room for an expert")));
     }
 
+    // All that the machine holds and the accelerator does not is computed there: whatever the policy is, and with
+    // copies by guess and ahead of a prompt.
+    void machinesInsistedOn_areUsed_inAnyPolicy_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<bool>("guesses");
+        for (const char* policy : {"threshold", "balanced", "transfer", "static", "layers", "auto"})
+            QTest::addRow("%s", policy) << QString::fromLatin1(policy) << false;
+        QTest::newRow("transfer, with guesses") << QStringLiteral("transfer") << true;
+    }
+    void machinesInsistedOn_areUsed_inAnyPolicy() {
+        QFETCH(QString, policy);
+        QFETCH(bool, guesses);
+        LoadRequest model_request = request();
+        model_request.device = "emulated:rtx-3060";
+        model_request.vram_bytes = 12 << 20;
+        model_request.dispatch = parse_dispatch(policy.toStdString());
+        if (guesses) model_request.prefetch = PrefetchMode::kAlways;
+        const auto model = openModel(model_request);
+        OneNode machine(request());
+        JoinSettings settings = insisting();
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
+        model->dispatcher().reset_totals();
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const DispatchTotals& totals = model->dispatcher().totals();
+        const std::uint64_t rows = joined.figures()[0].totals.rows;
+        QVERIFY(rows > 0 && rows < nodeRows(*model));
+        QCOMPARE(totals.cpu_calls, std::uint64_t{0});
+        QCOMPARE(totals.bytes_copied, std::uint64_t{0});
+    }
+
     void quantizedExperts_areTheSameThere() {
         LoadRequest model_request = request();
         model_request.quant = parse_quant("experts=int8");

@@ -2,6 +2,7 @@
 // node that is sent damaged ones goes on as before.
 
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <thread>
@@ -90,6 +91,7 @@ std::vector<ToNode> toNode() {
             outputs(),
             lostMachine(),
             NodePeer{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420"},
+            NodePeer{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420", true},
             NodePeer{9, 2, 1, "cupboard", NodeNetwork::key_of(0), ""},
             NodePeer{9, 2, 1, "cupboard", "", ""},
             NodePeerHello{kNodeProtocol, 9, 1}};
@@ -110,8 +112,8 @@ std::vector<FromNode> fromNode() {
             NodeStepped{7, true},
             outputs(),
             NodePeerWelcome{9},
-            NodePeerReport{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, "", 180.25},
-            NodePeerReport{9, 2, NodePeerReport::State::kEnded, 0, 0, "the connection ended", 0}};
+            NodePeerReport{9, 2, NodePeerReport::State::kUp, 410.5, 0.001, "", 180.25, 201.5},
+            NodePeerReport{9, 2, NodePeerReport::State::kEnded, 0, 0, "the connection ended", 0, 0}};
 }
 
 // The message that bytes are, as a machine reads them; nothing: none.
@@ -219,6 +221,49 @@ class TestNodeWire : public QObject {
         }
     }
 
+    // Messages byte by byte, as programs of before and of later write them: what is not there is 0, and what is not
+    // known is passed over.
+    void olderAndNewerPeerMessages_areRead() {
+        using namespace std::string_literals;
+        const auto within = [](char field, const std::string& message) {  // of ToNode or FromNode, less than 128 bytes
+            return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(message.size())} + message;
+        };
+        const auto doubles = [](char field, double value) {
+            std::string bytes(9, static_cast<char>(field << 3 | 1));
+            std::memcpy(bytes.data() + 1, &value, sizeof value);
+            return bytes;
+        };
+        const auto report_of = [&](const std::string& more) {
+            const auto message = messageOf<node::FromNode>(
+                within(11, "\x08\x09\x10\x02\x18\x01"s + doubles(4, 410.5) + doubles(5, 0.001) + more));
+            const auto* report = message ? std::get_if<NodePeerReport>(&*message) : nullptr;
+            return report != nullptr && check(*report).empty() ? *report : NodePeerReport();
+        };
+        for (const bool with_message : {false, true}) {  // the oldest one has not even that
+            const NodePeerReport report = report_of(with_message ? doubles(7, 180.25) : std::string());
+            QCOMPARE(report.link, std::uint64_t{9});
+            QCOMPARE(report.machine, 2u);
+            QVERIFY(report.state == NodePeerReport::State::kUp);
+            QCOMPARE(report.latency_us, 410.5);
+            QCOMPARE(report.us_per_byte, 0.001);
+            QCOMPARE(report.message_us, with_message ? 180.25 : 0);
+            QCOMPARE(report.between_layers_us, 0.0);
+        }
+        QCOMPARE(report_of(doubles(7, 180.25) + doubles(8, 201.5)).between_layers_us, 201.5);
+        QCOMPARE(report_of(doubles(8, 201.5) + doubles(15, 7)).between_layers_us, 201.5);
+        // Taken for what an older node sees: a field that it does not know, in a message that it does.
+        const std::string peer = "\x08\x09\x10\x01\x18\x02"s + within(4, "attic") + within(5, NodeNetwork::key_of(1)) +
+                                 within(6, "attic:7420");
+        for (const auto& [bytes, asks] :
+             {std::pair(peer, false), std::pair(peer + "\x38\x01"s, true), std::pair(peer + "\x78\x01"s, false)}) {
+            const auto message = messageOf<node::ToNode>(within(10, bytes));
+            const auto* read = message ? std::get_if<NodePeer>(&*message) : nullptr;
+            QVERIFY(read != nullptr && check(*read).empty());
+            QCOMPARE(read->address, std::string("attic:7420"));
+            QCOMPARE(read->between_layers, asks);
+        }
+    }
+
     // What a node is told of another one: where it listens, and nothing that could be taken for something else.
     void peer_isCheckedFieldByField() {
         const NodePeer good{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420"};
@@ -254,6 +299,13 @@ class TestNodeWire : public QObject {
         report.latency_us = 410.5;
         report.message_us = -1;
         QVERIFY(!check(report).empty());
+        report.message_us = 200;
+        report.between_layers_us = std::numeric_limits<double>::infinity();
+        QVERIFY(!check(report).empty());
+        report.between_layers_us = 2e9;
+        QVERIFY(!check(report).empty());
+        report.between_layers_us = 201;
+        QVERIFY(check(report).empty());
         report = {9, 0, NodePeerReport::State::kUp, 1, 0, "", 1};
         QVERIFY(!check(report).empty());
         report = {9, 2, static_cast<NodePeerReport::State>(3), 1, 0, "", 1};

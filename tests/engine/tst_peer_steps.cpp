@@ -398,7 +398,7 @@ class TestPeerSteps : public QObject {
                             received.push_back(std::move(outputs));
                             return Message();
                         },
-                        {});
+                        {}, {});
         int n_closed = 0;
         const NodePeers::Port port{[&](FromNode message) { said.push_back(std::move(message)); }, [&] { ++n_closed; }};
         const std::string key = NodeNetwork::key_of(0), other = NodeNetwork::key_of(1);
@@ -725,7 +725,7 @@ class TestPeerSteps : public QObject {
         nodes.network.takes = std::chrono::milliseconds(2);
         for (const auto& machine : nodes.machines) {
             machine->node.faults.passes_back = [](FromNode& message) {
-                if (std::holds_alternative<NodePong>(message))
+                if (std::holds_alternative<NodePong>(message) || std::holds_alternative<NodeReply>(message))
                     std::this_thread::sleep_for(std::chrono::milliseconds(4));
                 return true;
             };
@@ -744,7 +744,7 @@ class TestPeerSteps : public QObject {
             if (link.direct != linked) return 0.0;
             const std::vector<ForecastLink> counted = joined.forecast_here(70).node_links;
             if (linked != (link.message_us > 0.75 * link.latency_us) || linked == counted.empty()) return 0.0;
-            // Between layers it takes as much longer as the desktop's own messages do.
+            // What it takes longer between layers is counted.
             if (linked) longer_us = counted[0].message_us - link.message_us;
             return joined.forecast_tokens_per_s(70);
         };
@@ -752,6 +752,54 @@ class TestPeerSteps : public QObject {
         QVERIFY2(by_desktop > 0 && linked > 1.3 * by_desktop,
                  qPrintable(QStringLiteral("%1 and %2 tokens/s").arg(linked).arg(by_desktop)));
         QVERIFY(longer_us != 0);
+    }
+
+    // A link that is slower between the layers of a step than by itself: the node that connects measures that, the
+    // forecast counts it. A node of before says nothing
+    // of it, and is asked for nothing that it does not know: its links are forecast by pings.
+    void linksBetweenNodes_areMeasuredBetweenLayers_data() {
+        QTest::addColumn<bool>("of_before");
+        QTest::newRow("measured") << false;
+        QTest::newRow("an older node") << true;
+    }
+    void linksBetweenNodes_areMeasuredBetweenLayers() {
+        QFETCH(bool, of_before);
+        constexpr int kPings = 7 + 3 + 3 * 12 + 1;  // of a link by itself
+        LinkedNodes nodes(request(), 2);
+        nodes.network.pings_before_slow = kPings;
+        nodes.network.slow_ping_takes = std::chrono::milliseconds(8);
+        nodes.machines[0]->node.faults.is_of_before = of_before;
+        std::atomic<int> n_asked = 0;
+        nodes.machines[0]->node.faults.sees = [&](const ToNode& message) {
+            const auto* peer = std::get_if<NodePeer>(&message);
+            n_asked += peer != nullptr && peer->between_layers ? 1 : 0;
+        };
+        const auto model = openModel(request());
+        JoinSettings settings = decentralised();
+        {
+            const JoinedNodes plain(*model, nodes.addresses(), settings, {}, {});
+            QVERIFY(plain.link(0, 1).direct);
+            QCOMPARE(n_asked.load(), 0);  // nobody wants a forecast
+        }
+        settings.forecasts = true;
+        const JoinedNodes joined(*model, nodes.addresses(), settings, {}, {});
+        const NodeMesh::Link link = joined.link(0, 1);
+        QVERIFY(link.direct && link.message_us > 0);
+        QCOMPARE(n_asked.load(), of_before ? 0 : 1);
+        const ForecastDesktop here = joined.forecast_here(70);
+        QCOMPARE(here.node_links.size(), std::size_t{1});
+        const double counted_us = here.node_links[0].message_us;
+        if (of_before) {
+            // As much longer as the desktop's own messages to these nodes take.
+            QVERIFY(!link.longer_us);
+            QCOMPARE(nodes.network.n_slow_pings.load(), 0);
+            QVERIFY(counted_us > 0);
+            return;
+        }
+        // Half of 8 ms, one way.
+        QVERIFY(link.longer_us);
+        QVERIFY2(*link.longer_us > 3000, qPrintable(QString::number(*link.longer_us)));
+        QCOMPARE(counted_us, LinkCosts::between_layers(link.message_us, *link.longer_us));
     }
 
     // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
