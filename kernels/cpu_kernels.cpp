@@ -14,10 +14,18 @@ namespace offstage::kernels {
 
 namespace {
 
+// Sanitized builds for machines with AVX-512 may leave AVX2 out (CMakeLists.txt).
+#if defined(OFFSTAGE_WITHOUT_AVX2)
+constexpr bool kHasAvx2 = false;
+#else
+constexpr bool kHasAvx2 = true;
+#endif
+
 const KernelTables& tables_of(InstructionSet set) {
 #if defined(__x86_64__)
     // Dot products of bytes are exact with and without an instruction for them. That for
     // bf16 would round activations, so those products stay AVX-512's.
+#if !defined(OFFSTAGE_WITHOUT_AVX2)
     static const KernelTables kAvx2 = [] {
         KernelTables tables = avx2::kTables;
         if (cpu_features().avx_vnni) {
@@ -29,6 +37,7 @@ const KernelTables& tables_of(InstructionSet set) {
         }
         return tables;
     }();
+#endif
     static const KernelTables kAvx512 = [] {
         KernelTables tables = avx512::kTables;
         if (cpu_features().avx512_vnni) {
@@ -52,8 +61,12 @@ const KernelTables& tables_of(InstructionSet set) {
         case InstructionSet::kScalar:
             break;
         case InstructionSet::kAvx2:
-            assert(cpu_features().avx2);
+            assert(kHasAvx2 && cpu_features().avx2);
+#if !defined(OFFSTAGE_WITHOUT_AVX2)
             return kAvx2;
+#else
+            break;
+#endif
         case InstructionSet::kAvx512:
             assert(cpu_features().avx512);
             return kAvx512;
@@ -82,7 +95,7 @@ InstructionSet choose() {
 
 std::vector<InstructionSet> available_instruction_sets() {
     std::vector<InstructionSet> sets = {InstructionSet::kScalar};
-    if (cpu_features().avx2) sets.push_back(InstructionSet::kAvx2);
+    if (kHasAvx2 && cpu_features().avx2) sets.push_back(InstructionSet::kAvx2);
     if (cpu_features().avx512) sets.push_back(InstructionSet::kAvx512);
     if (cpu_features().avx512_bf16) sets.push_back(InstructionSet::kAvx512Bf16);
     return sets;
