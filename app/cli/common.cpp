@@ -20,7 +20,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.model = options.model;
     request.n_threads = options.n_threads;
     request.context = options.context;
-    if (options.compute == "f32") request.compute = engine::ComputeMode::kF32;
+    if (options.compute == "f32" || options.compute == "exact") request.compute = engine::ComputeMode::kF32;
     if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
     if (options.compute == "int8") request.compute = engine::ComputeMode::kInt8;
     request.device = options.device;

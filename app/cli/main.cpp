@@ -52,11 +52,12 @@ constexpr const char* kModelHelp =
 void add_compute_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--compute", options.compute,
-                    "How products are formed on the CPU: f32 throughout; bf16 for prompts, their attention included; "
+                    "How products are formed on the CPU: f32 throughout (exact is the same); bf16 for prompts, their "
+                    "attention included; "
                     "int8: inputs in 8 bits for the "
                     "blocks of a GGUF file and for int8 and HQQ; or auto: bf16 and int8 each where it is faster by a "
                     "quarter on this machine, measured once and kept (offstage-cli info says which)")
-        ->check(CLI::IsMember({"f32", "bf16", "int8", "auto"}))
+        ->check(CLI::IsMember({"f32", "exact", "bf16", "int8", "auto"}))
         ->capture_default_str();
     command.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
         ->check(CLI::Range(0, 1024))

@@ -107,7 +107,7 @@ int run_node(const Options& options, EndSignals& signals) {
     request.n_threads = options.n_threads;
     request.disk_reads = engine::DiskReads::kCached;
     request.prefetch = engine::PrefetchMode::kOff;
-    if (options.compute == "f32") request.compute = engine::ComputeMode::kF32;
+    if (options.compute == "f32" || options.compute == "exact") request.compute = engine::ComputeMode::kF32;
     if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
     if (options.compute == "int8") request.compute = engine::ComputeMode::kInt8;
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
@@ -199,8 +199,8 @@ int run_program(int argc, char** argv) {
     app.add_option("--ram", options.ram,
                    "Memory that experts may take: 48GiB; nine tenths of what is free unless given")
         ->check(size_complaint);
-    app.add_option("--compute", options.compute, "As on the desktop: f32, bf16, int8 or auto")
-        ->check(CLI::IsMember({"f32", "bf16", "int8", "auto"}))
+    app.add_option("--compute", options.compute, "As on the desktop: f32 (exact is the same), bf16, int8 or auto")
+        ->check(CLI::IsMember({"f32", "exact", "bf16", "int8", "auto"}))
         ->capture_default_str();
     app.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
         ->check(CLI::Range(0, 1024))

@@ -494,6 +494,17 @@ class TestCliDevices : public QObject {
         QVERIFY(cpu.out.size() > 1000);
         QCOMPARE(emulated.out, cpu.out);
     }
+
+    // By another name: no input is rounded, as it is for the same weights otherwise.
+    void computeExact_isF32() {
+        const QStringList base =
+            words("logits --tokens 5,6,7,300,301 --all --threads 1 --quant experts=hqq4 --json --model %1", {kDemo});
+        const auto logits = [&](const char* compute) { return run(base + words("--compute") + words(compute)).out; };
+        const QByteArray f32 = logits("f32");
+        QVERIFY(f32.size() > 1000);
+        QCOMPARE(logits("exact"), f32);
+        QVERIFY(logits("int8") != f32);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCliDevices)

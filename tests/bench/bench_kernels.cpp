@@ -299,7 +299,7 @@ void register_all() {
     for (const InstructionSet set : available_instruction_sets()) {
         const std::string name(name_of(set));
         for (const int threads : thread_counts) {
-            for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
+            for (const int tokens : {1, 2, 4, 8, 16, 32, 64, 128, 512}) {
                 if (set == InstructionSet::kScalar && tokens > 1) continue;
                 const CpuKernels& kernels = cpu_kernels(set);
                 const auto where_of = [&](WeightType type) {

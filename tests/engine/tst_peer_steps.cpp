@@ -755,8 +755,7 @@ class TestPeerSteps : public QObject {
     }
 
     // A link that is slower between the layers of a step than by itself: the node that connects measures that, the
-    // forecast counts it. A node of before says nothing
-    // of it, and is asked for nothing that it does not know: its links are forecast by pings.
+    // forecast counts it. A node of before says nothing of it: its links are forecast by pings.
     void linksBetweenNodes_areMeasuredBetweenLayers_data() {
         QTest::addColumn<bool>("of_before");
         QTest::newRow("measured") << false;
