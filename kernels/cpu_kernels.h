@@ -87,7 +87,7 @@ inline constexpr std::int64_t byte_panel_bytes(std::int64_t n) {
 }
 inline constexpr std::int64_t byte_panels(std::int64_t n) {
     const std::int64_t fitting = (std::int64_t{1} << 18) / byte_panel_bytes(n);
-    return fitting < 1 ? 1 : fitting > 4 ? 4 : fitting;
+    return fitting < 2 ? 2 : fitting > 4 ? 4 : fitting;
 }
 inline constexpr std::int64_t byte_product_scratch(std::int64_t n) {
     return byte_panels(n) * byte_panel_bytes(n) + 64;

@@ -18,9 +18,6 @@ namespace {
 // Of codes of a codebook: they lie in a core's first cache, and in byte_product_scratch().
 constexpr std::int64_t kUnpackedRows = 8;
 
-// Where rows are put side by side fast, fewer tokens pay for it.
-constexpr int kFewUnpackedTokens = 4;
-
 // How inputs are laid for weights of a type.
 struct InputForm {
     std::array<std::int8_t, kParts> places;  // of the parts of a group
@@ -104,6 +101,12 @@ void round_inputs(WeightType type, const float* x, std::int64_t x_stride, int n_
 
 void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                   std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
+    matvec_bytes_ahead(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch, nullptr, 0);
+}
+
+void matvec_bytes_ahead(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
+                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
+                        const std::byte* next, std::int64_t n_bytes) {
     with_coded_type(weight.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
         if constexpr (can_interleave(kType)) {
@@ -112,9 +115,9 @@ void matvec_bytes(const WeightView& weight, const std::byte* const* inputs, int 
                 return;
             }
         }
-        constexpr int kFew = has_fast_panels(kType) ? kFewUnpackedTokens : kFewByteTokens;
-        if (n_tokens > kFew || weight.interleaved) {
-            multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);
+        if (n_tokens > few_tokens(kType) || weight.interleaved) {
+            multiply_in_panels<kType>(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch, next,
+                                      n_bytes);
             return;
         }
         const auto multiply = [&](const UnpackedRows& unpacked, std::int64_t begin, std::int64_t end) {

@@ -17,6 +17,7 @@
 #include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/chosen_neurons_simd.h"
 #include "kernels/cpu/integer_rows_simd.h"
+#include "kernels/cpu/lines_ahead.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu_features.h"
 
@@ -261,6 +262,12 @@ void round_groups(const GroupScales<kType>* scales, const float* activations, in
     }
 }
 
+// Instead of how far ahead something is fetched: nothing is.
+struct FetchedByOthers {};
+constexpr std::int64_t distance_of(FetchedByOthers /*ahead*/, int /*r*/) {
+    return 0;
+}
+
 // Codes of block `block` of kNeurons columns. What lies `ahead` bytes further on is fetched into cache: the same of all
 // columns, or each its own.
 template <WeightType kType, typename Ahead>
@@ -273,7 +280,9 @@ __attribute__((always_inline)) inline void gather_fours(const std::byte* const* 
         const std::byte* blocks[4];
         for (int j = 0; j < 4; ++j) {
             blocks[j] = columns[4 * four + j] + codes;
-            if (Format::kBlockBytes >= 32 || block % 2 == 0) prefetch(blocks[j] + distance_of(ahead, 4 * four + j));
+            if constexpr (!std::is_same_v<Ahead, FetchedByOthers>) {
+                if (Format::kBlockBytes >= 32 || block % 2 == 0) prefetch(blocks[j] + distance_of(ahead, 4 * four + j));
+            }
         }
         put_side_by_side<kType>(blocks, fours[four]);
     }
@@ -288,6 +297,7 @@ __attribute__((always_inline)) inline void read_scales(const std::byte* const* c
     for (int j = 0; j < kNeurons; ++j) {
         const PackedRef<kType> column{columns[j], &layout};
         scales[j].read(column, first_block, n_blocks);
+        if constexpr (std::is_same_v<Ahead, FetchedByOthers>) continue;
         const std::byte* const of_groups =
             columns[j] + distance_of(ahead, j) + first_block * Format::kGroupsPerBlock * Format::kScaleBytes;
         prefetch(of_groups + layout.scales);
@@ -347,10 +357,12 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
 
 // The same of up to kByteTileNeurons columns and any number of tokens, whose activations lie kByteTileNeurons apart:
 // all of them for 64 columns of the output, which stay in the first cache. sums: (n / kPackedBlock, n_tokens,
-// kPackedBlock); room: (kByteTileNeurons / kNeurons, groups of a batch, n_tokens).
-template <WeightType kType>
+// kPackedBlock); room: (kByteTileNeurons / kNeurons, groups of a batch, n_tokens). n_bytes from `next` on are brought
+// into cache.
+template <WeightType kType, typename Ahead>
 void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count, std::int64_t n,
-                      const float* activations, int n_tokens, float* sums, RoundedGroup* room) {
+                      const float* activations, int n_tokens, float* sums, RoundedGroup* room, const Ahead& ahead,
+                      const std::byte* next, std::int64_t n_bytes) {
     constexpr int kGroups = GroupScales<kType>::kGroups;
     constexpr int kGroupsPerBlock = GroupScales<kType>::kGroupsPerBlock;
     const PackedRow layout = packed_row(kType, n);
@@ -359,7 +371,7 @@ void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count
     for (int j = 0; j < n_sixteens * kNeurons; ++j) {
         columns[j] = reinterpret_cast<const std::byte*>(w2.row(first_neuron + std::min(j, count - 1)));
     }
-    const std::int64_t ahead = kByteTileNeurons * static_cast<std::int64_t>(w2.stride_bytes());
+    LinesAhead lines(next, n_bytes, n_sixteens * layout.n_blocks);
     GroupScales<kType> scales[kNeurons];
     for (std::int64_t first = 0; first < layout.n_blocks; first += kBatchBlocks) {
         const int n_blocks = static_cast<int>(std::min<std::int64_t>(kBatchBlocks, layout.n_blocks - first));
@@ -373,6 +385,7 @@ void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count
         for (int b = 0; b < n_blocks; ++b) {
             float* const of_block = sums + (first + b) * n_tokens * kPackedBlock;
             for (int s = 0; s < n_sixteens; ++s) {
+                lines.step();
                 Bytes fours[kFours][kColumnVectors];
                 gather_fours<kType>(columns + s * kNeurons, layout, first + b, ahead, fours);
                 const RoundedGroup* rounded = room + (s * kGroups + b * kGroupsPerBlock) * n_tokens;
@@ -598,17 +611,22 @@ void move_sums(float* rows, std::int64_t n, int n_tokens, float* blocks) {
     }
 }
 
-// Neurons [first, first + count) of an expert, at most kByteTileNeurons, for many tokens.
+// Neurons [first, first + count) of an expert, at most kByteTileNeurons, for many tokens; n_next of them follow.
 void run_tile(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
-              std::int64_t first, int count, const TileRoom& room, std::byte* product_scratch) {
-    const auto multiply_rows_of = [&](const WeightView& all, float* to) {
+              std::int64_t first, int count, std::int64_t n_next, const TileRoom& room, std::byte* product_scratch) {
+    // A neuron's weights lie together: each of the three products brings a third of what follows into cache, in the
+    // order in which it lies.
+    const std::byte* const next = expert.gate().row(first + count);
+    const auto third = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * n_next / 3;
+    const auto multiply_rows_of = [&](const WeightView& all, float* to, int thirds) {
         WeightView some = all;
         some.data = all.row(first);
         some.n_rows = count;
-        OFFSTAGE_INSTRUCTION_SET::matvec_bytes(some, inputs, n_tokens, 0, count, to, kByteTileNeurons, product_scratch);
+        OFFSTAGE_INSTRUCTION_SET::matvec_bytes_ahead(some, inputs, n_tokens, 0, count, to, kByteTileNeurons,
+                                                     product_scratch, next + thirds * third, third);
     };
-    multiply_rows_of(expert.gate(), room.gates);
-    multiply_rows_of(expert.up(), room.ups);
+    multiply_rows_of(expert.gate(), room.gates, 0);
+    multiply_rows_of(expert.up(), room.ups, 1);
     const ExpertBiases biases = expert.biases();
     for (int t = 0; t < n_tokens; ++t) {
         float* const gate = room.gates + t * kByteTileNeurons;
@@ -628,8 +646,15 @@ void run_tile(const ExpertView& expert, const std::byte* const* inputs, const fl
     const WeightView w2 = expert.down();
     with_packed_type(w2.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
-                                room.rounded);
+        const auto add_columns = [&](const auto& ahead, std::int64_t n_bytes) {
+            add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
+                                    room.rounded, ahead, next + 2 * third, n_bytes);
+        };
+        if (few_tokens(kType) <= kFewByteExpertTokens || n_tokens > few_tokens(kType)) {
+            add_columns(FetchedByOthers{}, third);
+        } else if constexpr (few_tokens(kType) > kFewByteExpertTokens) {
+            add_columns(static_cast<std::int64_t>(w2.stride_bytes()) * kByteTileNeurons, 0);
+        }
     });
 }
 
@@ -690,7 +715,8 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
         move_sums<true>(out, n, n_tokens, room.sums);
         for (std::int64_t first = neuron_begin; first < neuron_end; first += kByteTileNeurons) {
             const int count = static_cast<int>(std::min(kByteTileNeurons, neuron_end - first));
-            run_tile(expert, inputs, scale, n_tokens, first, count, room, scratch);
+            const std::int64_t n_next = std::min(kByteTileNeurons, neuron_end - first - count);
+            run_tile(expert, inputs, scale, n_tokens, first, count, n_next, room, scratch);
         }
         move_sums<false>(out, n, n_tokens, room.sums);
         return;

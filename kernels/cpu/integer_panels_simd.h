@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/cpu/integer_rows_simd.h"
+#include "kernels/cpu/lines_ahead.h"
 #if OFFSTAGE_VECTOR_BITS == 512
 #include "kernels/cpu/packed_panels_avx512.h"
 #endif
@@ -15,13 +16,16 @@
 namespace offstage::kernels {
 namespace {
 
-// Whether rows of the type are put side by side before they are unpacked.
-constexpr bool has_fast_panels(WeightType type) {
-    return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
-}
-
-constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;  // multiplied at once
-constexpr int kPartVectors = kPartWeights / 4;      // of a part, of all rows
+// Panels and tokens that are multiplied at once. An input is loaded once for all panels: where a product of four bytes
+// is one operation, loads would be what bounds it, and 32 registers have room for the sums of two panels.
+#if defined(__AVX512VNNI__)
+constexpr int kPanelsAtOnce = 2;
+constexpr int kPanelTokens = 7;
+#else
+constexpr int kPanelsAtOnce = 1;
+constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;
+#endif
+constexpr int kPartVectors = kPartWeights / 4;  // of a part, of all rows
 
 // kLanes rows.
 struct CodePanel {
@@ -110,7 +114,6 @@ void transpose_groups(const UnpackedGroups& unpacked, std::int64_t g, const Code
 template <WeightType kType>
 void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t row, std::int64_t n_rows,
                  const CodePanel& panel) {
-    using Group = CodeGroup<kType>;
     CodeRow rows[kLanes];
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         rows[lane] = {reinterpret_cast<const std::uint8_t*>(weight.row(row + std::min(lane, n_rows - 1))), layout};
@@ -119,15 +122,10 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     if constexpr (has_codebook(kType)) unpacked.unpack_codes = fastest_codebook_codes();
     constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
-    // Our own formats are also those of experts, whose next rows lie far away.
-    const std::int64_t ahead = kLanes * static_cast<std::int64_t>(weight.stride_bytes());
 #if OFFSTAGE_VECTOR_BITS == 512
     [[maybe_unused]] SupersOfRows supers;
 #endif
     for (; (g + 1) * kGroup <= weight.n_cols; ++g) {
-        if constexpr (traits_of(kType).is_packed()) {
-            for (const CodeRow& of_lane : rows) Group::fetch(of_lane, g, ahead);
-        }
 #if OFFSTAGE_VECTOR_BITS == 512
         if constexpr (has_fast_panels(kType)) {
             unpack_packed_panel<kType>(rows, g, supers, panel.codes + g * kGroup * kLanes,
@@ -140,7 +138,7 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     }
     if (g == panel.n_groups) return;
     const auto unpack_rests = [&]<std::size_t... kIndices>(std::index_sequence<kIndices...> /*lanes*/) {
-        const typename Group::Rest rests[kLanes] = {{rows[kIndices], g, weight.n_cols - g * kGroup}...};
+        const typename CodeGroup<kType>::Rest rests[kLanes] = {{rows[kIndices], g, weight.n_cols - g * kGroup}...};
         const CodeRow whole[kLanes] = {rests[kIndices].row()...};
         unpack_groups<kType>(whole, 0, unpacked);
     };
@@ -148,54 +146,81 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     transpose_groups<kNumbers>(unpacked, g, panel);
 }
 
-// sums[t] += 32 weights of kLanes rows times the tokens' inputs, the 32 `k` of group g.
-// codes(half, four): four of each row, of the first 16 or of the last ones; numbers(i): of
+// sums[p][t] += 32 weights of kLanes rows of each panel times the tokens' inputs, the 32 `k` of group g.
+// codes(p, half, four): four of each row, of the first 16 or of the last ones; numbers(p, i): of
 // each row, its scales, then its biases.
-template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens, typename Numbers, typename Codes>
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int kTokens, typename Numbers, typename Codes>
 __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)[kTokens], std::int64_t g, int k,
                                                      const std::array<std::int8_t, kParts>& places,
                                                      const Numbers& numbers, const Codes& codes,
-                                                     Vector (&sums)[kTokens]) {
-    Bytes dots[kTokens];
-    Vector products[kTokens];
+                                                     Vector (&sums)[kPanels][kTokens]) {
+    Bytes dots[kPanels][kTokens];
+    Vector products[kPanels][kTokens];
     unrolled<2>([&](auto index) __attribute__((always_inline)) {
         constexpr int kHalf = decltype(index)::value;
         if constexpr (kHalf == 0 || kHalves) {
             for (int t = 0; t < kTokens; ++t) {
-                dots[t] =
-                    kWords == InputWords::kCorrections ? all_words(x[t][g].words[kScales * kHalf + k]) : no_sums();
+                for (int p = 0; p < kPanels; ++p) {
+                    dots[p][t] =
+                        kWords == InputWords::kCorrections ? all_words(x[t][g].words[kScales * kHalf + k]) : no_sums();
+                }
             }
         }
         const int place = places[static_cast<std::size_t>(2 * k + kHalf)];
-        Bytes vectors[kPartVectors];
-        for (int i = 0; i < kPartVectors; ++i) vectors[i] = codes(kHalf, i);
-        for (int t = 0; t < kTokens; ++t) {
-            const std::int8_t* const four = x[t][g].codes + place * kPartWeights;
-            dots[t] = add_dots<kRange>(
-                dots[t], vectors, [&](int i) __attribute__((always_inline)) {
-                    std::int32_t word = 0;
-                    std::memcpy(&word, four + 4 * i, sizeof word);
-                    return all_words(word);
-                });
-        }
-        if constexpr (kHalves) {
-            const Vector scales = numbers(kHalf);
+        const auto input = [&](int t, int i) __attribute__((always_inline)) {
+            std::int32_t word = 0;
+            std::memcpy(&word, x[t][g].codes + place * kPartWeights + 4 * i, sizeof word);
+            return all_words(word);
+        };
+        if constexpr (kPanels == 1) {
+            Bytes vectors[kPartVectors];
+            for (int i = 0; i < kPartVectors; ++i) vectors[i] = codes(0, kHalf, i);
             for (int t = 0; t < kTokens; ++t) {
-                products[t] =
-                    kHalf == 0 ? multiply(as_numbers(dots[t]), scales) : fma(as_numbers(dots[t]), scales, products[t]);
+                dots[0][t] = add_dots<kRange>(
+                    dots[0][t], vectors, [&](int i) __attribute__((always_inline)) { return input(t, i); });
             }
-        } else if constexpr (kHalf == 1) {
-            const Vector scales = numbers(0);
-            for (int t = 0; t < kTokens; ++t) products[t] = multiply(as_numbers(dots[t]), scales);
+        } else {
+            for (int i = 0; i < kPartVectors; ++i) {
+                Bytes vectors[kPanels][1];
+                for (int p = 0; p < kPanels; ++p) {
+                    vectors[p][0] = codes(p, kHalf, i);
+                    keep_in_register(vectors[p][0]);
+                }
+                for (int t = 0; t < kTokens; ++t) {
+                    Bytes four = input(t, i);
+                    keep_in_register(four);
+                    for (int p = 0; p < kPanels; ++p) {
+                        dots[p][t] = add_dots<kRange>(
+                            dots[p][t], vectors[p], [&](int) __attribute__((always_inline)) { return four; });
+                    }
+                }
+            }
+        }
+        for (int p = 0; p < kPanels; ++p) {
+            if constexpr (kHalves) {
+                const Vector scales = numbers(p, kHalf);
+                for (int t = 0; t < kTokens; ++t) {
+                    const Vector sum = as_numbers(dots[p][t]);
+                    products[p][t] = kHalf == 0 ? multiply(sum, scales) : fma(sum, scales, products[p][t]);
+                }
+            } else if constexpr (kHalf == 1) {
+                const Vector scales = numbers(p, 0);
+                for (int t = 0; t < kTokens; ++t) products[p][t] = multiply(as_numbers(dots[p][t]), scales);
+            }
         }
     });
-    for (int t = 0; t < kTokens; ++t) sums[t] = fma(products[t], broadcast(x[t][g].scales[k]), sums[t]);
+    for (int t = 0; t < kTokens; ++t) {
+        const Vector scale = broadcast(x[t][g].scales[k]);
+        for (int p = 0; p < kPanels; ++p) sums[p][t] = fma(products[p][t], scale, sums[p][t]);
+    }
     if constexpr (kWords == InputWords::kSums) {
         for (int half = 0; half < (kHalves ? 2 : 1); ++half) {
-            const Vector biases = numbers((kHalves ? 2 : 1) + half);
+            Vector biases[kPanels];
+            for (int p = 0; p < kPanels; ++p) biases[p] = numbers(p, (kHalves ? 2 : 1) + half);
             for (int t = 0; t < kTokens; ++t) {
-                const float sum = float_from_bits(static_cast<std::uint32_t>(x[t][g].words[kScales * half + k]));
-                sums[t] = fma(biases, broadcast(sum), sums[t]);
+                const Vector sum =
+                    broadcast(float_from_bits(static_cast<std::uint32_t>(x[t][g].words[kScales * half + k])));
+                for (int p = 0; p < kPanels; ++p) sums[p][t] = fma(biases[p], sum, sums[p][t]);
             }
         }
     }
@@ -210,37 +235,47 @@ __attribute__((always_inline)) inline Vector sums_of_eighths(const Eighth& eight
     return add(add(both(0), both(2)), add(both(1), both(3)));
 }
 
-// y[t] of n_rows rows, of kTokens tokens.
-template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens>
-void multiply_panel(const CodePanel& panel, const std::array<std::int8_t, kParts>& places,
-                    const std::byte* const* inputs, std::int64_t n_rows, float* y, std::int64_t y_stride) {
+// y[t] of n_rows rows of kPanels panels that follow each other, of kTokens tokens.
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int kTokens>
+void multiply_panels(const CodePanel* panels, const std::array<std::int8_t, kParts>& places,
+                     const std::byte* const* inputs, std::int64_t n_rows, float* y, std::int64_t y_stride,
+                     LinesAhead& ahead) {
     constexpr int kNumbers = (kHalves ? 2 : 1) * (kWords == InputWords::kSums ? 2 : 1);
     const ByteGroup* x[kTokens];
     for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
-    Vector eighths[kScales][kTokens];
+    Vector eighths[kScales][kPanels][kTokens];
     for (int k = 0; k < kScales; ++k) {
-        Vector sums[kTokens];
-        for (Vector& sum : sums) sum = zero();
-        for (std::int64_t g = 0; g * kScales + k < panel.n_scales; ++g) {
-            const float* const numbers = panel.numbers + (g * kScales + k) * kNumbers * kLanes;
+        Vector sums[kPanels][kTokens];
+        for (auto& of_panel : sums) {
+            for (Vector& sum : of_panel) sum = zero();
+        }
+        for (std::int64_t g = 0; g * kScales + k < panels[0].n_scales; ++g) {
+            ahead.step();
             add_scale<kHalves, kWords, kRange>(
-                x, g, k, places, [&](int i) __attribute__((always_inline)) { return load(numbers + i * kLanes); },
-                [&](int half, int four) __attribute__((always_inline)) {
+                x, g, k, places,
+                [&](int p, int i) __attribute__((always_inline)) {
+                    return load(panels[p].numbers + ((g * kScales + k) * kNumbers + i) * kLanes);
+                },
+                [&](int p, int half, int four) __attribute__((always_inline)) {
                     const int place = places[static_cast<std::size_t>(2 * k + half)];
-                    return load_unit(panel.codes +
+                    return load_unit(panels[p].codes +
                                      ((g * kParts + place) * kPartVectors + four) * static_cast<int>(sizeof(Bytes)));
                 },
                 sums);
         }
-        for (int t = 0; t < kTokens; ++t) eighths[k][t] = sums[t];
+        for (int p = 0; p < kPanels; ++p) {
+            for (int t = 0; t < kTokens; ++t) eighths[k][p][t] = sums[p][t];
+        }
     }
-    for (int t = 0; t < kTokens; ++t) {
-        const Vector sum = sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; });
-        float* const to = y + t * y_stride;
-        if (n_rows >= kLanes) {
-            store(to, sum);
-        } else {
-            store_first(to, static_cast<int>(n_rows), sum);
+    for (int p = 0; p < kPanels; ++p) {
+        for (int t = 0; t < kTokens; ++t) {
+            const Vector sum = sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][p][t]; });
+            float* const to = y + t * y_stride + p * kLanes;
+            if (n_rows - p * kLanes >= kLanes) {
+                store(to, sum);
+            } else {
+                store_first(to, static_cast<int>(n_rows - p * kLanes), sum);
+            }
         }
     }
 }

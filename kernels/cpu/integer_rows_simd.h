@@ -18,7 +18,15 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr int kFewByteTokens = kLanes == 16 ? 8 : 16;  // more are multiplied by panels: these do not pay for unpacking
+// Whether rows of the type are put side by side before they are unpacked.
+constexpr bool has_fast_panels(WeightType type) {
+    return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
+}
+// More tokens are multiplied by panels: fewer do not pay for unpacking.
+constexpr int few_tokens(WeightType type) {
+    if (has_fast_panels(type)) return 4;
+    return kLanes == 16 ? 8 : 16;
+}
 
 __attribute__((always_inline)) inline float sum_of_eighths(__m256 v) {
     __m128 sum = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

@@ -416,9 +416,9 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     const bool near = Group::fetches_near();
     const ByteGroup* x[kTokens];
     for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
-    Vector eighths[kScales][kTokens];
+    Vector eighths[kScales][1][kTokens];
     for (auto& of_scale : eighths) {
-        for (Vector& sum : of_scale) sum = zero();
+        for (Vector& sum : of_scale[0]) sum = zero();
     }
     for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
         Group group(strip, g, half);
@@ -433,14 +433,15 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
             Vector numbers[Group::kNumbers];
             group.template read_numbers<k>(numbers);
             add_scale<has_half_scales(kType), input_words(kType), code_range(kType)>(
-                x, g, k, kPlacesOf<kType>, [&](int i) __attribute__((always_inline)) { return numbers[i]; },
-                [&](int part, int four)
+                x, g, k, kPlacesOf<kType>, [&](int, int i) __attribute__((always_inline)) { return numbers[i]; },
+                [&](int, int part, int four)
                     __attribute__((always_inline)) { return group.template codes<kStep, kOdd>(part, four); },
                 eighths[k]);
         });
     }
     for (int t = 0; t < kTokens; ++t) {
-        store(y + t * y_stride, sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][t]; }));
+        store(y + t * y_stride,
+              sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][0][t]; }));
     }
 }
 
@@ -510,27 +511,35 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
     }
 }
 
-template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int... kTokens>
 constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
-    return std::array{multiply_panel<kHalves, kWords, kRange, kTokens + 1>...};
+    return std::array{multiply_panels<kHalves, kWords, kRange, kPanels, kTokens + 1>...};
 }
 
+// As matvec_bytes_ahead(); without `next`, rows that follow in the range are brought into cache.
 template <WeightType kType>
 void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
-                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) {
-    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
+                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
+                        const std::byte* next, std::int64_t n_bytes) {
+    static constexpr auto kOfPanel = panel_products<has_half_scales(kType), input_words(kType), code_range(kType), 1>(
         std::make_integer_sequence<int, kPanelTokens>{});
+    static constexpr auto kOfPanels =
+        panel_products<has_half_scales(kType), input_words(kType), code_range(kType), kPanelsAtOnce>(
+            std::make_integer_sequence<int, kPanelTokens>{});
     static constexpr auto kPlaces = places_of_parts(kType);
     const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
-    const std::int64_t n_panels = byte_panels(weight.n_cols);
+    const std::int64_t n_rows = byte_panels(weight.n_cols) * kLanes;  // unpacked before they are multiplied
     const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
-    const auto panel_at = [&](std::int64_t i) {
-        return CodePanel(scratch + i * byte_panel_bytes(weight.n_cols), weight.n_cols);
+    const auto n_multiplied = [](std::int64_t rows) {
+        return (rows + kPanelsAtOnce * kLanes - 1) / (kPanelsAtOnce * kLanes);
     };
-    for (std::int64_t begin = row_begin; begin < row_end; begin += n_panels * kLanes) {
-        const std::int64_t end = std::min(begin + n_panels * kLanes, row_end);
+    const auto panel_at = [&](std::int64_t row) {
+        return CodePanel(scratch + row / kLanes * byte_panel_bytes(weight.n_cols), weight.n_cols);
+    };
+    for (std::int64_t begin = row_begin; begin < row_end; begin += n_rows) {
+        const std::int64_t end = std::min(begin + n_rows, row_end);
         for (std::int64_t row = begin; row < end; row += kLanes) {
-            const CodePanel panel = panel_at((row - begin) / kLanes);
+            const CodePanel panel = panel_at(row - begin);
             if constexpr (can_interleave(kType) && kHasStripPanels) {
                 if (weight.interleaved) {
                     const std::int64_t lane = row % kInterleavedRows;
@@ -541,13 +550,26 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
             }
             unpack_rows<kType>(weight, &layout, row, end - row, panel);
         }
+        // A share of what is asked for, or the next rows, which fetch themselves where they are interleaved.
+        const std::int64_t n_steps = n_tiles * n_multiplied(end - begin) * (weight.n_cols / kInputsPerScale);
+        const std::byte* from = next;
+        std::int64_t n_from = 0;
+        if (next != nullptr) {
+            from = next + n_bytes * (begin - row_begin) / (row_end - row_begin);
+            n_from = next + n_bytes * (end - row_begin) / (row_end - row_begin) - from;
+        } else if (!weight.interleaved) {
+            from = weight.row(end);
+            n_from = std::min(n_rows, row_end - end) * static_cast<std::int64_t>(weight.stride_bytes());
+        }
+        LinesAhead ahead(from, n_from, n_steps);
         for (int tile = 0; tile < n_tiles; ++tile) {
             const int first = n_tokens * tile / n_tiles;
             const int count = n_tokens * (tile + 1) / n_tiles - first;
-            for (std::int64_t row = begin; row < end; row += kLanes) {
-                kByTokens[static_cast<std::size_t>(count - 1)](panel_at((row - begin) / kLanes), kPlaces,
-                                                               inputs + first, end - row, y + first * y_stride + row,
-                                                               y_stride);
+            for (std::int64_t row = begin; row < end; row += kPanelsAtOnce * kLanes) {
+                const bool all = end - row > (kPanelsAtOnce - 1) * kLanes;
+                const CodePanel panels[2] = {panel_at(row - begin), panel_at(row - begin + (all ? kLanes : 0))};
+                (all ? kOfPanels : kOfPanel)[static_cast<std::size_t>(count - 1)](
+                    panels, kPlaces, inputs + first, end - row, y + first * y_stride + row, y_stride, ahead);
             }
         }
     }
