@@ -235,11 +235,12 @@ __attribute__((always_inline)) inline Vector sums_of_eighths(const Eighth& eight
     return add(add(both(0), both(2)), add(both(1), both(3)));
 }
 
-// y[t] of n_rows rows of kPanels panels that follow each other, of kTokens tokens.
-template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int kTokens>
+// y[t] of n_rows rows of panels that follow each other, of kTokens tokens.
+template <bool kHalves, InputWords kWords, CodeRange kRange, int kTokens>
 void multiply_panels(const CodePanel* panels, const std::array<std::int8_t, kParts>& places,
                      const std::byte* const* inputs, std::int64_t n_rows, float* y, std::int64_t y_stride,
                      LinesAhead& ahead) {
+    constexpr int kPanels = kPanelsAtOnce;
     constexpr int kNumbers = (kHalves ? 2 : 1) * (kWords == InputWords::kSums ? 2 : 1);
     const ByteGroup* x[kTokens];
     for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
@@ -267,7 +268,7 @@ void multiply_panels(const CodePanel* panels, const std::array<std::int8_t, kPar
             for (int t = 0; t < kTokens; ++t) eighths[k][p][t] = sums[p][t];
         }
     }
-    for (int p = 0; p < kPanels; ++p) {
+    for (int p = 0; p < kPanels && p * kLanes < n_rows; ++p) {
         for (int t = 0; t < kTokens; ++t) {
             const Vector sum = sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[k][p][t]; });
             float* const to = y + t * y_stride + p * kLanes;

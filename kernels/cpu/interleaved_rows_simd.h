@@ -511,9 +511,9 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
     }
 }
 
-template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int... kTokens>
+template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
 constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
-    return std::array{multiply_panels<kHalves, kWords, kRange, kPanels, kTokens + 1>...};
+    return std::array{multiply_panels<kHalves, kWords, kRange, kTokens + 1>...};
 }
 
 // As matvec_bytes_ahead(); without `next`, rows that follow in the range are brought into cache.
@@ -521,11 +521,8 @@ template <WeightType kType>
 void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
                         const std::byte* next, std::int64_t n_bytes) {
-    static constexpr auto kOfPanel = panel_products<has_half_scales(kType), input_words(kType), code_range(kType), 1>(
+    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
         std::make_integer_sequence<int, kPanelTokens>{});
-    static constexpr auto kOfPanels =
-        panel_products<has_half_scales(kType), input_words(kType), code_range(kType), kPanelsAtOnce>(
-            std::make_integer_sequence<int, kPanelTokens>{});
     static constexpr auto kPlaces = places_of_parts(kType);
     const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
     const std::int64_t n_rows = byte_panels(weight.n_cols) * kLanes;  // unpacked before they are multiplied
@@ -566,10 +563,11 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
             const int first = n_tokens * tile / n_tiles;
             const int count = n_tokens * (tile + 1) / n_tiles - first;
             for (std::int64_t row = begin; row < end; row += kPanelsAtOnce * kLanes) {
-                const bool all = end - row > (kPanelsAtOnce - 1) * kLanes;
-                const CodePanel panels[2] = {panel_at(row - begin), panel_at(row - begin + (all ? kLanes : 0))};
-                (all ? kOfPanels : kOfPanel)[static_cast<std::size_t>(count - 1)](
-                    panels, kPlaces, inputs + first, end - row, y + first * y_stride + row, y_stride, ahead);
+                // The last one may be alone: then it is taken twice.
+                const std::int64_t second = end - row > kLanes ? kLanes : 0;
+                const CodePanel panels[2] = {panel_at(row - begin), panel_at(row - begin + second)};
+                kByTokens[static_cast<std::size_t>(count - 1)](panels, kPlaces, inputs + first, end - row,
+                                                               y + first * y_stride + row, y_stride, ahead);
             }
         }
     }
