@@ -336,6 +336,11 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
         if (!us) return {};
         large.push_back(*us);
     }
+    const auto comes_back = [&](std::uint64_t number) { return wait_for_pong(number, stop); };
+    if (!use_up_window(
+            kLargePing, [&](std::size_t bytes) { return send_ping(bytes); }, comes_back)) {
+        return {};
+    }
     // What else the two machines do makes a ping longer, never shorter; and the node is packing experts meanwhile.
     measured.latency_us = percentile(small, 0.25);
     const double beyond_us =
@@ -356,7 +361,7 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
     }
     const std::size_t row = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
     const auto exchange = measure_exchanges(
-        *round_trip, [&] { return send_ping(row); }, [&](std::uint64_t number) { return wait_for_pong(number, stop); });
+        *round_trip, [&] { return send_ping(row); }, comes_back);
     if (!exchange) return {};
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);

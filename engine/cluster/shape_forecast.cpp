@@ -157,7 +157,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     const double here_us_per_byte = cost.cpu_us(1) / here_bytes;
     // Beside the experts, of one layer; this machine first.
     std::vector<double> dense_us(1 + nodes.size());
-    dense_us[0] = (step_us - head_us) / n_layers + desktop.pause_us;
+    const double computed_us = (step_us - head_us) / n_layers;
+    dense_us[0] = computed_us + desktop.pause_us;
     std::vector<std::uint8_t> takes_part(1 + nodes.size());
     takes_part[0] = 1;
     std::vector<PeerTimeline::Link> links(1);      // of those that take part
@@ -166,8 +167,9 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
+        // What a wait adds are other threads' turns, which take no longer where computing does.
         dense_us[1 + i] = desktop.on_processor
-                              ? dense_us[0] * us_per_byte / here_us_per_byte
+                              ? computed_us * us_per_byte / here_us_per_byte + desktop.pause_us
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
         place[i] = links.size();
