@@ -73,7 +73,6 @@ class HelpedToken {
         std::sort(loads_.begin(), loads_.end(),
                   [](const ExpertLoad& a, const ExpertLoad& b) { return a.expert < b.expert; });
         decide(desktop_.policy, loads_, desktop_.cost, desktop_.staging_slots, schedule_, elsewhere_);
-        const double layer_us = schedule_.makespan_us;
         here_.clear();
         std::vector<std::int64_t> rows(measured_.size());
         std::vector<double> there_us(measured_.size());
@@ -89,15 +88,19 @@ class HelpedToken {
             sum.calls[1 + measured_[i]] += 1;
         }
         const double here_us = here_.empty() ? 0 : makespan_us(here_, desktop_.cost, desktop_.staging_slots);
-        // What this machine waits for: the last answer's way, and before that the computing there.
-        double network_us = 0, last_us = 0;
+        // What this machine waits for: the last answer's way, and before that the computing there. One thread sends the
+        // requests, one after the other.
+        double network_us = 0, last_us = 0, sent_us = 0;
         for (std::size_t i = 0; i < measured_.size(); ++i) {
             if (rows[i] == 0) continue;
-            const double transfer_us = costs_[i].transfer_us(rows[i]);
-            if (transfer_us + there_us[i] <= last_us) continue;
-            last_us = transfer_us + there_us[i];
-            network_us = transfer_us;
+            const LinkCosts& link = *nodes_[measured_[i]].costs;
+            const double way_us = sent_us + costs_[i].transfer_us(rows[i]);
+            sent_us += link.measured().send_us;
+            if (way_us + there_us[i] <= last_us) continue;
+            last_us = way_us + there_us[i];
+            network_us = way_us;
         }
+        const double layer_us = std::max(schedule_.makespan_us, last_us);
         const double beyond_us = std::max(0.0, layer_us - here_us);
         network_us = std::min(network_us, beyond_us);
         const bool waits = std::any_of(rows.begin(), rows.end(), [](std::int64_t n) { return n > 0; });

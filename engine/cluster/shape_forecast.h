@@ -67,7 +67,8 @@ struct ShapeForecast {
 };
 
 // Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links, experts and steps were
-// measured to take; a layer with experts elsewhere is followed by one that begins after a wait. Nothing is known
+// measured to take; a layer with experts elsewhere is followed by one that begins after a wait. A
+// request is sent when those before it are. Nothing is known
 // without a machine, or without this one's costs.
 ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 // Layers are played through one after the other (PeerTimeline); what messages add to that is `network`. Attention and

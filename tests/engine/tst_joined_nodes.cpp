@@ -512,10 +512,33 @@ class TestJoinedNodes : public QObject {
         // Of a busy machine's times the difference may be none.
         for (int i = 0; i < 5 && !(joined->forecast_here(kShapePast).pause_us > 0); ++i) join(true);
         const ForecastDesktop here = joined->forecast_here(kShapePast);
+                joined->node(0).costs().transfer_us(1), joined->node(0).costs().measured().latency_us,
+                here.cost.table().dense.step_us(1, 70), joined->node(0).is_up());
         QVERIFY(here.wake_us > 0 && here.pause_us > 0);
         QVERIFY(joined->node(0).costs().measured().send_us > 0);
         const double us = 1e6 / joined->forecast_tokens_per_s(kShapePast);
         QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
+    }
+
+    // Behind a large message a connection lets some bytes through that cost nothing: as many go and come back as it
+    // had, before it is measured what a small one takes.
+    void smallMessages_areMeasured_whenAsMuchAsTheLargeOneHasPassed() {
+        ExpertHost host(request());
+        NodeInProcess cupboard(host, {"cupboard", 2, 0});
+        std::atomic<std::size_t> largest = 0, since = 0, before_experts = 0;
+        std::atomic<bool> asked = false;
+        cupboard.faults.sees = [&](const ToNode& message) {
+            if (const auto* ping = std::get_if<NodePing>(&message); ping != nullptr && !asked) {
+                const std::size_t bytes = ping->payload.size();
+                since = bytes >= largest ? 0 : since + bytes;
+                largest = std::max(largest.load(), bytes);
+            }
+            if (std::holds_alternative<NodeCompute>(message) && !asked.exchange(true)) before_experts = since.load();
+        };
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {cupboard.address("cupboard")}, insisting(), {}, {});
+        QVERIFY(asked && largest > 64 << 10);
+        QVERIFY2(before_experts >= largest, qPrintable(QString::number(before_experts)));
     }
 
     // A machine whose computing takes 100 times as long is found to be slow, and a token is forecast to take longer by

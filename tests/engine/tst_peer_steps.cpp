@@ -269,6 +269,10 @@ class TestPeerSteps : public QObject {
         sending.send_us = 4;
         link.set(sending);
         compare(forecast_as_peers(here, nodes), 60, 10 + 4, 0);
+        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
+        // A row for each of two: the second request leaves when the first is sent.
+        const std::vector<ForecastNode> both = {{&link, all}, {&link, all}};
+        compare(forecast_as_helpers(here, both), 60, 2 * (20 + 4), 2 * 10);
         // A slow one does nothing; what it has not, it cannot do.
         here.insists = false;
         link.set(measured(1e5));
