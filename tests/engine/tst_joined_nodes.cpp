@@ -485,13 +485,18 @@ class TestJoinedNodes : public QObject {
                  qPrintable(notes));
     }
 
-    // What a layer takes longer after a wait is measured with the machine's own answers between layers, and what is
-    // measured is in the forecast.
+    // What a request takes between layers, and a layer after a wait for its answer, is measured with the machine's own
+    // answers there, and what is measured is in the forecast. The first answers, of the link by itself, come at once.
     void forecast_isOfWhatWasMeasuredHere() {
+        constexpr std::chrono::microseconds kLate{2000};
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
-        std::atomic<int> n_asked = 0;
+        std::atomic<int> n_asked = 0, n_at_once = 1'000'000;
         cupboard.faults.sees = [&](const ToNode& message) { n_asked += std::holds_alternative<NodeCompute>(message); };
+        cupboard.faults.passes_back = [&](FromNode& message) {
+            if (std::holds_alternative<NodeReply>(message) && n_asked > n_at_once) std::this_thread::sleep_for(kLate);
+            return true;
+        };
         JoinSettings settings = insisting();
         settings.shape = NodeShape::kDecentralised;
         std::unique_ptr<LoadedModel> model;
@@ -509,13 +514,20 @@ class TestJoinedNodes : public QObject {
         QCOMPARE(joined->forecast_tokens_per_s(kShapePast), 0.0);
         join(true);
         QVERIFY2(n_asked > n_without + 50, qPrintable(QString::number(n_asked)));
-        // Of a busy machine's times the difference may be none.
-        for (int i = 0; i < 5 && !(joined->forecast_here(kShapePast).pause_us > 0); ++i) join(true);
-        const ForecastDesktop here = joined->forecast_here(kShapePast);
-                joined->node(0).costs().transfer_us(1), joined->node(0).costs().measured().latency_us,
-                here.cost.table().dense.step_us(1, 70), joined->node(0).is_up());
-        QVERIFY(here.wake_us > 0 && here.pause_us > 0);
-        QVERIFY(joined->node(0).costs().measured().send_us > 0);
+        const auto forecast = [&] { return joined->forecast_here(kShapePast); };
+        QVERIFY(forecast().wake_us > 0);
+#if !defined(__SANITIZE_THREAD__)
+        // A microsecond or less of this model's layers, a difference of medians: of a busy machine's times it may be
+        // none, and where each access to memory is checked it is.
+        for (int i = 0; i < 5 && !(forecast().pause_us > 0); ++i) join(true);
+        QVERIFY(forecast().pause_us > 0);
+#endif
+        n_at_once = n_without;
+        join(true);
+        const LinkCosts& link = joined->node(0).costs();
+        QVERIFY2(link.transfer_us(1) >= static_cast<double>(kLate.count()),
+                 qPrintable(QStringLiteral("%1, alone %2").arg(link.transfer_us(1)).arg(link.measured().latency_us)));
+        QVERIFY(link.measured().send_us > 0);
         const double us = 1e6 / joined->forecast_tokens_per_s(kShapePast);
         QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
     }
