@@ -553,6 +553,43 @@ class TestJoinedNodes : public QObject {
         QVERIFY2(before_experts >= largest, qPrintable(QString::number(before_experts)));
     }
 
+    // What two take that are measured at once is each other's doing.
+    void machinesThatConnectTogether_areMeasuredOneAfterTheOther() {
+        ExpertHost first(request()), second(request());
+        NodeInProcess cupboard(first, {"cupboard", 2, 0}), attic(second, {"attic", 2, 0});
+        std::mutex mutex;
+        std::vector<int> order;  // who is measured: each once for all of its messages in turn
+        const auto watch = [&](NodeInProcess& node, int which) {
+            node.faults.sees = [&, which](const ToNode& message) {
+                if (!std::holds_alternative<NodePing>(message) && !std::holds_alternative<NodeCompute>(message)) return;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough for the other one to begin
+                const std::scoped_lock lock(mutex);
+                if (order.empty() || order.back() != which) order.push_back(which);
+            };
+        };
+        watch(cupboard, 0);
+        watch(attic, 1);
+        const auto model = openModel(request());
+        JoinedNodes joined(*model, {cupboard.address("cupboard"), attic.address("attic")}, insisting(), {}, {});
+        QVERIFY(joined.node(0).is_up() && joined.node(1).is_up());
+        const std::scoped_lock lock(mutex);
+        QCOMPARE(order.size(), std::size_t{2});
+    }
+
+    // One that is silent when it is measured keeps no other one from being used.
+    void measuringTurn_isNotWaitedForWithoutEnd() {
+        MeasuringTurn turn;
+        {
+            const MeasuringTurn::Guard first(turn, 10, {});
+            const MeasuringTurn::Guard second(turn, 0.01, {});
+            std::stop_source stop;
+            stop.request_stop();
+            const MeasuringTurn::Guard third(turn, 1000, stop.get_token());
+            QVERIFY(first.has_it() && !second.has_it() && !third.has_it());
+        }
+        QVERIFY(MeasuringTurn::Guard(turn, 10, {}).has_it());
+    }
+
     // A machine whose computing takes 100 times as long is found to be slow, and a token is forecast to take longer by
     // what it does there, in both shapes; where every machine makes the steps it is dealt less.
     void forecast_followsAMachineThatIsSlow() {
