@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kProbeWorkBytes = std::size_t{1} << 20;
 constexpr int kProbeWorkTimes = 9;
 constexpr int kExchanges = 12, kExchangeBatches = 3;
+constexpr std::size_t kWindowPing = 4096, kWindowBatch = 16;
 
 double probe_us_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -56,6 +57,17 @@ std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::
     }
     if (!wait(first)) return {};
     return ExchangeTimes{median(batches), median(sending)};
+}
+
+// Many at once: their way takes no longer than one's.
+bool use_up_window(std::size_t large_bytes, const std::function<std::uint64_t(std::size_t bytes)>& send,
+                   const std::function<bool(std::uint64_t number)>& wait) {
+    for (std::size_t sent = 0; sent < large_bytes;) {
+        std::uint64_t last = 0;
+        for (std::size_t i = 0; i < kWindowBatch; ++i, sent += kWindowPing) last = send(kWindowPing);
+        if (!wait(last)) return false;
+    }
+    return true;
 }
 
 }  // namespace offstage::engine

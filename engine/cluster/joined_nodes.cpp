@@ -171,11 +171,13 @@ void JoinedNodes::start_connecting(NodeShape shape, const Lists& lists, bool wit
     if (shape == NodeShape::kDecentralised) {
         peers_ = std::make_unique<PeerGroup>(model_, settings_.activations, settings_.patience, *mesh_);
     }
+    const auto measuring_turn = std::make_shared<MeasuringTurn>();
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
         nodes_.push_back(
             std::make_shared<NodeClient>(addresses_[i], hello, grid, settings_.activations, settings_.patience));
         if (peers_) nodes_.back()->set_following(peers_->following(i));
         if (mesh_) nodes_.back()->set_meeting(mesh_->meeting(i));
+        nodes_.back()->set_measuring_turn(measuring_turn);
         nodes_.back()->costs().set_between_layers(request_us_, share_us_);
         nodes_.back()->set_last_step([this] {
             return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(last_step_.load()));

@@ -23,7 +23,8 @@ constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for la
 constexpr double kLookSeconds = 1;       // whether it is time to measure again
 constexpr double kWorthSaying = 1.5;     // times faster or slower
 constexpr double kPackingSeconds =
-    1;  // that are waited for a node to be ready with all, and to have nothing else to do
+    1;                              // that are waited for a node to be ready with all, and to have nothing else to do
+constexpr double kTurnSeconds = 2;  // and for other nodes to be measured
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -52,6 +53,10 @@ void NodeClient::stop() {
 
 void NodeClient::set_following(Following following) {
     following_ = std::move(following);
+}
+
+void NodeClient::set_measuring_turn(std::shared_ptr<MeasuringTurn> turn) {
+    turn_ = std::move(turn);
 }
 
 void NodeClient::set_meeting(Meeting meeting) {
@@ -324,6 +329,8 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
 
 // Latency and rate of the link, and what experts take there.
 std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& stop) {
+    std::optional<MeasuringTurn::Guard> turn;
+    if (turn_) turn.emplace(*turn_, kTurnSeconds, stop);
     LinkCosts::Measured measured;
     std::vector<double> small, large;
     for (int i = 0; i < kSmallPings; ++i) {
@@ -335,6 +342,11 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
         const auto us = ping_us(kLargePing, stop);
         if (!us) return {};
         large.push_back(*us);
+    }
+    const auto comes_back = [&](std::uint64_t number) { return wait_for_pong(number, stop); };
+    if (!use_up_window(
+            kLargePing, [&](std::size_t bytes) { return send_ping(bytes); }, comes_back)) {
+        return {};
     }
     // What else the two machines do makes a ping longer, never shorter; and the node is packing experts meanwhile.
     measured.latency_us = percentile(small, 0.25);
@@ -356,7 +368,7 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
     }
     const std::size_t row = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(activations_);
     const auto exchange = measure_exchanges(
-        *round_trip, [&] { return send_ping(row); }, [&](std::uint64_t number) { return wait_for_pong(number, stop); });
+        *round_trip, [&] { return send_ping(row); }, comes_back);
     if (!exchange) return {};
     const double row_us = measured.row_bytes * measured.us_per_byte;
     measured.latency_us = std::max(measured.latency_us, *round_trip - 2 * row_us);

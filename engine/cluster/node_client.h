@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/cluster/link_costs.h"
+#include "engine/cluster/measuring_turn.h"
 #include "engine/cluster/node_protocol.h"
 #include "engine/cluster/remeasure_schedule.h"
 #include "engine/telemetry/machine_figures.h"
@@ -97,6 +98,8 @@ class NodeClient {
     // Before start(): when this machine last computed something of a step, the greatest value while it does; called
     // from this object's thread. Without it the node is measured once over each connection.
     void set_last_step(std::function<std::chrono::steady_clock::time_point()> last_step);
+    // Before start(): it is measured when it is its turn among those that have the same.
+    void set_measuring_turn(std::shared_ptr<MeasuringTurn> turn);
     // It is up, and makes steps.
     bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
     // For a node that follows. False: it is not up.
@@ -224,6 +227,7 @@ class NodeClient {
     std::optional<Following> following_;                                // constant once it has started
     std::optional<Meeting> meeting_;                                    // the same
     std::function<std::chrono::steady_clock::time_point()> last_step_;  // the same
+    std::shared_ptr<MeasuringTurn> turn_;                               // the same
     // Of the thread: when it measures again, and what the last measurement alone said.
     RemeasureSchedule remeasuring_;
     LinkCosts::Measured last_measured_;

@@ -212,6 +212,7 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
             (is_small ? small : large)
                 .push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
         }
+        if (!use_up_window(kLargePeerPing, ping, comes_back)) return false;
         up.latency_us = median(small);
         const double beyond_us =
             *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());

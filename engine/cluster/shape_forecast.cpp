@@ -73,7 +73,6 @@ class HelpedToken {
         std::sort(loads_.begin(), loads_.end(),
                   [](const ExpertLoad& a, const ExpertLoad& b) { return a.expert < b.expert; });
         decide(desktop_.policy, loads_, desktop_.cost, desktop_.staging_slots, schedule_, elsewhere_);
-        const double layer_us = schedule_.makespan_us;
         here_.clear();
         std::vector<std::int64_t> rows(measured_.size());
         std::vector<double> there_us(measured_.size());
@@ -89,15 +88,19 @@ class HelpedToken {
             sum.calls[1 + measured_[i]] += 1;
         }
         const double here_us = here_.empty() ? 0 : makespan_us(here_, desktop_.cost, desktop_.staging_slots);
-        // What this machine waits for: the last answer's way, and before that the computing there.
-        double network_us = 0, last_us = 0;
+        // What this machine waits for: the last answer's way, and before that the computing there. One thread sends the
+        // requests, one after the other.
+        double network_us = 0, last_us = 0, sent_us = 0;
         for (std::size_t i = 0; i < measured_.size(); ++i) {
             if (rows[i] == 0) continue;
-            const double transfer_us = costs_[i].transfer_us(rows[i]);
-            if (transfer_us + there_us[i] <= last_us) continue;
-            last_us = transfer_us + there_us[i];
-            network_us = transfer_us;
+            const LinkCosts& link = *nodes_[measured_[i]].costs;
+            const double way_us = sent_us + costs_[i].transfer_us(rows[i]);
+            sent_us += link.measured().send_us;
+            if (way_us + there_us[i] <= last_us) continue;
+            last_us = way_us + there_us[i];
+            network_us = way_us;
         }
+        const double layer_us = std::max(schedule_.makespan_us, last_us);
         const double beyond_us = std::max(0.0, layer_us - here_us);
         network_us = std::min(network_us, beyond_us);
         const bool waits = std::any_of(rows.begin(), rows.end(), [](std::int64_t n) { return n > 0; });
@@ -157,7 +160,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     const double here_us_per_byte = cost.cpu_us(1) / here_bytes;
     // Beside the experts, of one layer; this machine first.
     std::vector<double> dense_us(1 + nodes.size());
-    dense_us[0] = (step_us - head_us) / n_layers + desktop.pause_us;
+    const double computed_us = (step_us - head_us) / n_layers;
+    dense_us[0] = computed_us + desktop.pause_us;
     std::vector<std::uint8_t> takes_part(1 + nodes.size());
     takes_part[0] = 1;
     std::vector<PeerTimeline::Link> links(1);      // of those that take part
@@ -166,8 +170,9 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
+        // What a wait adds are other threads' turns, which take no longer where computing does.
         dense_us[1 + i] = desktop.on_processor
-                              ? dense_us[0] * us_per_byte / here_us_per_byte
+                              ? computed_us * us_per_byte / here_us_per_byte + desktop.pause_us
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
         takes_part[1 + i] = 1;
         place[i] = links.size();

@@ -8,7 +8,7 @@
 //     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
 //     each two of them. --relay-core N: the relays have that core, this program core 0. --in-program: no relays
 //     (late_messages.h). --no-sleep: cores are never idle. --held-once: each expert on one node alone.
-//     --slow-node F: the first node computes F times as slowly (held_process.h).
+//     --slow-node F: the first node computes F times as slowly (slow_node.cpp).
 // --star, of either: no links between the nodes.
 //   bench_machines messages [--delay-us 0,100]
 //     What one small message there and one back take and cost, with pauses between them of several kinds.
@@ -37,7 +37,6 @@
 #include "engine/print.h"
 #include "engine/quant/weight_format.h"
 #include "engine/statistics.h"
-#include "tests/bench/held_process.h"
 #include "tests/bench/late_messages.h"
 #include "tests/bench/message_costs.h"
 #include "tests/engine/loopback_relay.h"
@@ -153,16 +152,19 @@ class Workplace {
         if (!quant.empty()) request.quant = parse_quant(quant);
         return request;
     }
-    // core: the one that it runs on; -1: any.
+    // core: the one that it runs on; -1: any. slow_factor: it computes so many times as slowly.
     std::unique_ptr<NodeProcess> start(const std::string& model, std::uint64_t ram_bytes, const Namespaces* where,
-                                       std::size_t i, int core = -1) {
+                                       std::size_t i, int core = -1, double slow_factor = 1) {
         QStringList prefix = where ? where->prefix(i) : QStringList();
+        const bool is_slow = slow_factor > 1;
+        if (is_slow) prefix += {QStringLiteral("env"), QStringLiteral("OFFSTAGE_SLOW_FACTOR=%1").arg(slow_factor)};
         if (core >= 0) prefix += {QStringLiteral("taskset"), QStringLiteral("-c"), QString::number(core)};
         QStringList arguments = {QStringLiteral("--model"), QString::fromStdString(model)};
         if (ram_bytes > 0) arguments += {QStringLiteral("--ram"), QString::number(ram_bytes)};
-        auto node =
-            std::make_unique<NodeProcess>(folder_.filePath(QStringLiteral("node") + number(++n_started_)), desktop(),
-                                          arguments, prefix, where ? where->host(i) : QStringLiteral("127.0.0.1"));
+        auto node = std::make_unique<NodeProcess>(
+            folder_.filePath(QStringLiteral("node") + number(++n_started_)), desktop(), arguments, prefix,
+            where ? where->host(i) : QStringLiteral("127.0.0.1"),
+            is_slow ? QStringLiteral(OFFSTAGE_SLOW_NODE) : QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"));
         if (node->port() == 0) throw std::runtime_error("a node does not start: " + node->said().toStdString());
         return node;
     }
@@ -561,12 +563,8 @@ int run_networks(const NetworkOptions& options) {
             const auto n_held = (static_cast<std::size_t>(whole.grid.size()) + n_nodes - 1) / n_nodes;
             const std::uint64_t ram_bytes =
                 options.held_once ? n_held * whole.expert_bytes + whole.expert_bytes / 2 + kMiB : 0;
-            nodes.push_back(place.start(options.model, ram_bytes, nullptr, i, core));
+            nodes.push_back(place.start(options.model, ram_bytes, nullptr, i, core, i == 0 ? options.slow_factor : 1));
             if (share) share->add(nodes.back()->process().processId());
-        }
-        std::optional<HeldProcess> slow;
-        if (options.slow_factor > 1) {
-            slow.emplace(static_cast<pid_t>(nodes[0]->process().processId()), options.slow_factor);
         }
         for (const double gbit : options.gbits) {
             std::vector<double> forecast[2], measured[2];
@@ -629,10 +627,6 @@ int run_networks(const NetworkOptions& options) {
                             of[1].measured, of[1].off(), faster(of[0].forecast, of[1].forecast),
                             faster(of[0].measured, of[1].measured));
                 std::fflush(stdout);
-                if (slow) {
-                    std::fprintf(stderr, "  the first node was held: %.2f times as slow until here\n",
-                                 slow->measured_factor());
-                }
             }
             if (options.held_once) continue;
             crossings += print("| %zu | %.0f | %s | %s |\n", n_nodes, gbit,

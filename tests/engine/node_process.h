@@ -20,12 +20,13 @@
 namespace offstage::test {
 
 // offstage-node, paired with the desktop of a folder. prefix: what it is started by, as `ip netns exec NAME`; host: the
-// IP address that it listens at.
+// IP address that it listens at; program: offstage-node, or another one that does the same.
 class NodeProcess {
   public:
     NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments,
-                QStringList prefix = {}, QString host = QStringLiteral("127.0.0.1"))
-        : m_state(state), m_prefix(std::move(prefix)), m_host(std::move(host)) {
+                QStringList prefix = {}, QString host = QStringLiteral("127.0.0.1"),
+                QString program = QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node"))
+        : m_state(state), m_prefix(std::move(prefix)), m_host(std::move(host)), m_program(std::move(program)) {
         const std::filesystem::path folder(state.toStdString());
         const engine::NodeIdentity own = engine::read_or_make_identity(folder);
         const engine::NodeIdentity other = engine::read_or_make_identity(desktop);
@@ -49,7 +50,7 @@ class NodeProcess {
         failIfRacesWereSeen();
         m_process = std::make_unique<QProcess>();
         const QStringList command =
-            m_prefix + QStringList{QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-node")} + m_arguments +
+            m_prefix + QStringList{m_program} + m_arguments +
             QStringList{QStringLiteral("--listen"), QStringLiteral("%1:%2").arg(m_host).arg(port)};
         m_process->start(command.first(), command.mid(1));
         m_out.clear();
@@ -91,7 +92,7 @@ class NodeProcess {
 
     QString m_state;
     QStringList m_prefix;
-    QString m_host;
+    QString m_host, m_program;
     QStringList m_arguments;
     std::unique_ptr<QProcess> m_process;
     QByteArray m_out;

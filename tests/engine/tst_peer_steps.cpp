@@ -269,6 +269,10 @@ class TestPeerSteps : public QObject {
         sending.send_us = 4;
         link.set(sending);
         compare(forecast_as_peers(here, nodes), 60, 10 + 4, 0);
+        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
+        // A row for each of two: the second request leaves when the first is sent.
+        const std::vector<ForecastNode> both = {{&link, all}, {&link, all}};
+        compare(forecast_as_helpers(here, both), 60, 2 * (20 + 4), 2 * 10);
         // A slow one does nothing; what it has not, it cannot do.
         here.insists = false;
         link.set(measured(1e5));
@@ -284,6 +288,10 @@ class TestPeerSteps : public QObject {
         here.head_share = 2.0 / 3;
         here.on_processor = true;
         compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
+        // But for what a wait adds.
+        here.pause_us = 5;
+        compare(forecast_as_peers(here, nodes), 60 + 2 * 5, 2 * 10, 2 * (1 + 5 + 20 - 15));
+        here.pause_us = 0;
         here.head_share = 0;
         here.on_processor = false;
         // What two nodes send each other takes two messages of 10 us, or one of their own link.
@@ -763,7 +771,7 @@ class TestPeerSteps : public QObject {
     }
     void linksBetweenNodes_areMeasuredBetweenLayers() {
         QFETCH(bool, of_before);
-        constexpr int kPings = 7 + 3 + 3 * 12 + 1;  // of a link by itself
+        constexpr int kPings = 7 + 3 + 64 + 3 * 12 + 1;  // of a link by itself
         LinkedNodes nodes(request(), 2);
         nodes.network.pings_before_slow = kPings;
         nodes.network.slow_ping_takes = std::chrono::milliseconds(8);
@@ -799,6 +807,85 @@ class TestPeerSteps : public QObject {
         QVERIFY(link.longer_us);
         QVERIFY2(*link.longer_us > 3000, qPrintable(QString::number(*link.longer_us)));
         QCOMPARE(counted_us, LinkCosts::between_layers(link.message_us, *link.longer_us));
+    }
+
+    // What a link takes longer between layers is measured once: the shape that is chosen, the other one, which has no
+    // links, and the first one again know it from those before them.
+    void linksBetweenNodes_areMeasuredOnce_whateverTheShape() {
+        LinkedNodes nodes(request(), 2);
+        std::atomic<int> n_links = 0, n_measured = 0;
+        std::atomic<bool> slow_replies = false;
+        for (const auto& machine : nodes.machines) {
+            NodeInProcess::Faults& faults = machine->node.faults;
+            faults.computes_us = 1;
+            faults.sees = [&](const ToNode& message) {
+                const auto* peer = std::get_if<NodePeer>(&message);
+                if (peer == nullptr || peer->address.empty()) return;
+                ++n_links;
+                n_measured += peer->between_layers ? 1 : 0;
+            };
+            // Requests are dear, and shares are not.
+            faults.passes_back = [&](FromNode& message) {
+                if (slow_replies && std::holds_alternative<NodeReply>(message)) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                }
+                return true;
+            };
+        }
+        const auto model = openModel(request());
+        JoinSettings settings = decentralised();
+        settings.forecasts = true;
+        JoinedNodes(*model, {nodes.addresses()[0]}, settings, {}, {});  // measures this machine
+        CostTable table = model->cost().table();
+        QVERIFY(table.dense.known());
+        table.cpu_expert = {{1, 1e6}};
+        CostModel dear(table);
+        dear.set_master(model->cost().master());
+        model->cost() = dear;
+        settings.shape = NodeShape::kAuto;
+        settings.use = NodeUse::kMeasured;
+        settings.choose_again_s = 1e-9;
+        settings.deal_anew_s = 0;
+        slow_replies = true;
+        std::unique_ptr<JoinedNodes> joined;
+        // With a dozen of other programs on this machine a share may come later still.
+        for (int i = 0; i < 5 && !(joined && joined->shape() == NodeShape::kDecentralised); ++i) {
+            joined.reset();
+            n_links = n_measured = 0;
+            joined =
+                std::make_unique<JoinedNodes>(*model, nodes.addresses(), settings, LoadProgressFn{}, std::stop_token{});
+        }
+        slow_replies = false;
+        const QString notes = textOf(joined->take_notes());
+        QVERIFY2(joined->shape() == NodeShape::kDecentralised, qPrintable(notes));
+        QVERIFY(joined->link(0, 1).direct);
+        QCOMPARE(n_links.load(), 2);  // for the choice, and in use
+        QCOMPARE(n_measured.load(), 1);
+        const std::optional<double> longer_us = joined->link(0, 1).longer_us;
+        QVERIFY(longer_us);
+        const auto joinAs = [&](NodeShape shape, double latency_us, double exchange_us) {
+            for (std::size_t i = 0; i < 2; ++i) {
+                LinkCosts::Measured measured = joined->node(i).costs().measured();
+                measured.latency_us = latency_us;
+                measured.exchange_us = exchange_us;
+                joined->node(i).costs().set(measured);
+            }
+            const JoinMachinesFn again = joined->join_again({});
+            if (!again) return false;
+            joined.reset();
+            std::unique_ptr<JoinedMachines> machines = again(*model, {});
+            joined.reset(static_cast<JoinedNodes*>(machines.release()));
+            const auto is_up = [&] {
+                return joined->node(0).is_up() && joined->node(1).is_up() &&
+                       joined->link(0, 1).direct == (shape == NodeShape::kDecentralised);
+            };
+            return joined->shape() == shape && becomesTrue(is_up);
+        };
+        QVERIFY(joinAs(NodeShape::kHelpers, 10, 1e6));
+        QVERIFY(joinAs(NodeShape::kDecentralised, 1e6, 10));
+        QCOMPARE(n_links.load(), 3);
+        QCOMPARE(n_measured.load(), 1);
+        QVERIFY(joined->link(0, 1).longer_us == longer_us);
     }
 
     // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
