@@ -14,6 +14,7 @@
 #include "tests/engine/errors.h"
 #include "tests/engine/text_lines.h"
 #include "tests/engine/tokenizer_folder.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::tests;
@@ -105,7 +106,8 @@ class BpeTokenizerTest : public QObject {
         const auto tokenizer = Tokenizer::open(kLayouts / layout.toStdString(), 4096);
         Lines lines;
         int n_broken = 0;
-        for (std::size_t hundred = 0; hundred < kLines / kLinesOfHash; ++hundred) {
+        const std::size_t n_lines = offstage::test::kSanitized ? kLines / 10 : kLines;  // all read the same memory
+        for (std::size_t hundred = 0; hundred < n_lines / kLinesOfHash; ++hundred) {
             Fnv plain;
             Fnv special;
             Fnv decoded;
@@ -129,7 +131,7 @@ class BpeTokenizerTest : public QObject {
             QVERIFY2(special.text() == golden["special"][hundred], where.c_str());
             QVERIFY2(decoded.text() == golden["decoded"][hundred], where.c_str());
         }
-        QVERIFY(n_broken > 500);
+        QVERIFY(n_broken > static_cast<int>(n_lines / 20));
     }
 
     void decode_is_the_text_again_and_so_is_the_stream_data() {

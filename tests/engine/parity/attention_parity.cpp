@@ -193,6 +193,32 @@ void check_rotate_and_store_latent(Backend& backend, const Promise&) {
     }
 }
 
+// to[0 .. value_dim) += what a head's query at place `last` attends to.
+void add_attention(const AttentionShape& shape, const float* query, const float* sink,
+                   const std::vector<std::vector<float>>& keys, const std::vector<std::vector<float>>& values,
+                   std::int64_t last, Expected* to) {
+    const std::int64_t first = shape.window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.window) : 0;
+    std::vector<double> scores;
+    for (std::int64_t key = first; key <= last; ++key) {
+        const float* const k = keys[static_cast<std::size_t>(key)].data();
+        double score = 0;
+        for (std::int64_t i = 0; i < shape.key_dim; ++i) score += double{query[i]} * double{k[i]};
+        scores.push_back(score * double{shape.scale});
+    }
+    double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    if (sink != nullptr) {
+        largest = std::max(largest, double{*sink});
+        sum = std::exp(double{*sink} - largest);
+    }
+    for (double& score : scores) sum += score = std::exp(score - largest);
+    for (std::int64_t key = first; key <= last; ++key) {
+        const float* const v = values[static_cast<std::size_t>(key)].data();
+        const double probability = scores[static_cast<std::size_t>(key - first)] / sum;
+        for (std::int64_t i = 0; i < shape.value_dim; ++i) to[i].add(probability * double{v[i]});
+    }
+}
+
 void check_attend(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 2;
     constexpr std::int64_t kLayer = 1;
@@ -209,39 +235,21 @@ void check_attend(Backend& backend, const Promise&) {
             backend.attend(kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
 
             std::vector<Expected> want(out.host().size());
+            const std::int64_t heads_of_kv = shape.n_heads / shape.n_kv_heads;
             for (const AttentionSegment& segment : sequences.segments()) {
-                for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
-                    const std::int64_t row = segment.first_row + t;
-                    const std::int64_t last = segment.past + t;
-                    const std::int64_t first =
-                        shape.window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.window) : 0;
-                    for (std::int64_t head = 0; head < shape.n_heads; ++head) {
-                        const std::int64_t kv_head = head / (shape.n_heads / shape.n_kv_heads);
-                        const float* q = queries.host().data() + row * stride + head * shape.key_dim;
-                        std::vector<double> scores;
-                        for (std::int64_t key = first; key <= last; ++key) {
-                            const std::vector<float> k = sequences.row(kLayer, 0, kv_head, segment, key);
-                            double score = 0;
-                            for (std::int64_t i = 0; i < shape.key_dim; ++i)
-                                score += double{q[i]} * double{k[static_cast<std::size_t>(i)]};
-                            scores.push_back(score * double{shape.scale});
-                        }
-                        double largest = *std::max_element(scores.begin(), scores.end());
-                        double sum = 0;
-                        if (shape.sinks != nullptr) {
-                            const double sink = sinks.host()[static_cast<std::size_t>(head)];
-                            largest = std::max(largest, sink);
-                            sum = std::exp(sink - largest);
-                        }
-                        for (double& score : scores) sum += score = std::exp(score - largest);
-                        const std::int64_t place = row * shape.output_width() + head * shape.value_dim;
-                        for (std::int64_t key = first; key <= last; ++key) {
-                            const std::vector<float> v = sequences.row(kLayer, 1, kv_head, segment, key);
-                            const double probability = scores[static_cast<std::size_t>(key - first)] / sum;
-                            for (std::int64_t i = 0; i < shape.value_dim; ++i) {
-                                want[static_cast<std::size_t>(place + i)].add(probability *
-                                                                              double{v[static_cast<std::size_t>(i)]});
-                            }
+                for (std::int64_t kv_head = 0; kv_head < shape.n_kv_heads; ++kv_head) {
+                    std::vector<std::vector<float>> keys, values;
+                    for (std::int64_t key = 0; key < segment.past + segment.n_tokens; ++key) {
+                        keys.push_back(sequences.row(kLayer, 0, kv_head, segment, key));
+                        values.push_back(sequences.row(kLayer, 1, kv_head, segment, key));
+                    }
+                    for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                        const std::int64_t row = segment.first_row + t;
+                        for (std::int64_t head = kv_head * heads_of_kv; head < (kv_head + 1) * heads_of_kv; ++head) {
+                            const float* q = queries.host().data() + row * stride + head * shape.key_dim;
+                            const float* sink = shape.sinks != nullptr ? sinks.host().data() + head : nullptr;
+                            add_attention(shape, q, sink, keys, values, segment.past + t,
+                                          want.data() + row * shape.output_width() + head * shape.value_dim);
                         }
                     }
                 }
