@@ -650,9 +650,11 @@ void run_tile(const ExpertView& expert, const std::byte* const* inputs, const fl
             add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
                                     room.rounded, ahead, next + 2 * third, n_bytes);
         };
-        if (few_tokens(kType) <= kFewByteExpertTokens || n_tokens > few_tokens(kType)) {
-            add_columns(FetchedByOthers{}, third);
-        } else if constexpr (few_tokens(kType) > kFewByteExpertTokens) {
+        constexpr bool kAlwaysPanels = few_tokens(kType) <= kFewByteExpertTokens;
+        if constexpr (kFetchesBesideProducts) {
+            if (kAlwaysPanels || n_tokens > few_tokens(kType)) return add_columns(FetchedByOthers{}, third);
+        }
+        if constexpr (!kFetchesBesideProducts || !kAlwaysPanels) {
             add_columns(static_cast<std::int64_t>(w2.stride_bytes()) * kByteTileNeurons, 0);
         }
     });

@@ -122,10 +122,15 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     if constexpr (has_codebook(kType)) unpacked.unpack_codes = fastest_codebook_codes();
     constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
+    // Our own formats are also those of experts, whose next rows lie far away.
+    [[maybe_unused]] const std::int64_t ahead = kLanes * static_cast<std::int64_t>(weight.stride_bytes());
 #if OFFSTAGE_VECTOR_BITS == 512
     [[maybe_unused]] SupersOfRows supers;
 #endif
     for (; (g + 1) * kGroup <= weight.n_cols; ++g) {
+        if constexpr (!kFetchesBesideProducts && traits_of(kType).is_packed()) {
+            for (const CodeRow& of_lane : rows) CodeGroup<kType>::fetch(of_lane, g, ahead);
+        }
 #if OFFSTAGE_VECTOR_BITS == 512
         if constexpr (has_fast_panels(kType)) {
             unpack_packed_panel<kType>(rows, g, supers, panel.codes + g * kGroup * kLanes,
@@ -251,7 +256,7 @@ void multiply_panels(const CodePanel* panels, const std::array<std::int8_t, kPar
             for (Vector& sum : of_panel) sum = zero();
         }
         for (std::int64_t g = 0; g * kScales + k < panels[0].n_scales; ++g) {
-            ahead.step();
+            if constexpr (kFetchesBesideProducts) ahead.step();
             add_scale<kHalves, kWords, kRange>(
                 x, g, k, places,
                 [&](int p, int i) __attribute__((always_inline)) {

@@ -10,6 +10,16 @@
 #include "kernels/cpu/operations.h"
 
 namespace offstage::kernels {
+namespace {
+
+// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory would wait for them. Elsewhere what
+// comes next is fetched while rows are unpacked: beside the products it costs more than it saves
+// (tests/bench/RESULTS.md, "Two panels at once").
+#if defined(__AVX512VNNI__)
+constexpr bool kFetchesBesideProducts = true;
+#else
+constexpr bool kFetchesBesideProducts = false;
+#endif
 
 struct LinesAhead {
     const std::byte* line;
@@ -28,8 +38,11 @@ struct LinesAhead {
     }
 };
 
+}  // namespace
+
 namespace OFFSTAGE_INSTRUCTION_SET {
-// As matvec_bytes(). Where it multiplies by panels, n_bytes from `next` on are brought into cache meanwhile.
+// As matvec_bytes(). Where it multiplies by panels and kFetchesBesideProducts, n_bytes from `next` on are brought into
+// cache meanwhile.
 void matvec_bytes_ahead(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
                         const std::byte* next, std::int64_t n_bytes);
