@@ -560,9 +560,11 @@ class TestJoinedNodes : public QObject {
         std::mutex mutex;
         std::vector<int> order;  // who is measured: each once for all of its messages in turn
         const auto watch = [&](NodeInProcess& node, int which) {
-            node.faults.sees = [&, which](const ToNode& message) {
+            auto has_begun = std::make_shared<std::atomic<bool>>(false);
+            node.faults.sees = [&, which, has_begun](const ToNode& message) {
                 if (!std::holds_alternative<NodePing>(message) && !std::holds_alternative<NodeCompute>(message)) return;
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough for the other one to begin
+                // Long enough for the other one to begin, and far from what is waited for a turn.
+                if (!has_begun->exchange(true)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
                 const std::scoped_lock lock(mutex);
                 if (order.empty() || order.back() != which) order.push_back(which);
             };
