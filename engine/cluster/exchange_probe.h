@@ -36,11 +36,12 @@ struct ExchangeTimes {
 std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::function<std::uint64_t()>& send,
                                                const std::function<bool(std::uint64_t number)>& wait);
 
-// Behind a large message the receiver's end of a connection (HTTP/2) may take some more bytes without saying so; when
-// these have come, it answers each small message with a message of its own (window updates), which costs both ends
-// processor time. In use that is the rule, so what small messages take is measured then: small pings go until as many
-// bytes as the large message had have gone there and back. `send` sends one of so many bytes and returns its number,
-// `wait` waits until it has come back; false: it has not.
+// Behind a large message the receiver's end of a connection (HTTP/2) may take some more
+// bytes without saying so; when these have come, it answers each small message with a
+// message of its own (window updates), which costs both ends processor time. In use that
+// is the rule, so what small messages take is measured then: small pings go until as many
+// bytes as the large message had have gone there and back. `send` sends one of so many
+// bytes and returns its number, `wait` waits until it has come back; false: it has not.
 bool use_up_window(std::size_t large_bytes, const std::function<std::uint64_t(std::size_t bytes)>& send,
                    const std::function<bool(std::uint64_t number)>& wait);
 

@@ -7,9 +7,9 @@
 
 namespace offstage::engine {
 
-// Machines that are measured at the same time would be found slow by each other: they share this one's processor and
-// its network. One at a time, where that does not take too long: a machine that is silent keeps no other one waiting.
-// Any thread.
+// Machines that are measured at the same time would be found slow by each other: they
+// share this one's processor and its network. One at a time, where that does not take too
+// long: a machine that is silent keeps no other one waiting. Any thread.
 class MeasuringTurn {
   public:
     // While it lives it is this one's turn, or was waited for long enough.

@@ -88,8 +88,8 @@ class HelpedToken {
             sum.calls[1 + measured_[i]] += 1;
         }
         const double here_us = here_.empty() ? 0 : makespan_us(here_, desktop_.cost, desktop_.staging_slots);
-        // What this machine waits for: the last answer's way, and before that the computing there. One thread sends the
-        // requests, one after the other.
+        // What this machine waits for: the last answer's way, and before that the
+        // computing there. One thread sends the requests, one after the other.
         double network_us = 0, last_us = 0, sent_us = 0;
         for (std::size_t i = 0; i < measured_.size(); ++i) {
             if (rows[i] == 0) continue;
@@ -170,7 +170,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
-        // What a wait adds are other threads' turns, which take no longer where computing does.
+        // What a wait adds are other threads' turns, which take no longer where computing
+        // does.
         dense_us[1 + i] = desktop.on_processor
                               ? computed_us * us_per_byte / here_us_per_byte + desktop.pause_us
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;

@@ -66,16 +66,18 @@ struct ShapeForecast {
     std::string owners;
 };
 
-// Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links, experts and steps were
-// measured to take; a layer with experts elsewhere is followed by one that begins after a wait. A
-// request is sent when those before it are. Nothing is known
-// without a machine, or without this one's costs.
+// Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links,
+// experts and steps were measured to take; a layer with experts elsewhere is followed by
+// one that begins after a wait. A request is sent when those before it are. Nothing is
+// known without a machine, or without this one's costs.
 ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
-// Layers are played through one after the other (PeerTimeline); what messages add to that is `network`. Attention and
-// the rest take another machine as much longer as an expert does, where both are a processor's work here (but for
-// pause_us, which is the same); else it reads them at the rate at which it reads experts. Each machine's part of a
-// layer follows a wait for messages, which wakes its thread: of a ping there and back one end's does, of shares both.
-// The thread that has computed a share sends it to one machine after the other, and before that the step.
+// Layers are played through one after the other (PeerTimeline); what messages add to that
+// is `network`. Attention and the rest take another machine as much longer as an expert
+// does, where both are a processor's work here (but for pause_us, which is the same);
+// else it reads them at the rate at which it reads experts. Each machine's part of a
+// layer follows a wait for messages, which wakes its thread: of a ping there and back one
+// end's does, of shares both. The thread that has computed a share sends it to one
+// machine after the other, and before that the step.
 ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 
 // Of the dense weights that a decoded token reads, those that make logits.

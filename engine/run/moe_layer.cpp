@@ -402,8 +402,9 @@ void MoeLayer::execute(Schedule& schedule) {
     if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
 }
 
-// Of the CPU's groups from `first` on: what another machine has too, and would compute sooner or is to compute in any
-// case, goes there. Each group once: what that machine does not deliver either stays here.
+// Of the CPU's groups from `first` on: what another machine has too, and would compute
+// sooner or is to compute in any case, goes there. Each group once: what that machine
+// does not deliver either stays here.
 void MoeLayer::take_over(std::size_t first) {
     LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
     std::vector<LayerWork::Groups> taken(elsewhere_.size());

@@ -355,10 +355,11 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
     }
 }
 
-// The same of up to kByteTileNeurons columns and any number of tokens, whose activations lie kByteTileNeurons apart:
-// all of them for 64 columns of the output, which stay in the first cache. sums: (n / kPackedBlock, n_tokens,
-// kPackedBlock); room: (kByteTileNeurons / kNeurons, groups of a batch, n_tokens). n_bytes from `next` on are brought
-// into cache.
+// The same of up to kByteTileNeurons columns and any number of tokens, whose activations
+// lie kByteTileNeurons apart: all of them for 64 columns of the output, which stay in the
+// first cache. sums: (n / kPackedBlock, n_tokens, kPackedBlock); room: (kByteTileNeurons
+// / kNeurons, groups of a batch, n_tokens). n_bytes from `next` on are brought into
+// cache.
 template <WeightType kType, typename Ahead>
 void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count, std::int64_t n,
                       const float* activations, int n_tokens, float* sums, RoundedGroup* room, const Ahead& ahead,
@@ -611,11 +612,12 @@ void move_sums(float* rows, std::int64_t n, int n_tokens, float* blocks) {
     }
 }
 
-// Neurons [first, first + count) of an expert, at most kByteTileNeurons, for many tokens; n_next of them follow.
+// Neurons [first, first + count) of an expert, at most kByteTileNeurons, for many tokens;
+// n_next of them follow.
 void run_tile(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
               std::int64_t first, int count, std::int64_t n_next, const TileRoom& room, std::byte* product_scratch) {
-    // A neuron's weights lie together: each of the three products brings a third of what follows into cache, in the
-    // order in which it lies.
+    // A neuron's weights lie together: each of the three products brings a third of what
+    // follows into cache, in the order in which it lies.
     const std::byte* const next = expert.gate().row(first + count);
     const auto third = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * n_next / 3;
     const auto multiply_rows_of = [&](const WeightView& all, float* to, int thirds) {

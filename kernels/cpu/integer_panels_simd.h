@@ -16,8 +16,9 @@
 namespace offstage::kernels {
 namespace {
 
-// Panels and tokens that are multiplied at once. An input is loaded once for all panels: where a product of four bytes
-// is one operation, loads would be what bounds it, and 32 registers have room for the sums of two panels.
+// Panels and tokens that are multiplied at once. An input is loaded once for all panels:
+// where a product of four bytes is one operation, loads would be what bounds it, and 32
+// registers have room for the sums of two panels.
 #if defined(__AVX512VNNI__)
 constexpr int kPanelsAtOnce = 2;
 constexpr int kPanelTokens = 7;
@@ -151,9 +152,9 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     transpose_groups<kNumbers>(unpacked, g, panel);
 }
 
-// sums[p][t] += 32 weights of kLanes rows of each panel times the tokens' inputs, the 32 `k` of group g.
-// codes(p, half, four): four of each row, of the first 16 or of the last ones; numbers(p, i): of
-// each row, its scales, then its biases.
+// sums[p][t] += 32 weights of kLanes rows of each panel times the tokens' inputs, the 32
+// `k` of group g. codes(p, half, four): four of each row, of the first 16 or of the last
+// ones; numbers(p, i): of each row, its scales, then its biases.
 template <bool kHalves, InputWords kWords, CodeRange kRange, int kPanels, int kTokens, typename Numbers, typename Codes>
 __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)[kTokens], std::int64_t g, int k,
                                                      const std::array<std::int8_t, kParts>& places,

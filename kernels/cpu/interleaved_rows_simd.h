@@ -516,7 +516,8 @@ constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/)
     return std::array{multiply_panels<kHalves, kWords, kRange, kTokens + 1>...};
 }
 
-// As matvec_bytes_ahead(); without `next`, rows that follow in the range are brought into cache.
+// As matvec_bytes_ahead(); without `next`, rows that follow in the range are brought into
+// cache.
 template <WeightType kType>
 void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
@@ -547,7 +548,8 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
             }
             unpack_rows<kType>(weight, &layout, row, end - row, panel);
         }
-        // A share of what is asked for, or the next rows, which fetch themselves where they are interleaved.
+        // A share of what is asked for, or the next rows, which fetch themselves where
+        // they are interleaved.
         const std::int64_t n_steps = n_tiles * n_multiplied(end - begin) * (weight.n_cols / kInputsPerScale);
         const std::byte* from = next;
         std::int64_t n_from = 0;

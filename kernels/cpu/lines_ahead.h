@@ -1,7 +1,8 @@
 #pragma once
-// Memory that is wanted later, brought into a core's second cache a few lines at a time while something is computed:
-// all at once would hold up the computing, and none of it would leave memory idle meanwhile. It lies in one piece: then
-// the processor's own prefetcher goes along, which has more requests on their way than a core by itself.
+// Memory that is wanted later, brought into a core's second cache a few lines at a time
+// while something is computed: all at once would delay the computing, and none of it would
+// leave memory idle meanwhile. The bytes are contiguous, so that the processor's own
+// prefetcher reads on from them, which keeps more requests under way than a core does.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,9 +13,9 @@
 namespace offstage::kernels {
 namespace {
 
-// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory would wait for them. Elsewhere what
-// comes next is fetched while rows are unpacked: beside the products it costs more than it saves
-// (tests/bench/RESULTS.md, "Two panels at once").
+// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory
+// bounds them. Elsewhere what comes next is fetched while rows are unpacked: beside the
+// products it costs more than it saves (tests/bench/RESULTS.md, "Two panels at once").
 #if defined(__AVX512VNNI__)
 constexpr bool kFetchesBesideProducts = true;
 #else
@@ -41,8 +42,8 @@ struct LinesAhead {
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
-// As matvec_bytes(). Where it multiplies by panels and kFetchesBesideProducts, n_bytes from `next` on are brought into
-// cache meanwhile.
+// As matvec_bytes(). Where it multiplies by panels and kFetchesBesideProducts, n_bytes
+// from `next` on are brought into cache meanwhile.
 void matvec_bytes_ahead(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
                         const std::byte* next, std::int64_t n_bytes);

@@ -19,8 +19,9 @@
 
 namespace offstage::test {
 
-// offstage-node, paired with the desktop of a folder. prefix: what it is started by, as `ip netns exec NAME`; host: the
-// IP address that it listens at; program: offstage-node, or another one that does the same.
+// offstage-node, paired with the desktop of a folder. prefix: what it is started by, as
+// `ip netns exec NAME`; host: the IP address that it listens at; program: offstage-node,
+// or another one that does the same.
 class NodeProcess {
   public:
     NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments,

@@ -486,8 +486,9 @@ class TestJoinedNodes : public QObject {
                  qPrintable(notes));
     }
 
-    // What a request takes between layers, and a layer after a wait for its answer, is measured with the machine's own
-    // answers there, and what is measured is in the forecast. The first answers, of the link by itself, come at once.
+    // What a request takes between layers, and a layer after a wait for its answer, is
+    // measured with the machine's own answers there, and what is measured is in the
+    // forecast. The first answers, of the link by itself, come at once.
     void forecast_isOfWhatWasMeasuredHere() {
         constexpr std::chrono::microseconds kLate{2000};
         ExpertHost host(request());
@@ -517,8 +518,9 @@ class TestJoinedNodes : public QObject {
         QVERIFY2(n_asked > n_without + 50, qPrintable(QString::number(n_asked)));
         const auto forecast = [&] { return joined->forecast_here(kShapePast); };
         QVERIFY(forecast().wake_us > 0);
-        // A microsecond or less of this model's layers, a difference of medians: of a busy machine's times it may be
-        // none, and where each access to memory is checked it mostly is.
+        // A microsecond or less of this model's layers, a difference of medians: of a
+        // busy machine's times it may be none, and where each access to memory is checked
+        // it mostly is.
         if (!kSanitized) {
             for (int i = 0; i < 20 && !(forecast().pause_us > 0); ++i) join(true);
             QVERIFY(forecast().pause_us > 0);
@@ -533,8 +535,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
     }
 
-    // Behind a large message a connection lets some bytes through that cost nothing: as many go and come back as it
-    // had, before it is measured what a small one takes.
+    // Behind a large message a connection lets some bytes through that cost nothing: as
+    // many go and come back as it had, before it is measured what a small one takes.
     void smallMessages_areMeasured_whenAsMuchAsTheLargeOneHasPassed() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -564,7 +566,8 @@ class TestJoinedNodes : public QObject {
             auto has_begun = std::make_shared<std::atomic<bool>>(false);
             node.faults.sees = [&, which, has_begun](const ToNode& message) {
                 if (!std::holds_alternative<NodePing>(message) && !std::holds_alternative<NodeCompute>(message)) return;
-                // Long enough for the other one to begin, and far from what is waited for a turn.
+                // Long enough for the other one to begin, and far from what is waited for
+                // a turn.
                 if (!has_begun->exchange(true)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
                 const std::scoped_lock lock(mutex);
                 if (order.empty() || order.back() != which) order.push_back(which);

@@ -762,8 +762,9 @@ class TestPeerSteps : public QObject {
         QVERIFY(longer_us != 0);
     }
 
-    // A link that is slower between the layers of a step than by itself: the node that connects measures that, the
-    // forecast counts it. A node of before says nothing of it: its links are forecast by pings.
+    // A link that is slower between the layers of a step than by itself: the node that
+    // connects measures that, the forecast counts it. A node of before says nothing of
+    // it: its links are forecast by pings.
     void linksBetweenNodes_areMeasuredBetweenLayers_data() {
         QTest::addColumn<bool>("of_before");
         QTest::newRow("measured") << false;
@@ -809,8 +810,9 @@ class TestPeerSteps : public QObject {
         QCOMPARE(counted_us, LinkCosts::between_layers(link.message_us, *link.longer_us));
     }
 
-    // What a link takes longer between layers is measured once: the shape that is chosen, the other one, which has no
-    // links, and the first one again know it from those before them.
+    // What a link takes longer between layers is measured once: the shape that is chosen,
+    // the other one, which has no links, and the first one again know it from those
+    // before them.
     void linksBetweenNodes_areMeasuredOnce_whateverTheShape() {
         LinkedNodes nodes(request(), 2);
         std::atomic<int> n_links = 0, n_measured = 0;

@@ -663,7 +663,8 @@ class TestServe : public QObject {
         QCOMPARE(running.post(kChat, chat_body()).status, 200);
         QVERIFY(running.get("/metrics").body.find("offstage_answers_cancelled_total 1\n") != std::string::npos);
         const std::string status = stream && words > 0 ? "200" : "499";
-        // Counted by its connection's thread, which may come to it after the next answer is read.
+        // Counted by its connection's thread, which may come to it after the next answer
+        // is read.
         QTRY_VERIFY_WITH_TIMEOUT(
             running.get("/metrics").body.find("completions\",status=\"" + status + "\"}") != std::string::npos,
             kPatienceMs);

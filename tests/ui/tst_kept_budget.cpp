@@ -135,7 +135,7 @@ class TestKeptBudget : public QObject {
             request.vram_bytes = 40 * kMiB;
             request.kv = engine::KvType::kInt8;
             QVERIFY(window->engine().replan(request) != 0);
-            // Not by what the tool bar says: that may be the new budget before the window hears that it is in force.
+            // The tool bar may show the new budget before the window keeps it.
             QTRY_COMPARE_WITH_TIMEOUT(quint64{requestFor(model.toStdString(), "emulated:rtx-3060-desktop").vram_bytes},
                                       40 * kMiB, 60'000);
             QVERIFY(window->hardwareText().contains(QStringLiteral("40.0 MiB")));
