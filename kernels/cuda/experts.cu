@@ -14,6 +14,7 @@
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
+#include "kernels/cuda/split_products.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -153,7 +154,7 @@ std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_
     const std::int64_t wider = hidden_dim > ffn_dim ? hidden_dim : ffn_dim;
     return Scratch::rounded(floats(n_rows * ffn_dim)) +
            Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim)) +
-           Scratch::rounded(static_cast<std::size_t>(n_rows * rounded_bytes(wider)));
+           Scratch::rounded(static_cast<std::size_t>(n_rows * split_bytes(wider)));  // more than rounded_bytes()
 }
 
 // Whether plain rows of a matrix can be read 16 bytes at a time in all calls.
@@ -241,9 +242,9 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
     auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
-    // Of the inputs and then of the activations.
+    // Of the inputs, rounded or split, and then of the activations.
     const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
-    auto* rounded = worker.scratch.take<unsigned char>(n_rows * rounded_bytes(wider));
+    auto* rounded = worker.scratch.take<unsigned char>(n_rows * split_bytes(wider));
     if (activations == nullptr || partials == nullptr || rounded == nullptr) {
         worker.lacks_scratch();
         return;
@@ -262,9 +263,12 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
             byte_up(worker, layout, rows, type, n_inputs, list, rounded, activations);
             return;
         }
-        (is_packed(type)   ? packed_up
-         : is_blocks(type) ? block_up
-                           : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
+        if (is_packed(type)) {
+            packed_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
+            return;
+        }
+        (is_blocks(type) ? block_up : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token,
+                                                activations);
     });
     if (layout.down_rows_are_outputs) {
         down_by_outputs(worker, layout, n_inputs, list, activations, rounded, out);

@@ -129,9 +129,10 @@ void with_inputs(int n, const Body& body) {
 }
 
 // packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
-// rows, as experts.cu says, where the matrices are packed.
+// rows, as experts.cu says, where the matrices are packed. `split`: as split_up() has it.
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
+               float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials);
 

@@ -38,7 +38,15 @@ template <typename T>
 __device__ T* shared_memory() {
     return static_cast<T*>(cuda_host::shared_memory());
 }
+inline std::size_t shared_room(std::size_t bytes) {
+    return bytes;
+}
 #else
+// Whole float4: as the array is declared, the compiler reads four floats where three are
+// asked for.
+inline std::size_t shared_room(std::size_t bytes) {
+    return (bytes + sizeof(float4) - 1) / sizeof(float4) * sizeof(float4);
+}
 template <typename T>
 __device__ T* shared_memory() {
     extern __shared__ float4 offstage_shared[];

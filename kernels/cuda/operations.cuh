@@ -60,6 +60,7 @@ struct Worker {
     template <typename... Parameters, typename... Arguments>
     void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
                Arguments&&... arguments) {
+        shared_bytes = shared_room(shared_bytes);
         static_assert(sizeof...(Parameters) == sizeof...(Arguments), "one argument per parameter");
         if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
         if (kept != nullptr) {

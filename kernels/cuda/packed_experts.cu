@@ -2,6 +2,7 @@
 // experts.cu over pieces of packed rows.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
+#include "kernels/cuda/split_products.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -147,7 +148,12 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
+               float* activations) {
+    if (splits_inputs(type, layout.hidden_dim)) {
+        split_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, split, activations);
+        return;
+    }
     const PackedPlaces places = places_of(type, layout.hidden_dim);
     with_packed_type(type, [&](auto packed) {
         with_inputs(n_inputs, [&](auto number) {

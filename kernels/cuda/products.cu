@@ -2,6 +2,7 @@
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
+#include "kernels/cuda/split_products.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -166,9 +167,9 @@ bool cublas_serves(const Worker& worker, WeightType type) {
 std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     const std::int64_t heads = step.attention.output_width();
     const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
-    if (step.n_tokens <= CudaContext::kFewRows) {
-        return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * rounded_bytes(columns)));
-    }
+    const std::int64_t n_few = step.n_tokens < CudaContext::kFewRows ? step.n_tokens : CudaContext::kFewRows;
+    const std::uint64_t few = Scratch::rounded(static_cast<std::size_t>(n_few * split_bytes(columns)));
+    if (step.n_tokens <= CudaContext::kFewRows) return few;
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
     // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim),
     // the way back, and the logits'.
@@ -177,7 +178,9 @@ std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_b
         const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false, unpacked_bytes);
         if (bytes > unpacked) unpacked = bytes;
     }
-    return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
+    const std::uint64_t many =
+        Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
+    return few > many ? few : many;
 }
 
 WeightType input_type(const Worker& worker, WeightType weights) {
@@ -242,6 +245,21 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
               [&](auto* type) { multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y); });
 }
 
+// As many rows at once as scratch memory has room for. False: for none.
+bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (!splits_inputs(weight.type, weight.n_cols)) return false;
+    worker.scratch.restart();
+    const std::int64_t room = static_cast<std::int64_t>(worker.scratch.left()) / split_bytes(weight.n_cols);
+    const std::int64_t most = room < n ? room : n;
+    auto* const split = most < 1 ? nullptr : worker.scratch.take<unsigned char>(most * split_bytes(weight.n_cols));
+    if (split == nullptr) return false;
+    for (std::int64_t first = 0; first < n; first += most) {
+        split_product(worker, weight, x + first * weight.n_cols, n - first < most ? n - first : most, split,
+                      y + first * weight.n_rows);
+    }
+    return true;
+}
+
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
     const bool few = n <= CudaContext::kFewRows;
@@ -255,6 +273,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
     }
     const bool unpacked_first = unpacks(worker, weight.type);
     if (few) {
+        if (multiply_split_few(worker, weight, x, n, y)) return;
         multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }

@@ -132,6 +132,9 @@ void check_multiply_packed(Backend& backend, const Promise& promise) {
         check_product(backend, promise, TestWeight(backend, type, 9, 320, 5), {1, 2, 5, 40});
         // Several super groups in a row of HQQ2, and more columns than a device takes at once.
         check_product(backend, promise, TestWeight(backend, type, 5, 2048 + 64, 6), {1, 2, 4, 7, 12});
+        // Inputs that are split.
+        check_product(backend, promise, TestWeight(backend, type, 37, 256, 8), {1, 2, 3, 4, 5, 6, 7, 8, 9});
+        check_product(backend, promise, TestWeight(backend, type, 16, 2304, 9), {1, 3, 8});
         if (QTest::currentTestFailed()) return;
     }
     // Rows of a larger tensor, apart.

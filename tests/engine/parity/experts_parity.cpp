@@ -44,6 +44,10 @@ void check_experts_packed(Backend& backend, const Promise& promise) {
         check(64, 33, steps);
         check(192, 70, {{{0, some_tokens(1, 3, 1)}, {1, some_tokens(21, 0, 3)}}, {{1, some_tokens(6, 0, 1)}}});
         check(320, 5, {{{0, some_tokens(2, 3, 1)}, {1, some_tokens(4, 0, 3)}}, {{1, some_tokens(9, 0, 1)}}});
+        // Inputs that are split where products are formed so: pieces of 256 columns for each warp, or none.
+        check(256, 33, steps);
+        check(768, 16, {{{0, some_tokens(5, 3, 1)}, {1, some_tokens(8, 0, 3)}}, {{1, some_tokens(1, 0, 1)}}});
+        check(1280, 5, {{{1, some_tokens(2, 0, 1)}}, {{0, some_tokens(3, 0, 1)}}});
         check(640, 17, {{{1, some_tokens(1, 0, 1)}}, {{0, some_tokens(33, 0, 1)}}});
     }
 }
@@ -132,6 +136,8 @@ void check_experts_by_spec(Backend& backend, const Promise& promise) {
 }
 void check_experts_by_spec_packed(Backend& backend, const Promise& promise) {
     check_all_specs(backend, promise, {std::begin(kPackedTypes), std::end(kPackedTypes)}, 128, 35);
+    if (QTest::currentTestFailed()) return;
+    check_all_specs(backend, promise, {std::begin(kPackedTypes), std::end(kPackedTypes)}, 256, 18);
 }
 
 void check_experts_in_company(Backend& backend, const Promise& promise) {
@@ -147,6 +153,8 @@ void check_experts_packed_in_company(Backend& backend, const Promise& promise) {
         const std::vector<WeightType> types = {type, type, WeightType::kHqq3, WeightType::kBf16, type};
         check_company(backend, promise, TestExperts(backend, types, 128, 70), 128, {1, 4, 6, 20});
         if (QTest::currentTestFailed()) return;
+        check_company(backend, promise, TestExperts(backend, types, 256, 35), 256, {1, 2, 3, 7, 8});
+        if (QTest::currentTestFailed()) return;
     }
 }
 
@@ -161,6 +169,7 @@ void check_experts_chosen(Backend& backend, const Promise&) {
          {kernels::expert_layout(WeightType::kBf16, 72, 130, biased),
           kernels::expert_layout(WeightType::kF32, 20, 9, kernels::ExpertSpec()),
           kernels::expert_layout(WeightType::kHqq4, 128, 35, biased),
+          kernels::expert_layout(WeightType::kHqq3, 256, 35, biased),
           kernels::expert_layout(WeightType::kInt8, 64, 17, kernels::ExpertSpec()), mixed}) {
         check_choice(backend, layout);
         if (QTest::currentTestFailed()) return;

@@ -1,0 +1,404 @@
+// Few rows of split inputs (split_products.cuh) with packed weights. A block forms 16
+// outputs, of one matrix or of w1 and w3, for all inputs: its warps take every fourth
+// piece of four blocks of 64 weights, so that a weight is read once and by 16 rows at a
+// time. The columns of a warp's products are inputs' parts, eight at a time: three for
+// each input. What kInputs is does not change a sum's bits.
+#include "kernels/cuda/packed.cuh"
+#include "kernels/cuda/split_products.cuh"
+#include "kernels/cuda/tensor_core.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kSplitWarps = 4;
+constexpr int kSplitThreads = kSplitWarps * kWarp;
+constexpr int kSplitRows = 16;  // weight rows of a block
+constexpr int kBlocksAtOnce = 4;
+constexpr float kPartStep = 254.0f;
+constexpr int kRoundThreads = 256;
+
+// Which weight of a block of 64 is byte `place % 4` of word `place / 4 % 4` of lane place
+// / 16, of the four lanes that share it: see FourBlocks::words().
+template <WeightType kType>
+__device__ inline int column_of(int place) {
+    const int quarter = place / kPiece;
+    const int word = place / 4 % 4;
+    const int byte = place % 4;
+    if (kType == WeightType::kInt8) return 32 * (word / 2) + 8 * quarter + 4 * (word % 2) + byte;
+    if (kType == WeightType::kHqq4) {
+        // Nibble k of lane j: bytes 0 and 1 of a word are of one lane, 2 and 3 of the next.
+        return 16 * (word % 2 + 2 * (byte % 2)) + kQuad * quarter + 2 * (word / 2) + byte / 2;
+    }
+    if (kType == WeightType::kHqq3) return 16 * byte + kQuad * quarter + word;
+    return 16 * word + kQuad * quarter + byte;
+}
+
+// A lane's 16 weights of each of four blocks that follow each other, and their groups.
+// load() only reads.
+template <WeightType kType>
+struct FourBlocks {
+    static constexpr int kBits = traits_of(kType).bits;
+    static constexpr int kBlockBytes = kBits * 8;
+    static constexpr bool kGroupPerWord = traits_of(kType).has_half_scales();  // word k is of group k
+    unsigned low[kBlocksAtOnce], high[kBlocksAtOnce];
+    unsigned groups[kGroupPerWord ? kBlocksAtOnce : 2];  // a block's four, S and Z; else all S, all Z
+    SuperPlaces super;                                   // of all their groups: a super group has a multiple of 16
+
+    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
+        const unsigned char* const codes = row + places.codes + first * kBlockBytes;
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            if (kBits == 4) {
+                const uint2 both = __ldcs(reinterpret_cast<const uint2*>(codes + b * kBlockBytes) + quarter);
+                low[b] = both.x;
+                high[b] = both.y;
+            } else if (kBits == 3) {
+                // 48 bits from bit 48 * quarter: see words().
+                const unsigned* words = reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + (3 * quarter) / 2;
+                low[b] = __ldcs(words);
+                high[b] = __ldcs(words + 1);
+            } else {
+                low[b] = __ldcs(reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + quarter);
+            }
+        }
+        if (kGroupPerWord) {
+#pragma unroll
+            for (int b = 0; b < kBlocksAtOnce; ++b) {
+                groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] =
+                    reinterpret_cast<const unsigned*>(row + places.scales)[first + b];
+            }
+        } else {
+            groups[0] = *reinterpret_cast<const unsigned*>(row + places.scales + first);
+            groups[1] = *reinterpret_cast<const unsigned*>(row + places.zeros + first);
+        }
+        super.load(row, (kGroupPerWord ? 4 * first : first) / places.super_group);
+    }
+    // Codes of block b, four in a word.
+    __device__ void words(int b, int quarter, unsigned (&words)[4]) const {
+        if (kBits == 4) {
+            words[0] = low[b] & 0x0f0f0f0fu;
+            words[1] = low[b] >> 4 & 0x0f0f0f0fu;
+            words[2] = high[b] & 0x0f0f0f0fu;
+            words[3] = high[b] >> 4 & 0x0f0f0f0fu;
+        } else if (kBits == 3) {
+            // An odd quarter begins in the middle of a word.
+            const bool odd = quarter % 2 == 1;
+            const unsigned first = odd ? low[b] >> 16 | high[b] << 16 : low[b];
+            const unsigned second = odd ? high[b] >> 16 : high[b];
+            const unsigned lanes[4] = {first, first >> 12, first >> 24 | second << 8, second >> 4};
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                words[j] = (lanes[j] & 0x7u) | (lanes[j] << 5 & 0x700u) | (lanes[j] << 10 & 0x70000u) |
+                           (lanes[j] << 15 & 0x7000000u);
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) words[k] = low[b] >> (2 * k) & 0x03030303u;
+        }
+    }
+    // Of block b's group, or of its word's.
+    __device__ void group(int b, int word, float& scale, float& zero) const {
+        const unsigned bits = kGroupPerWord ? groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] >> (8 * word) : 0;
+        const unsigned s = kGroupPerWord ? bits & 15u : groups[0] >> (8 * b) & 255u;
+        const unsigned z = kGroupPerWord ? bits >> 4 & 15u : groups[1] >> (8 * b) & 255u;
+        scale = fmaf(super.scale.y, small_to_float(s), super.scale.x);
+        zero = fmaf(super.zero.y, small_to_float(z), super.zero.x);
+    }
+};
+
+template <>
+struct FourBlocks<WeightType::kInt8> {
+    static constexpr int kBlockBytes = 64;
+    static constexpr bool kGroupPerWord = false;
+    uint2 codes[kBlocksAtOnce][2];
+    uint2 scales;  // bf16
+
+    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            const uint2* const from = reinterpret_cast<const uint2*>(row + (first + b) * kBlockBytes);
+            codes[b][0] = __ldcs(from + quarter);
+            codes[b][1] = __ldcs(from + 4 + quarter);
+        }
+        scales = *reinterpret_cast<const uint2*>(row + places.scales + 2 * first);
+    }
+    __device__ void words(int b, int, unsigned (&words)[4]) const {
+        words[0] = codes[b][0].x;
+        words[1] = codes[b][0].y;
+        words[2] = codes[b][1].x;
+        words[3] = codes[b][1].y;
+    }
+    __device__ void group(int b, int, float& scale, float& zero) const {
+        const unsigned pair = b < 2 ? scales.x : scales.y;
+        scale = __uint_as_float(b % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+        zero = 0.0f;
+    }
+};
+
+// grid: (blocks of 64 inputs, calls, rows); a warp for each.
+template <WeightType kType>
+__global__ void __launch_bounds__(kRoundThreads)
+    split_rows(FewCalls list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
+               unsigned char* to) {
+    const FewCall& call = list.calls[blockIdx.y];
+    const std::int64_t block =
+        static_cast<std::int64_t>(blockIdx.x) * (kRoundThreads / kWarp) + static_cast<int>(threadIdx.x) / kWarp;
+    const int t = static_cast<int>(blockIdx.z);
+    const std::int64_t n_blocks = n_columns / kPackedBlock;
+    if (t >= call.n_rows || block >= n_blocks) return;  // whole warps
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t row = call.first_row + t;
+    const float* const from = inputs + (row_token == nullptr ? row : row_token[row]) * n_columns + block * kPackedBlock;
+    const float values[2] = {from[column_of<kType>(2 * lane)], from[column_of<kType>(2 * lane + 1)]};
+    const float most = warp_max(fmaxf(fabsf(values[0]), fabsf(values[1])));
+    const float sum = warp_sum(values[0] + values[1]);
+    const float factor = most > 0.0f ? 127.0f / most : 0.0f;
+    unsigned codes[kSplitParts] = {};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        // What is no number, or too large for a factor of numbers near 0, becomes 0.
+        float rest = values[i] * factor;
+        if (!(fabsf(rest) <= 127.5f)) rest = 0.0f;
+#pragma unroll
+        for (int part = 0; part < kSplitParts; ++part) {
+            const float whole = rintf(rest);
+            codes[part] |= (static_cast<unsigned>(static_cast<int>(whole)) & 255u) << (8 * i);
+            rest = (rest - whole) * kPartStep;
+        }
+    }
+    unsigned char* const place = to + (call.scratch_row + t) * split_bytes(n_columns);
+    auto* const blocks = reinterpret_cast<SplitBlock*>(place + kSplitParts * n_columns);
+    float scale = most / 127.0f;
+#pragma unroll
+    for (int part = 0; part < kSplitParts; ++part) {
+        reinterpret_cast<std::uint16_t*>(place + part * n_columns + block * kPackedBlock)[lane] =
+            static_cast<std::uint16_t>(codes[part]);
+        if (lane == 0) blocks[part * n_blocks + block] = {scale, part == 0 ? sum : 0.0f};
+        scale *= 1.0f / kPartStep;
+    }
+}
+
+struct SplitJob {
+    FewCalls list;
+    Gating gating;
+    UpRows up_rows;  // and of a matrix alone
+    bool is_up = false;
+    PackedPlaces places;
+    std::int64_t n_rows = 0;
+    std::int64_t n_columns = 0;
+    const unsigned char* split = nullptr;
+    float* out = nullptr;  // activations, or a product's outputs
+
+    SplitJob(const FewCalls& calls, const ExpertLayout& layout) : list(calls), gating(layout) {}
+};
+
+// grid: (16 rows, calls). kGroups: of eight columns.
+template <WeightType kType, int kMatrices, int kGroups>
+__global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3) multiply_split(SplitJob job) {
+    float* const exchange = shared_memory<float>();  // (kSplitWarps, kMatrices, kGroups, kWarp, 4)
+    const FewCall& call = job.list.calls[blockIdx.y];
+    const auto* const weights = static_cast<const unsigned char*>(job.list.weights(blockIdx.y));
+    if (weights == nullptr) return;  // the whole block
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int row = lane / 4;
+    const int quarter = lane % 4;
+    const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * kSplitRows;
+    const unsigned char* rows[kMatrices][2];
+    // Beyond the end the last one is taken again and dropped; so are inputs.
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const std::int64_t wanted = first_row + row + 8 * h;
+        const std::int64_t r = wanted < job.n_rows ? wanted : job.n_rows - 1;
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) rows[m][h] = weights + r * job.up_rows.stride + job.up_rows.offsets[m];
+    }
+    const unsigned char* const split = job.split + call.scratch_row * split_bytes(job.n_columns);
+    const auto row_of = [&](int column) {
+        const int t = column / kSplitParts;
+        return split + (t < call.n_rows ? t : call.n_rows - 1) * split_bytes(job.n_columns);
+    };
+    const int n_blocks = job.places.n_blocks;
+    const unsigned char* x[kGroups];       // the codes of column `row`, from this lane's on
+    const SplitBlock* blocks[kGroups][2];  // of columns 2 * quarter and the next
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+        const int column = 8 * g + row;
+        x[g] = row_of(column) + column % kSplitParts * job.n_columns + kPiece * quarter;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int its = 8 * g + 2 * quarter + i;
+            blocks[g][i] = reinterpret_cast<const SplitBlock*>(row_of(its) + kSplitParts * job.n_columns) +
+                           its % kSplitParts * n_blocks;
+        }
+    }
+
+    float sums[kMatrices][kGroups][4] = {};
+#pragma unroll 1
+    for (int first = warp * kBlocksAtOnce; first < n_blocks; first += kSplitWarps * kBlocksAtOnce) {
+        FourBlocks<kType> four[kMatrices][2];
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) four[m][h].load(rows[m][h], job.places, first, quarter);
+        }
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            uint4 codes[kGroups];
+            SplitBlock its[kGroups][2];
+#pragma unroll
+            for (int g = 0; g < kGroups; ++g) {
+                codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
+#pragma unroll
+                for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
+            }
+#pragma unroll
+            for (int m = 0; m < kMatrices; ++m) {
+                unsigned words[2][4];
+#pragma unroll
+                for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
+                constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
+#pragma unroll
+                for (int turn = 0; turn < kTurns; ++turn) {
+                    float scale[2], zero[2];
+#pragma unroll
+                    for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
+#pragma unroll
+                    for (int g = 0; g < kGroups; ++g) {
+                        const unsigned in[4] = {codes[g].x, codes[g].y, codes[g].z, codes[g].w};
+                        int dots[4] = {};
+                        [[maybe_unused]] int input_sums[4] = {};  // of the turn's 16 codes
+                        if constexpr (kTurns == 4) {
+                            const unsigned a[2] = {words[0][turn], words[1][turn]};
+                            const unsigned one[1] = {in[turn]};
+                            const unsigned ones[2] = {0x01010101u, 0x01010101u};
+                            multiply_bytes<1>(dots, a, one);
+                            multiply_bytes<1>(input_sums, ones, one);
+                        } else {
+#pragma unroll
+                            for (int s = 0; s < 4; s += 2) {
+                                const unsigned a[4] = {words[0][s], words[1][s], words[0][s + 1], words[1][s + 1]};
+                                const unsigned two[2] = {in[s], in[s + 1]};
+                                multiply_bytes<2>(dots, a, two);
+                            }
+                        }
+#pragma unroll
+                        for (int h = 0; h < 2; ++h) {
+#pragma unroll
+                            for (int i = 0; i < 2; ++i) {
+                                float product = static_cast<float>(dots[2 * h + i]);
+                                if constexpr (kTurns == 4) {
+                                    product = fmaf(-zero[h], static_cast<float>(input_sums[2 * h + i]), product);
+                                }
+                                product *= its[g][i].scale;
+                                if constexpr (kType != WeightType::kInt8 && kTurns == 1) {
+                                    product = fmaf(-zero[h], its[g][i].sum, product);
+                                }
+                                sums[m][g][2 * h + i] = fmaf(scale[h], product, sums[m][g][2 * h + i]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+#pragma unroll
+    for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+            store_four(exchange + (((warp * kMatrices + m) * kGroups + g) * kWarp + lane) * 4, sums[m][g]);
+        }
+    }
+    __syncthreads();
+    const int r = static_cast<int>(threadIdx.x) % kSplitRows;
+    const int t = static_cast<int>(threadIdx.x) / kSplitRows;
+    if (t >= call.n_rows || first_row + r >= job.n_rows) return;
+    float whole[kMatrices];
+#pragma unroll
+    for (int m = 0; m < kMatrices; ++m) {
+        whole[m] = 0.0f;
+        for (int part = 0; part < kSplitParts; ++part) {
+            const int column = t * kSplitParts + part;
+            const int its_lane = r % 8 * 4 + column % 8 / 2;
+            for (int w = 0; w < kSplitWarps; ++w) {
+                whole[m] += exchange[(((w * kMatrices + m) * kGroups + column / 8) * kWarp + its_lane) * 4 + r / 8 * 2 +
+                                     column % 2];
+            }
+        }
+    }
+    if (job.is_up) {
+        job.up_rows.store(job.gating, weights, first_row + r, whole,
+                          job.out + (call.scratch_row + t) * job.n_rows + first_row + r);
+    } else {
+        job.out[(call.first_row + t) * job.n_rows + first_row + r] = whole[0];
+    }
+}
+
+void start_rows(Worker& worker, WeightType type, const FewCalls& list, int n_inputs, const float* inputs,
+                const std::int32_t* row_token, std::int64_t n_columns, unsigned char* split) {
+    const dim3 grid(blocks_for(n_columns, kPackedBlock * (kRoundThreads / kWarp)), static_cast<unsigned>(list.n),
+                    static_cast<unsigned>(n_inputs));
+    with_packed_type(type, [&](auto packed) {
+        worker.start(split_rows<decltype(packed)::value>, grid, kRoundThreads, 0, list, inputs, row_token, n_columns,
+                     split);
+    });
+}
+
+template <int kMatrices>
+void start_products(Worker& worker, WeightType type, int n_inputs, const SplitJob& job) {
+    const dim3 grid(blocks_for(job.n_rows, kSplitRows), static_cast<unsigned>(job.list.n));
+    with_packed_type(type, [&](auto packed) {
+        constexpr WeightType kType = decltype(packed)::value;
+        const auto start = [&](auto* kernel, int n_groups) {
+            worker.start(kernel, grid, kSplitThreads,
+                         static_cast<std::size_t>(kSplitWarps * kMatrices * n_groups * kWarp * 4) * sizeof(float), job);
+        };
+        if (n_inputs <= 2) {
+            start(multiply_split<kType, kMatrices, 1>, 1);
+        } else if (n_inputs <= 5) {
+            start(multiply_split<kType, kMatrices, 2>, 2);
+        } else {
+            start(multiply_split<kType, kMatrices, 3>, 3);
+        }
+    });
+}
+
+}  // namespace
+
+bool splits_inputs(WeightType type, std::int64_t n_columns) {
+    return is_packed(type) && n_columns % (kBlocksAtOnce * kPackedBlock) == 0;
+}
+
+void split_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+              const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
+              float* activations) {
+    start_rows(worker, type, list, n_inputs, inputs, row_token, layout.hidden_dim, split);
+    SplitJob job(list, layout);
+    job.up_rows = rows;
+    job.is_up = true;
+    job.places = places_of(type, layout.hidden_dim);
+    job.n_rows = layout.ffn_dim;
+    job.n_columns = layout.hidden_dim;
+    job.split = split;
+    job.out = activations;
+    with_matrices(rows, [&](auto matrices) { start_products<decltype(matrices)::value>(worker, type, n_inputs, job); });
+}
+
+void split_product(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, unsigned char* split,
+                   float* y) {
+    FewCalls list;
+    list.n = 1;
+    list.calls[0] = {weight.data, 0, static_cast<std::int32_t>(n), 0, 0, 0};
+    start_rows(worker, weight.type, list, static_cast<int>(n), x, nullptr, weight.n_cols, split);
+    SplitJob job(list, ExpertLayout());
+    job.up_rows.stride = static_cast<std::int64_t>(weight.stride_bytes());
+    job.places = places_of(weight.type, weight.n_cols);
+    job.n_rows = weight.n_rows;
+    job.n_columns = weight.n_cols;
+    job.split = split;
+    job.out = y;
+    start_products<1>(worker, weight.type, static_cast<int>(n), job);
+}
+
+}  // namespace offstage::kernels::cuda
