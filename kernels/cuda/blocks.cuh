@@ -75,6 +75,17 @@ __device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[4
     }
 }
 
+// The same from an address that is a multiple of 16, or any.
+template <bool kAligned>
+__device__ inline void load_bytes_at(const std::uint8_t* bytes, unsigned (&words)[4]) {
+    if constexpr (kAligned) {
+        const uint4 all = *reinterpret_cast<const uint4*>(bytes);
+        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+    } else {
+        load_bytes(bytes, words);
+    }
+}
+
 // Bits [shift, shift + ...) of each byte, as `mask` has them.
 __device__ inline unsigned fields(unsigned word, int shift, unsigned mask) {
     return (word >> shift) & (mask * 0x01010101u);
@@ -248,6 +259,101 @@ struct RowPart {
         for (unsigned i = 0; i < 4; ++i) {
             const float number = __uint_as_float(__byte_perm(words[k], kItsBits, 0x7440u | i));
             codes[i] = number - (kTwoTo23 + static_cast<float>(code_zero(kType)));
+        }
+    }
+};
+
+// Two parts of a block, 32 weights, that are read together because their codes lie in the
+// same bytes where codes have 4 to 6 bits.
+template <WeightType kType>
+struct BlockPair {
+    static constexpr bool kOneScale = BlockSizes<kType>::kParts == 2;  // of both parts
+    static constexpr int kPairs = BlockSizes<kType>::kParts / 2;
+    unsigned words[2][4];  // as RowPart has them
+    BlockPart parts[2];    // scales and biases; kOneScale: the first one's
+
+    // Which parts of the block are pair `pair` of it.
+    __device__ static int part_of(int pair, int i) {
+        if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) return pair / 2 * 4 + pair % 2 + 2 * i;
+        if constexpr (kType == WeightType::kQ6K) return pair / 4 * 8 + pair % 4 + 4 * i;
+        return 2 * pair + i;
+    }
+
+    // kAligned: the block lies at a multiple of 16.
+    template <bool kAligned>
+    __device__ void load(const std::uint8_t* block, int pair) {
+        if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+            unsigned header[4];
+            load_bytes_at<kAligned>(block, header);
+            read_six_bits(header, part_of(pair, 0), parts[0]);
+            read_six_bits(header, part_of(pair, 1), parts[1]);
+            split_bytes_of<kAligned>(block + (kType == WeightType::kQ4K ? 16 : 48) + 16 * pair);
+            if constexpr (kType == WeightType::kQ5K) {
+                unsigned high[4];
+                load_bytes_at<kAligned>(block + 16 + pair % 2 * 16, high);
+#pragma unroll
+                for (int w = 0; w < 4; ++w) {
+                    const unsigned bits = high[w] >> (pair / 2 * 2);
+                    words[0][w] |= fields(bits, 0, 1u) << 4;
+                    words[1][w] |= fields(bits, 1, 1u) << 4;
+                }
+            }
+        } else if constexpr (kType == WeightType::kQ6K) {
+            read_scale<kType>(block, part_of(pair, 0), parts[0]);
+            read_scale<kType>(block, part_of(pair, 1), parts[1]);
+            split_bytes_of<kAligned>(block + 16 * pair);
+            unsigned high[4];
+            load_bytes_at<kAligned>(block + 128 + pair / 4 * 32 + pair % 2 * 16, high);
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                const unsigned bits = high[w] >> (pair % 4 / 2 * 2);
+                words[0][w] |= fields(bits, 0, 3u) << 4;
+                words[1][w] |= fields(bits, 4, 3u) << 4;
+            }
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            read_scale<kType>(block, 2 * pair, parts[0]);
+            read_scale<kType>(block, 2 * pair + 1, parts[1]);
+            split_bytes_of<kAligned>(block + 8 + 16 * pair);
+            look_up();
+        } else if constexpr (kOneScale && kType != WeightType::kQ8_0) {
+            constexpr bool kFive = kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1;
+            constexpr int kBegin = kType == WeightType::kMxfp4 ? 1 : has_bias(kType) ? 4 : 2;
+            read_scale<kType>(block, 0, parts[0]);
+            split_bytes_of<kAligned>(block + kBegin + (kFive ? 4 : 0));
+            if constexpr (kFive) {
+                const unsigned bits = word32_at(block + kBegin);
+#pragma unroll
+                for (int w = 0; w < 4; ++w) {
+                    words[0][w] |= bit_per_byte(bits >> (4 * w)) << 4;
+                    words[1][w] |= bit_per_byte(bits >> (16 + 4 * w)) << 4;
+                }
+            }
+            if constexpr (kType == WeightType::kIq4Nl || kType == WeightType::kMxfp4) look_up();
+        } else {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                load_codes<kType>(block, 2 * pair + i, words[i]);
+                if (i == 0 || !kOneScale) load_scale<kType>(block, 2 * pair + i, parts[i]);
+            }
+        }
+    }
+
+  private:
+    // 16 bytes of two codes of 4 bits each.
+    template <bool kAligned>
+    __device__ void split_bytes_of(const std::uint8_t* bytes) {
+        load_bytes_at<kAligned>(bytes, words[0]);
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            words[1][w] = fields(words[0][w], 4, 15u);
+            words[0][w] = fields(words[0][w], 0, 15u);
+        }
+    }
+    __device__ void look_up() {
+#pragma unroll
+        for (auto& of_part : words) {
+#pragma unroll
+            for (unsigned& word : of_part) word = looked_up<kType>(word);
         }
     }
 };
