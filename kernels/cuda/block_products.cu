@@ -2,6 +2,7 @@
 // rows: packed_products.cu unpacks parts of the weight by unpack_block_rows().
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -41,26 +42,56 @@ struct HeadsJob {
     }
 };
 
+__device__ inline unsigned two_of(Bf16, float low, float high) {
+    return pack_bf16(low, high);
+}
+__device__ inline unsigned two_of(F16, float low, float high) {
+    return narrow<F16>(low).bits | static_cast<unsigned>(narrow<F16>(high).bits) << 16;
+}
+
 // to (rows, parts_per_row * 16) = the rows that `tokens` names (nullptr: one after the
-// other); a thread per part.
+// other); a thread per part, an even number of them.
 template <WeightType kType, typename T>
 __global__ void __launch_bounds__(kUnpackThreads)
     unpack_parts(const unsigned char* rows, std::int64_t stride, const std::int32_t* tokens, unsigned n_parts,
                  unsigned parts_per_row, T* to) {
-    const unsigned index = blockIdx.x * kUnpackThreads + threadIdx.x;
-    if (index >= n_parts) return;
+    const unsigned wanted = blockIdx.x * kUnpackThreads + threadIdx.x;
+    // Beyond the end the last one is taken again: the warp stays together.
+    const unsigned index = wanted < n_parts ? wanted : n_parts - 1;
     const unsigned row = index / parts_per_row;
     const std::int64_t from = tokens == nullptr ? row : tokens[row];
     RowPart<kType> part;
     part.load(rows + from * stride, static_cast<int>(index % parts_per_row));
-    T* const place = to + static_cast<std::int64_t>(index) * kPartWeights;
+    [[maybe_unused]] unsigned words[kPartWeights / 2];
 #pragma unroll
     for (int k = 0; k < kPartWeights / 4; ++k) {
         float weights[4];
         part.quad(k, weights);
 #pragma unroll
         for (float& weight : weights) weight = fmaf(part.scale, weight, part.bias);
-        store_four(place + 4 * k, weights);
+        if constexpr (sizeof(T) == 2) {
+            words[2 * k] = two_of(T(), weights[0], weights[1]);
+            words[2 * k + 1] = two_of(T(), weights[2], weights[3]);
+        } else if (wanted < n_parts) {
+            store_four(to + static_cast<std::int64_t>(index) * kPartWeights + 4 * k, weights);
+        }
+    }
+    if constexpr (sizeof(T) == 2) {
+        // Two neighbours store the halves of the even one's part, then of the odd one's:
+        // 32 bytes together.
+        const bool odd = threadIdx.x % 2 == 1;
+        uint4 mine, its;
+        unsigned given[4];
+#pragma unroll
+        for (int w = 0; w < 4; ++w) given[w] = __shfl_xor_sync(kAllLanes, odd ? words[w] : words[4 + w], 1);
+        mine.x = odd ? given[0] : words[0], mine.y = odd ? given[1] : words[1];
+        mine.z = odd ? given[2] : words[2], mine.w = odd ? given[3] : words[3];
+        its.x = odd ? words[4] : given[0], its.y = odd ? words[5] : given[1];
+        its.z = odd ? words[6] : given[2], its.w = odd ? words[7] : given[3];
+        if (wanted >= n_parts) return;
+        uint4* const place = reinterpret_cast<uint4*>(to + static_cast<std::int64_t>(index - odd) * kPartWeights) + odd;
+        place[0] = mine;
+        place[2] = its;
     }
 }
 

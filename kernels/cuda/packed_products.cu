@@ -4,6 +4,7 @@
 // (block_products.cu).
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -79,7 +80,15 @@ __global__ void __launch_bounds__(kUnpackThreads)
     for (int k = 0; k < kPiece / kQuad; ++k) {
         float weights[kQuad];
         piece.quad(k, weights);
-        store_four(place + Piece<kType>::column(quarter, k), weights);
+        T* const four = place + Piece<kType>::column(quarter, k);
+        if constexpr (std::is_same_v<T, Bf16>) {
+            uint2 words;
+            words.x = pack_bf16(weights[0], weights[1]);
+            words.y = pack_bf16(weights[2], weights[3]);
+            *reinterpret_cast<uint2*>(four) = words;
+        } else {
+            store_four(four, weights);
+        }
     }
 }
 
