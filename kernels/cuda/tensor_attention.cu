@@ -1,11 +1,11 @@
 // Attention of many tokens on tensor cores, after FlashAttention-2 (arXiv:2307.08691),
 // for keys and values in bf16. Scores are sums over the products of keys with queries,
-// results sums over those of values with e^(score - largest): either factor that is no
-// bf16 is split into several whose sum it is, so that about as much is left of it as
-// float32 keeps, and each part is multiplied.
+// results sums over those of values with e^(score - largest). The float32 factor of
+// either is split into three bf16, whose sum it is, and each of them is multiplied.
 //
-// A block of the KV cache is a tile of keys. So tiles begin at the same keys whatever the
-// step, the window and the ranges, and a token's result does not depend on the others.
+// Tiles of keys begin at the same keys whatever the step, the window and the ranges, and
+// no number of one token is added to one of another: a token's bits do not depend on its
+// company.
 #include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
@@ -17,13 +17,11 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kRows = kThreads / kWarp * 16;  // (token, head of the group) pairs: each warp 16
-constexpr int kTileKeys = 64;
-static_assert(kTileKeys == kKvBlockTokens, "a tile's keys lie in one block");
+constexpr int kTileKeys = 32;
+static_assert(kKvBlockTokens % kTileKeys == 0, "a tile's keys lie in one block");
 constexpr int kMostDims = 128;
-constexpr int kQueryParts = 2;
-constexpr int kProbabilityParts = 2;
-// Tiles of keys and of values, one after the other: while one is multiplied the next two
-// are on their way.
+constexpr int kParts = 3;  // 24 bits, as float32 has; two are not enough for the tests' tolerance
+// While one tile of keys and values is multiplied the next two are on their way.
 constexpr int kBuffers = 3;
 constexpr int kChunk = 8;  // numbers in 16 bytes
 constexpr float kLog2E = 1.44269504f;
@@ -33,8 +31,11 @@ constexpr float kLog2E = 1.44269504f;
 template <int kDims>
 struct KeyTile {
     static constexpr int kChunks = kDims / kChunk;
-    uint4 chunks[kTileKeys * kChunks];
+    static constexpr int kSize = kTileKeys * kChunks;
+    uint4 chunks[kSize];
 
+    // That of chunk `chunk ^ c` is place(row, chunk) ^ c, also behind a whole number of
+    // tiles.
     __device__ static int place(int row, int chunk) { return row * kChunks + (chunk ^ (row % 8)); }
 
     // From one block of the cache, whose first row is at rows; zeros beyond rows [begin,
@@ -73,7 +74,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     attend_on_tensor_cores(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range,
                            const float* queries_of_rows, std::int64_t query_stride, float* out) {
     constexpr int kSteps = kDims / 16;
-    auto* const tiles = shared_memory<KeyTile<kDims>>();  // (kBuffers)
+    using Tile = KeyTile<kDims>;
+    auto* const tiles = shared_memory<Tile>();  // (kBuffers, 2): keys, values
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int place = lane % 4;
     const int d = static_cast<int>(shape.key_dim);
@@ -95,7 +97,6 @@ __global__ void __launch_bounds__(kThreads, 2)
     const auto first_tile = static_cast<int>(range.first_tile(begin / kTileKeys * kTileKeys, kTileKeys) / kTileKeys);
     const int n_tiles_seen = last_position / kTileKeys + 1;
     const int end_tile = n_tiles_seen < range.end / kTileKeys ? n_tiles_seen : static_cast<int>(range.end / kTileKeys);
-    const int n_steps = first_tile < end_tile ? 2 * (end_tile - first_tile) : 0;
 
     // Of the warp, and of the lane's first pair. Those beyond the last are computed as it
     // is, and not stored.
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int warp_last = past + pairs.token(warp_pair + 15);
     const int my_pair = warp_pair + lane / 4;
 
-    unsigned queries[kSteps][kQueryParts][4];
+    unsigned queries[kSteps][kParts][4];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         const int pair = my_pair + 8 * h < n_pairs ? my_pair + 8 * h : n_pairs - 1;
@@ -117,10 +118,10 @@ __global__ void __launch_bounds__(kThreads, 2)
             for (int s = 0; s < 2; ++s) {
                 float2 q = {0.0f, 0.0f};
                 if (16 * step < d) q = *reinterpret_cast<const float2*>(row + 16 * step + 8 * s + 2 * place);
-                unsigned parts[kQueryParts];
+                unsigned parts[kParts];
                 split_bf16(q.x * scale, q.y * scale, parts);
 #pragma unroll
-                for (int p = 0; p < kQueryParts; ++p) queries[step][p][2 * s + h] = parts[p];
+                for (int p = 0; p < kParts; ++p) queries[step][p][2 * s + h] = parts[p];
             }
         }
     }
@@ -151,62 +152,61 @@ __global__ void __launch_bounds__(kThreads, 2)
         for_each_two([](float& x, float& y, const float2& from, int) { x = from.x, y = from.y; });
     }
 
-    // Step 2 * t multiplies the keys of tile t, the next one its values.
     AsyncCopies copies;
-    const std::byte* block = nullptr;  // of the cache: the one that is copied next
-    const auto find_block = [&](int step) {
-        if (step < n_steps) block = segment.blocks[first_tile + step / 2];
+    constexpr int kTilesPerBlock = kKvBlockTokens / kTileKeys;
+    const std::byte* block = nullptr;  // of the cache, with the tile that is copied next
+    const auto find_block = [&](int tile) {
+        if (tile < end_tile) block = segment.blocks[tile / kTilesPerBlock];
     };
-    const auto load = [&](int step, int buffer) {
-        if (step < n_steps) {
-            const int first_key = (first_tile + step / 2) * kTileKeys;
-            const bool are_keys = step % 2 == 0;
-            const std::byte* const rows = block + (are_keys ? places.keys + blockIdx.y * places.key_head
-                                                            : places.values + blockIdx.y * places.value_head);
-            tiles[buffer].load(copies, rows, static_cast<int>(are_keys ? places.key_stride : places.value_stride), d,
-                               begin - first_key, last_position + 1 - first_key);
+    const auto load = [&](int tile, int buffer) {
+        if (tile < end_tile) {
+            const int first = begin - tile * kTileKeys;
+            const int end = last_position + 1 - tile * kTileKeys;
+            const auto key_stride = static_cast<int>(places.key_stride);
+            const auto value_stride = static_cast<int>(places.value_stride);
+            const int row = tile % kTilesPerBlock * kTileKeys;
+            tiles[2 * buffer].load(copies, block + places.keys + blockIdx.y * places.key_head + row * key_stride,
+                                   key_stride, d, first, end);
+            tiles[2 * buffer + 1].load(copies,
+                                       block + places.values + blockIdx.y * places.value_head + row * value_stride,
+                                       value_stride, d, first, end);
         }
         copies.commit();
     };
-    // The buffer is then full, and the one before it, which was multiplied last, is
-    // filled again.
-    const auto await = [&](int step, int buffer) {
-        copies.wait<kBuffers - 2>();
-        __syncthreads();
-        load(step + kBuffers - 1, buffer > 0 ? buffer - 1 : kBuffers - 1);
-    };
-    const auto next_of = [](int buffer) { return buffer + 1 < kBuffers ? buffer + 1 : 0; };
-    find_block(0);
-    load(0, 0);
-    load(1, 1);
-    find_block(2);
+    find_block(first_tile);
+    load(first_tile, 0);
+    find_block(first_tile + 1);
+    load(first_tile + 1, 1);
+    find_block(first_tile + 2);
     int buffer = 0;
 #pragma unroll 1
-    for (int step = 0; step < n_steps; step += 2) {
-        const int first_key = (first_tile + step / 2) * kTileKeys;
-        // Whether one of the warp's pairs sees one of the keys.
-        const bool is_seen = first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window);
+    for (int tile = first_tile; tile < end_tile; ++tile) {
+        const int first_key = tile * kTileKeys;
+        copies.wait<kBuffers - 2>();
+        // The tile is there, and what all have multiplied by now is overwritten.
+        __syncthreads();
+        load(tile + 2, buffer > 0 ? buffer - 1 : kBuffers - 1);
+        find_block(tile + 3);
 
-        await(step, buffer);
-        float scores[kTileKeys / 8][4] = {};
-        if (is_seen) {
-            const uint4* const chunks = tiles[buffer].chunks;
-            const int row = lane / 16 * 8 + lane % 8;
+        // Whether one of the warp's pairs sees one of the keys.
+        if (first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window)) {
+            float scores[kTileKeys / 8][4] = {};
+            const int my_chunk = 2 * buffer * Tile::kSize + Tile::place(lane % 16, lane / 16);
 #pragma unroll
             for (int s = 0; s < kSteps; ++s) {
-                const uint4* const keys = chunks + KeyTile<kDims>::place(row, 2 * s + lane / 8 % 2);
+                const uint4* const keys = tiles->chunks + (my_chunk ^ 2 * s);
 #pragma unroll
                 for (int n = 0; n < kTileKeys / 8; n += 4) {
                     unsigned k[4][2];
 #pragma unroll
                     for (int i = 0; i < 4; i += 2) {
                         unsigned words[4];
-                        load_matrices<false>(words, keys + (n + i) * 8 * KeyTile<kDims>::kChunks);
-                        k[i][0] = words[0], k[i][1] = words[1];
-                        k[i + 1][0] = words[2], k[i + 1][1] = words[3];
+                        load_matrices<false>(words, keys + (n + i) * 8 * Tile::kChunks);
+                        k[i][0] = words[0], k[i][1] = words[2];
+                        k[i + 1][0] = words[1], k[i + 1][1] = words[3];
                     }
 #pragma unroll
-                    for (int p = kQueryParts - 1; p >= 0; --p) {
+                    for (int p = kParts - 1; p >= 0; --p) {
 #pragma unroll
                         for (int i = 0; i < 4; ++i) multiply_bf16(scores[n + i], queries[s][p], k[i]);
                     }
@@ -262,51 +262,42 @@ __global__ void __launch_bounds__(kThreads, 2)
                     result[n][2 * h + 1] *= shrink;
                 }
             }
-        }
-        buffer = next_of(buffer);
 
-        await(step + 1, buffer);
-        find_block(step + 4);
-        if (is_seen) {
-            const uint4* const chunks = tiles[buffer].chunks;
-            unsigned probabilities[kTileKeys / 16][kProbabilityParts][4];
+            // result += probabilities * values.
+            const uint4* const values = tiles[1].chunks;
+            unsigned probabilities[kTileKeys / 16][kParts][4];
 #pragma unroll
             for (int s = 0; s < kTileKeys / 16; ++s) {
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
-                    unsigned parts[kProbabilityParts];
+                    unsigned parts[kParts];
                     const float(&two)[4] = scores[2 * s + i / 2];
                     split_bf16(two[2 * (i % 2)], two[2 * (i % 2) + 1], parts);
 #pragma unroll
-                    for (int p = 0; p < kProbabilityParts; ++p) probabilities[s][p][i] = parts[p];
+                    for (int p = 0; p < kParts; ++p) probabilities[s][p][i] = parts[p];
                 }
             }
 #pragma unroll
             for (int n = 0; n < 2 * kSteps; n += 4) {
-                const uint4* values[2];
-#pragma unroll
-                for (int i = 0; i < 2; ++i) {
-                    values[i] = chunks + KeyTile<kDims>::place(lane % 16, n + 2 * i + lane / 16);
-                }
 #pragma unroll
                 for (int s = 0; s < kTileKeys / 16; ++s) {
                     unsigned v[4][2];
 #pragma unroll
                     for (int i = 0; i < 2; ++i) {
                         unsigned words[4];
-                        load_matrices<true>(words, values[i] + 16 * s * KeyTile<kDims>::kChunks);
+                        load_matrices<true>(words, values + (my_chunk ^ (n + 2 * i)) + 16 * s * Tile::kChunks);
                         v[2 * i][0] = words[0], v[2 * i][1] = words[1];
                         v[2 * i + 1][0] = words[2], v[2 * i + 1][1] = words[3];
                     }
 #pragma unroll
-                    for (int p = kProbabilityParts - 1; p >= 0; --p) {
+                    for (int p = kParts - 1; p >= 0; --p) {
 #pragma unroll
                         for (int i = 0; i < 4; ++i) multiply_bf16(result[n + i], probabilities[s][p], v[i]);
                     }
                 }
             }
         }
-        buffer = next_of(buffer);
+        buffer = buffer + 1 < kBuffers ? buffer + 1 : 0;
     }
 
     if (!range.is_last) {
@@ -334,7 +325,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <int kDims>
 void start(const Attention& attention, const SegmentList& list, const KeyRange& range) {
     const dim3 grid(static_cast<unsigned>(list.first_unit[list.n]), static_cast<unsigned>(attention.shape.n_kv_heads));
-    attention.worker.start(attend_on_tensor_cores<kDims>, grid, kThreads, kBuffers * sizeof(KeyTile<kDims>), list,
+    attention.worker.start(attend_on_tensor_cores<kDims>, grid, kThreads, 2 * kBuffers * sizeof(KeyTile<kDims>), list,
                            attention.shape, attention.places, range, attention.queries, attention.query_stride,
                            attention.out);
 }
