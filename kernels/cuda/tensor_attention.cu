@@ -41,13 +41,18 @@ struct KeyTile {
     // From one block of the cache, whose first row is at rows; zeros beyond rows [begin,
     // end).
     __device__ void load(AsyncCopies& copies, const std::byte* rows, int stride, int d, int begin, int end) {
+        constexpr int kRowsAtOnce = kThreads / kChunks;
+        static_assert(kRowsAtOnce % 8 == 0, "a thread's chunks are permuted alike");
         const int chunk = static_cast<int>(threadIdx.x) % kChunks;
+        const int first_row = static_cast<int>(threadIdx.x) / kChunks;
         const bool has_chunk = chunk * kChunk < d;
-        const std::byte* const from = rows + (has_chunk ? chunk : 0) * static_cast<int>(sizeof(uint4));
+        uint4* const to = chunks + place(first_row, chunk);
+        const std::byte* const from =
+            rows + first_row * stride + (has_chunk ? chunk : 0) * static_cast<int>(sizeof(uint4));
 #pragma unroll
-        for (int i = 0; i < kTileKeys; i += kThreads / kChunks) {
-            const int row = static_cast<int>(threadIdx.x) / kChunks + i;
-            copies.copy(chunks + place(row, chunk), from + row * stride, has_chunk && row >= begin && row < end);
+        for (int i = 0; i < kTileKeys; i += kRowsAtOnce) {
+            const int row = first_row + i;
+            copies.copy(to + i * kChunks, from + i * stride, has_chunk && row >= begin && row < end);
         }
     }
 };
@@ -102,7 +107,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     // is, and not stored.
     const int warp_pair = first_pair + static_cast<int>(threadIdx.x) / kWarp * 16;
     const int warp_first = past + pairs.token(warp_pair);
-    const int warp_last = past + pairs.token(warp_pair + 15);
+    const int warp_last = warp_pair < n_pairs ? past + pairs.token(warp_pair + 15) : -1;
     const int my_pair = warp_pair + lane / 4;
 
     unsigned queries[kSteps][kParts][4];
@@ -191,10 +196,10 @@ __global__ void __launch_bounds__(kThreads, 2)
         // Whether one of the warp's pairs sees one of the keys.
         if (first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window)) {
             float scores[kTileKeys / 8][4] = {};
-            const int my_chunk = 2 * buffer * Tile::kSize + Tile::place(lane % 16, lane / 16);
+            const int my_keys = 2 * buffer * Tile::kSize + Tile::place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
 #pragma unroll
             for (int s = 0; s < kSteps; ++s) {
-                const uint4* const keys = tiles->chunks + (my_chunk ^ 2 * s);
+                const uint4* const keys = tiles->chunks + (my_keys ^ 2 * s);
 #pragma unroll
                 for (int n = 0; n < kTileKeys / 8; n += 4) {
                     unsigned k[4][2];
@@ -202,8 +207,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                     for (int i = 0; i < 4; i += 2) {
                         unsigned words[4];
                         load_matrices<false>(words, keys + (n + i) * 8 * Tile::kChunks);
-                        k[i][0] = words[0], k[i][1] = words[2];
-                        k[i + 1][0] = words[1], k[i + 1][1] = words[3];
+                        k[i][0] = words[0], k[i][1] = words[1];
+                        k[i + 1][0] = words[2], k[i + 1][1] = words[3];
                     }
 #pragma unroll
                     for (int p = kParts - 1; p >= 0; --p) {
@@ -264,7 +269,7 @@ __global__ void __launch_bounds__(kThreads, 2)
             }
 
             // result += probabilities * values.
-            const uint4* const values = tiles[1].chunks;
+            const int my_values = (2 * buffer + 1) * Tile::kSize + Tile::place(lane % 16, lane / 16);
             unsigned probabilities[kTileKeys / 16][kParts][4];
 #pragma unroll
             for (int s = 0; s < kTileKeys / 16; ++s) {
@@ -285,7 +290,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
                     for (int i = 0; i < 2; ++i) {
                         unsigned words[4];
-                        load_matrices<true>(words, values + (my_chunk ^ (n + 2 * i)) + 16 * s * Tile::kChunks);
+                        load_matrices<true>(words, tiles->chunks + (my_values ^ (n + 2 * i)) + 16 * s * Tile::kChunks);
                         v[2 * i][0] = words[0], v[2 * i][1] = words[1];
                         v[2 * i + 1][0] = words[2], v[2 * i + 1][1] = words[3];
                     }
