@@ -3,7 +3,8 @@
 // ("decode"). Many: tiles of queries meet tiles of keys in shared memory ("prefill",
 // after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads
 // that share it. They serve keys and values of one size, which 4 divides, up to 256;
-// wide_attention.cu serves the others.
+// wide_attention.cu serves the others. tensor_attention.cu takes many tokens where tensor
+// cores multiply what the cache holds.
 #include <algorithm>
 #include <cmath>
 
@@ -533,6 +534,8 @@ void attend_many(const Attention& attention, const CudaSegment* segments, std::s
                  const KeyRange& range) {
     if (is_wide(attention.shape)) {
         attend_many_wide(attention, segments, n_segments, range);
+    } else if (takes_tensor_cores(attention)) {
+        attend_many_on_tensor_cores(attention, segments, n_segments, range);
     } else if (attention.shape.key_dim <= 128) {
         start_tiles<32, 2>(attention, segments, n_segments, range);
     } else {

@@ -104,4 +104,9 @@ void attend_few_wide(const Attention& attention, const DecodeItems& list, std::i
 void attend_many_wide(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
                       const KeyRange& range);
 
+// tensor_attention.cu: the same segments, where takes_tensor_cores().
+bool takes_tensor_cores(const Attention& attention);
+void attend_many_on_tensor_cores(const Attention& attention, const CudaSegment* segments, std::size_t n_segments,
+                                 const KeyRange& range);
+
 }  // namespace offstage::kernels::cuda

@@ -110,4 +110,55 @@ __device__ inline void multiply_bf16(float (&c)[4], const unsigned (&a)[4], cons
 #endif
 }
 
+// Four matrices (8, 8) of 16-bit numbers in shared memory, whose rows are 16 bytes, at
+// multiples of 16. By a whole warp: lane 8 * m + r says where row r of matrix m begins.
+// words[m]: of matrix m, row lane / 4, columns 2 * (lane % 4) and the next; kTransposed:
+// of its transpose. Nothing in code for GPUs before compute capability 7.5.
+template <bool kTransposed>
+__device__ inline void load_matrices(unsigned (&words)[4], const void* row) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    const auto address = reinterpret_cast<std::uintptr_t>(row);
+    const std::uint32_t mine[2] = {static_cast<std::uint32_t>(address),
+                                   static_cast<std::uint32_t>(std::uint64_t{address} >> 32)};
+    const std::uint32_t* const all = cuda_host::meet_warp(kAllLanes, "ldmatrix", mine, 2);
+    const unsigned lane = threadIdx.x % kWarp;
+    for (unsigned m = 0; m < 4; ++m) {
+        words[m] = 0;
+        for (unsigned i = 0; i < 2; ++i) {
+            const unsigned r = kTransposed ? lane % 4 * 2 + i : lane / 4;
+            const unsigned column = kTransposed ? lane / 4 : lane % 4 * 2 + i;
+            const std::uint32_t* const its = all + 2 * (8 * m + r);
+            const auto* const numbers = reinterpret_cast<const std::uint16_t*>(
+                static_cast<std::uintptr_t>(std::uint64_t{its[1]} << 32 | its[0]));
+            words[m] |= static_cast<unsigned>(numbers[column]) << (16 * i);
+        }
+    }
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+    const auto place = static_cast<unsigned>(__cvta_generic_to_shared(row));
+    if constexpr (kTransposed) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "r"(place)
+                     : "memory");
+    } else {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "r"(place)
+                     : "memory");
+    }
+#endif
+}
+
+// values = the sum of kParts pairs of bf16, the largest first: of two parts 16 bits or
+// more, of three all 24.
+template <int kParts>
+__device__ inline void split_bf16(float low, float high, unsigned (&parts)[kParts]) {
+#pragma unroll
+    for (int p = 0; p < kParts; ++p) {
+        parts[p] = pack_bf16(low, high);
+        low -= __uint_as_float(parts[p] << 16);
+        high -= __uint_as_float(parts[p] & 0xffff0000u);
+    }
+}
+
 }  // namespace offstage::kernels::cuda

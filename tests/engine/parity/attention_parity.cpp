@@ -219,64 +219,110 @@ void add_attention(const AttentionShape& shape, const float* query, const float*
     }
 }
 
-void check_attend(Backend& backend, const Promise&) {
+// Layer kLayer's attention to random keys and values, with random sinks if asked for:
+// against the same thing in double precision.
+QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::KvType type, bool has_sinks,
+                              const std::vector<TestSequences::Length>& lengths) {
     constexpr std::int64_t kLayers = 2;
     constexpr std::int64_t kLayer = 1;
-    int n_steps = 0;
-    for (const auto& [plain, type] : kv_cases(attention_shapes())) {
-        const OnDevice<float> sinks(backend, random_floats(plain.n_heads, 13, 4.0f));
-        for (const auto& lengths : attention_steps()) {
-            AttentionShape shape = plain;
-            if (n_steps++ % 2 == 0) shape.sinks = sinks.data();
-            const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
-            const std::int64_t stride = query_stride(shape);
-            const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
-            const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-            backend.attend(kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+    const OnDevice<float> sinks(backend, random_floats(shape.n_heads, 13, 4.0f));
+    if (has_sinks) shape.sinks = sinks.data();
+    const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
+    const std::int64_t stride = query_stride(shape);
+    const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
+    const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
+    backend.attend(kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
 
-            std::vector<Expected> want(out.host().size());
-            const std::int64_t heads_of_kv = shape.n_heads / shape.n_kv_heads;
-            for (const AttentionSegment& segment : sequences.segments()) {
-                for (std::int64_t kv_head = 0; kv_head < shape.n_kv_heads; ++kv_head) {
-                    std::vector<std::vector<float>> keys, values;
-                    for (std::int64_t key = 0; key < segment.past + segment.n_tokens; ++key) {
-                        keys.push_back(sequences.row(kLayer, 0, kv_head, segment, key));
-                        values.push_back(sequences.row(kLayer, 1, kv_head, segment, key));
-                    }
-                    for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
-                        const std::int64_t row = segment.first_row + t;
-                        for (std::int64_t head = kv_head * heads_of_kv; head < (kv_head + 1) * heads_of_kv; ++head) {
-                            const float* q = queries.host().data() + row * stride + head * shape.key_dim;
-                            const float* sink = shape.sinks != nullptr ? sinks.host().data() + head : nullptr;
-                            add_attention(shape, q, sink, keys, values, segment.past + t,
-                                          want.data() + row * shape.output_width() + head * shape.value_dim);
-                        }
-                    }
+    std::vector<Expected> want(out.host().size());
+    const std::int64_t heads_of_kv = shape.n_heads / shape.n_kv_heads;
+    for (const AttentionSegment& segment : sequences.segments()) {
+        for (std::int64_t kv_head = 0; kv_head < shape.n_kv_heads; ++kv_head) {
+            std::vector<std::vector<float>> keys, values;
+            for (std::int64_t key = 0; key < segment.past + segment.n_tokens; ++key) {
+                keys.push_back(sequences.row(kLayer, 0, kv_head, segment, key));
+                values.push_back(sequences.row(kLayer, 1, kv_head, segment, key));
+            }
+            for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                const std::int64_t row = segment.first_row + t;
+                for (std::int64_t head = kv_head * heads_of_kv; head < (kv_head + 1) * heads_of_kv; ++head) {
+                    const float* q = queries.host().data() + row * stride + head * shape.key_dim;
+                    const float* sink = has_sinks ? sinks.host().data() + head : nullptr;
+                    add_attention(shape, q, sink, keys, values, segment.past + t,
+                                  want.data() + row * shape.output_width() + head * shape.value_dim);
                 }
             }
-            // A score's rounding moves the whole softmax, so a little more than for a plain sum.
-            PARITY_VERIFY(mismatch(out.download(), want, 2 * Promise::kTolerance));
+        }
+    }
+    // A score's rounding moves the whole softmax, so a little more than for a plain sum.
+    return mismatch(out.download(), want, 2 * Promise::kTolerance);
+}
+
+void check_attend(Backend& backend, const Promise&) {
+    int n_steps = 0;
+    for (const auto& [shape, type] : kv_cases(attention_shapes())) {
+        for (const auto& lengths : attention_steps()) {
+            PARITY_VERIFY(mismatch_of_attention(backend, shape, type, n_steps++ % 2 == 0, lengths));
         }
     }
 }
 
+// Shapes and steps of prompts that end anywhere in tiles of queries, keys and dimensions:
+// groups of 1 to 8 heads, windows smaller and larger than a block of the cache.
+std::vector<AttentionShape> prompt_shapes() {
+    return {grouped_attention(3, 3, 16),    grouped_attention(8, 1, 64, 70), grouped_attention(4, 1, 128),
+            grouped_attention(2, 2, 80, 9), grouped_attention(6, 2, 96, 64), grouped_attention(4, 2, 128, 100),
+            grouped_attention(5, 1, 112, 1)};
+}
+
+const std::vector<std::vector<TestSequences::Length>>& prompt_steps() {
+    static const std::vector<std::vector<TestSequences::Length>> steps = {
+        {{0, 9}}, {{0, 64}}, {{0, 150}}, {{63, 17}}, {{128, 66}}, {{0, 20}, {5, 1}, {190, 33}, {64, 3}, {60, 70}}};
+    return steps;
+}
+
+void check_attend_bf16_prompts(Backend& backend, const Promise&) {
+    int n_steps = 0;
+    for (const AttentionShape& shape : prompt_shapes()) {
+        for (const auto& lengths : prompt_steps()) {
+            PARITY_VERIFY(mismatch_of_attention(backend, shape, kernels::KvType::kBf16, n_steps++ % 3 == 0, lengths));
+        }
+    }
+}
+
+// Of results with all blocks on the device and with some in host memory; empty: none.
+QString difference_by_place(Backend& backend, const AttentionShape& shape, kernels::KvType type,
+                            const std::vector<TestSequences::Length>& lengths) {
+    using Blocks = TestSequences::Blocks;
+    std::vector<float> results[2];
+    for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
+        const TestSequences sequences(backend, shape, lengths, 1, where, type);
+        const std::int64_t stride = query_stride(shape);
+        const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 21, 2.0f));
+        const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
+        backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+        results[where == Blocks::kOnDevice ? 0 : 1] = out.download();
+    }
+    return same_bits<float>(results[0], results[1]) ? QString() : QStringLiteral("bits differ");
+}
+
 // Where the blocks lie changes no bit of the result.
 void check_blocks_in_host_memory(Backend& backend, const Promise&) {
-    using Blocks = TestSequences::Blocks;
+    std::vector<KvCase> cases;
     for (const AttentionShape& shape : {grouped_attention(8, 2, 64), grouped_attention(4, 2, 128, 100),
                                         grouped_attention(4, 4, 18), latent_attention(3, 48, 16)}) {
-        for (const auto& lengths : attention_steps()) {
-            std::vector<float> results[2];
-            for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
-                const TestSequences sequences(backend, shape, lengths, 1, where);
-                const std::int64_t stride = query_stride(shape);
-                const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 21, 2.0f));
-                const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-                backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
-                results[where == Blocks::kOnDevice ? 0 : 1] = out.download();
-            }
-            QVERIFY(same_bits<float>(results[0], results[1]));
-        }
+        cases.push_back({shape, kernels::KvType::kF32});
+    }
+    for (const AttentionShape& shape :
+         {grouped_attention(4, 4, 64), grouped_attention(8, 2, 128, 100), grouped_attention(4, 4, 112, 64)}) {
+        cases.push_back({shape, kernels::KvType::kBf16});
+    }
+    for (const auto& [shape, type] : cases) {
+        for (const auto& lengths : attention_steps()) PARITY_VERIFY(difference_by_place(backend, shape, type, lengths));
+    }
+    // More blocks in host memory than are copied at once: several ranges of keys.
+    for (const std::int64_t window : {0, 850}) {
+        PARITY_VERIFY(
+            difference_by_place(backend, grouped_attention(8, 8, 128, window), kernels::KvType::kBf16, {{945, 18}}));
     }
 }
 
@@ -286,6 +332,7 @@ std::vector<Check> attention_checks() {
     return {{"rotate_and_store", check_rotate_and_store},
             {"rotate_and_store_latent", check_rotate_and_store_latent},
             {"attend", check_attend},
+            {"attend_bf16_prompts", check_attend_bf16_prompts},
             {"blocks_in_host_memory", check_blocks_in_host_memory}};
 }
 

@@ -1,0 +1,73 @@
+#pragma once
+// Copies to shared memory that go on beside what the thread computes (cp.async of the PTX
+// ISA, compute capability 8.0 and later).
+
+#include <cstddef>
+#include <cstring>
+#include <cuda_runtime.h>
+#ifdef OFFSTAGE_CUDA_ON_HOST
+#include <vector>
+#endif
+
+namespace offstage::kernels::cuda {
+
+// Of one thread. Copies are in groups: commit() ends one. What was copied is there for
+// this thread after wait(), for the others after a barrier behind it. In the tests' host
+// layer it comes no earlier than that, and from copy() until then the place holds NaN.
+// Nothing in code for GPUs before compute capability 8.0, where nobody calls it.
+class AsyncCopies {
+  public:
+    // 16 bytes, both addresses multiples of 16; zeros instead unless `there`: then
+    // nothing is read.
+    __device__ void copy(void* to, const void* from, bool there) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+        std::memset(to, 0xff, kBytes);
+        copies_.push_back({to, there ? from : nullptr, n_groups_});
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :
+                     : "r"(place), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
+                     : "memory");
+#endif
+    }
+    __device__ void commit() {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+        ++n_groups_;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+    }
+    // For all groups but the last kLeft.
+    template <int kLeft>
+    __device__ void wait() {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+        std::size_t n = 0;
+        for (; n < copies_.size() && copies_[n].group + kLeft < n_groups_; ++n) {
+            const Copy& copy = copies_[n];
+            if (copy.from == nullptr) {
+                std::memset(copy.to, 0, kBytes);
+            } else {
+                std::memcpy(copy.to, copy.from, kBytes);
+            }
+        }
+        copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(n));
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_group %0;" : : "n"(kLeft) : "memory");
+#endif
+    }
+
+#ifdef OFFSTAGE_CUDA_ON_HOST
+  private:
+    static constexpr std::size_t kBytes = 16;
+    struct Copy {
+        void* to;
+        const void* from;
+        int group;
+    };
+    std::vector<Copy> copies_;
+    int n_groups_ = 0;
+#endif
+};
+
+}  // namespace offstage::kernels::cuda
