@@ -201,6 +201,10 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
     const auto offset = static_cast<std::size_t>(rows.offsets[0] | rows.offsets[1]);
     const bool vector =
         is_aligned(inputs) && are_aligned(list, layout.hidden_dim, offset, static_cast<std::size_t>(rows.stride));
+    if (vector &&
+        up_on_tensor_cores(worker, layout, rows, weight_type, n_inputs, list, inputs, row_token, activations)) {
+        return;
+    }
     const dim3 grid(blocks_for(layout.ffn_dim, kWarps), static_cast<unsigned>(list.n));
     with_type(weight_type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
@@ -219,6 +223,10 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
 void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                 const float* activations, float* partials) {
     const bool vector = are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
+    if (vector && has_down_products(worker, layout, n_inputs)) {
+        down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
+        return;
+    }
     const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
     with_type(layout.down, [&](auto* type) {
