@@ -5,7 +5,6 @@ namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / kWarp;
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
@@ -15,49 +14,157 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
 }
 
-// Every thread of the block gets the sum of `value` over all of them. sums: (kWarps) of
-// shared memory, free again at the next barrier.
+// Kernels of one block per row: a thread takes every blockDim.x-th quad of a row. The
+// first kHeld stay in registers between two passes, and all loads of a pass are under way
+// at once. Which thread adds what depends on the row's length alone.
+constexpr int kRowThreads = 512;  // at most
+constexpr int kRowWarps = kRowThreads / kWarp;
+constexpr int kQuad = 4;
+constexpr int kHeld = 4;
+
+// body(h, column): the thread's quads of a row of n values; h: which of the held ones,
+// kHeld: none.
+template <typename Body>
+__device__ inline void for_my_quads(std::int64_t n, const Body& body) {
+    const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * kQuad;
+    std::int64_t column = static_cast<std::int64_t>(threadIdx.x) * kQuad;
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h, column += step) {
+        if (column < n) body(h, column);
+    }
+    for (; column < n; column += step) body(kHeld, column);
+}
+
+// Four values of a row of n, zeros beyond its end. kVector: 16-byte aligned, n a multiple
+// of four.
+template <bool kVector>
+struct Quad {
+    float values[kQuad] = {};
+    __device__ static Quad of(const float* row, std::int64_t column, std::int64_t n) {
+        Quad quad;
+        if constexpr (kVector) {
+            const float4 four = *reinterpret_cast<const float4*>(row + column);
+            quad.values[0] = four.x, quad.values[1] = four.y, quad.values[2] = four.z, quad.values[3] = four.w;
+        } else {
+#pragma unroll
+            for (int i = 0; i < kQuad; ++i) quad.values[i] = column + i < n ? row[column + i] : 0.0f;
+        }
+        return quad;
+    }
+    __device__ void store(float* row, std::int64_t column, std::int64_t n) const {
+        if constexpr (kVector) {
+            store_four(row + column, values);
+        } else {
+#pragma unroll
+            for (int i = 0; i < kQuad; ++i) {
+                if (column + i < n) row[column + i] = values[i];
+            }
+        }
+    }
+};
+
+template <bool kVector>
+struct HeldQuads {
+    Quad<kVector> held[kHeld];
+    // row nullptr: all are `otherwise`.
+    __device__ void load(const float* row, std::int64_t n, float otherwise = 0.0f) {
+        for_my_quads(n, [&](int h, std::int64_t column) {
+            if (h < kHeld) held[h] = row == nullptr ? all(otherwise) : Quad<kVector>::of(row, column, n);
+        });
+    }
+    __device__ Quad<kVector> get(int h, const float* row, std::int64_t column, std::int64_t n,
+                                 float otherwise = 0.0f) const {
+        if (h < kHeld) return held[h];
+        return row == nullptr ? all(otherwise) : Quad<kVector>::of(row, column, n);
+    }
+
+  private:
+    __device__ static Quad<kVector> all(float value) {
+        Quad<kVector> quad;
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) quad.values[i] = value;
+        return quad;
+    }
+};
+
+// Every thread of the block gets the sum of `value` over all of them. sums: (kRowWarps)
+// of shared memory, free again at the next barrier.
 __device__ inline float block_sum(float value, float* sums) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int n_warps = static_cast<int>(blockDim.x) / kWarp;
     value = warp_sum(value);
-    if (threadIdx.x % kWarp == 0) sums[threadIdx.x / kWarp] = value;
+    if (lane == 0) sums[threadIdx.x / kWarp] = value;
     __syncthreads();
-    float sum = 0.0f;
-    for (int w = 0; w < kWarps; ++w) sum += sums[w];
-    return sum;
+    return warp_sum(lane < n_warps ? sums[lane] : 0.0f);
 }
 
 // One block per row and piece of `dim` values; rows of x and out are `stride` values
-// apart. weight nullptr: all 1.
-__global__ void __launch_bounds__(kThreads)
+// apart. weight nullptr: all 1. out may be x.
+template <bool kVector>
+__global__ void __launch_bounds__(kRowThreads)
     norm_rows(const float* x, const float* weight, std::int64_t dim, std::int64_t stride, float eps, float* out) {
-    float* sums = shared_memory<float>();  // (kWarps)
+    float* sums = shared_memory<float>();  // (kRowWarps)
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * stride + blockIdx.y * dim;
     const float* from = x + first;
+    HeldQuads<kVector> mine;
+    HeldQuads<kVector> weights;
+    mine.load(from, dim);
+    weights.load(weight, dim, 1.0f);
     float squares = 0.0f;
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) squares = fmaf(from[i], from[i], squares);
-    const float sum = block_sum(squares, sums);
-    const float factor = 1.0f / sqrtf(sum / static_cast<float>(dim) + eps);
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
-        out[first + i] = from[i] * factor * (weight == nullptr ? 1.0f : weight[i]);
-    }
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        const Quad<kVector> quad = mine.get(h, from, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) squares = fmaf(quad.values[i], quad.values[i], squares);
+    });
+    const float factor = 1.0f / sqrtf(block_sum(squares, sums) / static_cast<float>(dim) + eps);
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        Quad<kVector> quad = mine.get(h, from, column, dim);
+        const Quad<kVector> its_weight = weights.get(h, weight, column, dim, 1.0f);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) quad.values[i] = quad.values[i] * factor * its_weight.values[i];
+        quad.store(out + first, column, dim);
+    });
 }
 
-__global__ void __launch_bounds__(kThreads)
+template <bool kVector>
+__global__ void __launch_bounds__(kRowThreads)
     layer_norm_rows(const float* x, const float* weight, const float* bias, std::int64_t dim, float eps, float* out) {
-    float* sums = shared_memory<float>();  // (2, kWarps)
+    float* sums = shared_memory<float>();  // (2, kRowWarps)
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * dim;
     const float* from = x + first;
+    HeldQuads<kVector> mine;
+    HeldQuads<kVector> weights;
+    HeldQuads<kVector> biases;
+    mine.load(from, dim);
+    weights.load(weight, dim);
+    biases.load(bias, dim);
     float sum = 0.0f;
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) sum += from[i];
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        const Quad<kVector> quad = mine.get(h, from, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum += quad.values[i];
+    });
     const float mean = block_sum(sum, sums) / static_cast<float>(dim);
     float squares = 0.0f;
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
-        squares = fmaf(from[i] - mean, from[i] - mean, squares);
-    }
-    const float factor = 1.0f / sqrtf(block_sum(squares, sums + kWarps) / static_cast<float>(dim) + eps);
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
-        out[first + i] = (from[i] - mean) * factor * weight[i] + (bias == nullptr ? 0.0f : bias[i]);
-    }
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        const Quad<kVector> quad = mine.get(h, from, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+            const float difference = column + i < dim ? quad.values[i] - mean : 0.0f;
+            squares = fmaf(difference, difference, squares);
+        }
+    });
+    const float factor = 1.0f / sqrtf(block_sum(squares, sums + kRowWarps) / static_cast<float>(dim) + eps);
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        Quad<kVector> quad = mine.get(h, from, column, dim);
+        const Quad<kVector> its_weight = weights.get(h, weight, column, dim);
+        const Quad<kVector> its_bias = biases.get(h, bias, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+            quad.values[i] = (quad.values[i] - mean) * factor * its_weight.values[i] + its_bias.values[i];
+        }
+        quad.store(out + first, column, dim);
+    });
 }
 
 __global__ void __launch_bounds__(kThreads) add_to_rows(const float* bias, std::int64_t dim, float* x) {
@@ -100,14 +207,40 @@ __global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* fro
     for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
 }
 
-__global__ void __launch_bounds__(kThreads)
+template <bool kVector>
+__global__ void __launch_bounds__(kRowThreads)
     add_gated_rows(const float* gate, const float* input, const float* y, std::int64_t dim, float* x) {
-    float* sums = shared_memory<float>();  // (kWarps)
+    float* sums = shared_memory<float>();  // (kRowWarps)
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * dim;
+    HeldQuads<kVector> gates;
+    HeldQuads<kVector> inputs;
+    HeldQuads<kVector> added;
+    HeldQuads<kVector> mine;
+    gates.load(gate, dim);
+    inputs.load(input + first, dim);
+    added.load(y + first, dim);
+    mine.load(x + first, dim);
     float logit = 0.0f;
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) logit = fmaf(gate[i], input[first + i], logit);
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        const Quad<kVector> its_gate = gates.get(h, gate, column, dim);
+        const Quad<kVector> its_input = inputs.get(h, input + first, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) logit = fmaf(its_gate.values[i], its_input.values[i], logit);
+    });
     const float factor = 1.0f / (1.0f + expf(-block_sum(logit, sums)));
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) x[first + i] = fmaf(factor, y[first + i], x[first + i]);
+    for_my_quads(dim, [&](int h, std::int64_t column) {
+        Quad<kVector> quad = mine.get(h, x + first, column, dim);
+        const Quad<kVector> its_y = added.get(h, y + first, column, dim);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) quad.values[i] = fmaf(factor, its_y.values[i], quad.values[i]);
+        quad.store(x + first, column, dim);
+    });
+}
+
+// Of a block for a row of n values: a quad for each thread, up to kRowThreads.
+int row_threads(std::int64_t n) {
+    const std::int64_t warps = (n + kWarp * kQuad - 1) / (kWarp * kQuad);
+    return static_cast<int>(warps < 1 ? 1 : warps < kRowWarps ? warps : kRowWarps) * kWarp;
 }
 
 unsigned blocks_of_values(std::int64_t n) {
@@ -145,18 +278,21 @@ void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, 
 
 void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
           const float* x, std::int64_t n, float* out) {
+    const bool vector = dim % kQuad == 0 && is_aligned(x) && is_aligned(weight) && is_aligned(bias) && is_aligned(out);
     if (kind == NormKind::kRms) {
-        worker.start(norm_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), x, weight, dim, dim, eps, out);
+        worker.start(vector ? norm_rows<true> : norm_rows<false>, blocks_for(n, 1), row_threads(dim),
+                     kRowWarps * sizeof(float), x, weight, dim, dim, eps, out);
     } else {
-        worker.start(layer_norm_rows, blocks_for(n, 1), kThreads, 2 * kWarps * sizeof(float), x, weight, bias, dim, eps,
-                     out);
+        worker.start(vector ? layer_norm_rows<true> : layer_norm_rows<false>, blocks_for(n, 1), row_threads(dim),
+                     2 * kRowWarps * sizeof(float), x, weight, bias, dim, eps, out);
     }
 }
 
 void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
                  std::int64_t n_pieces, float* x) {
-    worker.start(norm_rows, dim3(blocks_for(n, 1), blocks_for(n_pieces, 1)), kThreads, kWarps * sizeof(float), x,
-                 weight, dim, stride, eps, x);
+    const bool vector = dim % kQuad == 0 && stride % kQuad == 0 && is_aligned(x) && is_aligned(weight);
+    worker.start(vector ? norm_rows<true> : norm_rows<false>, dim3(blocks_for(n, 1), blocks_for(n_pieces, 1)),
+                 row_threads(dim), kRowWarps * sizeof(float), x, weight, dim, stride, eps, x);
 }
 
 void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x) {
@@ -169,7 +305,9 @@ void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor)
 
 void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
                float* x) {
-    worker.start(add_gated_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), gate, input, y, dim, x);
+    const bool vector = dim % kQuad == 0 && is_aligned(gate) && is_aligned(input) && is_aligned(y) && is_aligned(x);
+    worker.start(vector ? add_gated_rows<true> : add_gated_rows<false>, blocks_for(n, 1), row_threads(dim),
+                 kRowWarps * sizeof(float), gate, input, y, dim, x);
 }
 
 void scale(Worker& worker, float factor, std::int64_t n, float* x) {

@@ -134,19 +134,52 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
+// A block adds up kGatherColumns columns: a thread takes four of them and every
+// kGatherParts-th stretch, so that all its loads are under way at once, and then the
+// parts are added in order.
+constexpr int kGatherQuads = 16;
+constexpr int kGatherColumns = kGatherQuads * 4;
+constexpr int kGatherParts = kThreads / kGatherQuads;
+
+template <bool kVector>
 __global__ void __launch_bounds__(kThreads)
     expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
+    float* parts = shared_memory<float>();  // (kGatherParts, kGatherColumns)
     const FewCall& call = list.calls[blockIdx.z];
-    const void* const weights = list.weights(blockIdx.z);
-    if (weights == nullptr) return;
     const std::int64_t row = blockIdx.y;
-    const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-    if (row >= call.n_rows || column >= hidden_dim) return;
+    if (row >= call.n_rows) return;  // the whole block
+    const int thread = static_cast<int>(threadIdx.x);
+    const int quad = thread % kGatherQuads;
+    const int part = thread / kGatherQuads;
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
+    const std::int64_t column = first + quad * 4;
     const float* from = partials + (call.partial_row + row) * hidden_dim + column;
+    float sums[4] = {};
+#pragma unroll 2
+    for (std::int64_t s = part; s < call.n_stretches; s += kGatherParts) {
+        const float* place = from + s * call.n_rows * hidden_dim;
+        if (kVector) {
+            if (column >= hidden_dim) break;
+            const float4 four = *reinterpret_cast<const float4*>(place);
+            sums[0] += four.x, sums[1] += four.y, sums[2] += four.z, sums[3] += four.w;
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (column + i < hidden_dim) sums[i] += place[i];
+            }
+        }
+    }
+    store_four(parts + part * kGatherColumns + quad * 4, sums);
+    // Where the expert is matters only now: asked first, it would delay the loads.
+    const void* const weights = list.weights(blockIdx.z);
+    __syncthreads();
+    const std::int64_t mine = first + thread;
+    if (weights == nullptr || thread >= kGatherColumns || mine >= hidden_dim) return;
     float sum = 0.0f;
-    for (std::int64_t s = 0; s < call.n_stretches; ++s) sum += from[s * call.n_rows * hidden_dim];
-    if (gating.spec.biases) sum += gating.biases(weights)[2 * gating.ffn_dim + column];
-    out[(call.first_row + row) * hidden_dim + column] = sum;
+#pragma unroll
+    for (int p = 0; p < kGatherParts; ++p) sum += parts[p * kGatherColumns + thread];
+    if (gating.spec.biases) sum += gating.biases(weights)[2 * gating.ffn_dim + mine];
+    out[(call.first_row + row) * hidden_dim + mine] = sum;
 }
 
 std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_rows) {
@@ -169,6 +202,10 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
     const auto offset = static_cast<std::size_t>(rows.offsets[0] | rows.offsets[1]);
     const bool vector =
         is_aligned(inputs) && are_aligned(list, layout.hidden_dim, offset, static_cast<std::size_t>(rows.stride));
+    if (vector &&
+        up_on_tensor_cores(worker, layout, rows, weight_type, n_inputs, list, inputs, row_token, activations)) {
+        return;
+    }
     const dim3 grid(blocks_for(layout.ffn_dim, kWarps), static_cast<unsigned>(list.n));
     with_type(weight_type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
@@ -187,6 +224,10 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
 void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                 const float* activations, float* partials) {
     const bool vector = are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
+    if (vector && has_down_products(worker, layout, n_inputs)) {
+        down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
+        return;
+    }
     const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
     with_type(layout.down, [&](auto* type) {
@@ -275,9 +316,10 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
         return;
     }
     (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
-    const dim3 gather_grid(blocks_for(layout.hidden_dim, kThreads), static_cast<unsigned>(n_inputs),
+    const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherColumns), static_cast<unsigned>(n_inputs),
                            static_cast<unsigned>(list.n));
-    worker.start(expert_gather, gather_grid, kThreads, 0, list, Gating(layout), layout.hidden_dim, partials, out);
+    worker.start(layout.hidden_dim % 4 == 0 ? expert_gather<true> : expert_gather<false>, gather_grid, kThreads,
+                 kGatherParts * kGatherColumns * sizeof(float), list, Gating(layout), layout.hidden_dim, partials, out);
 }
 
 // The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch

@@ -136,6 +136,17 @@ void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, W
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials);
 
+// down_products.cu: the same as packed_down() on tensor cores, for GPUs, formats (packed,
+// and bf16 from 3 rows on, 16-byte aligned) and shapes that have it.
+bool has_down_products(const Worker& worker, const ExpertLayout& layout, int n_inputs);
+void down_on_tensor_cores(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+                          const float* activations, float* partials);
+
+// few_products.cu: the same as packed_up() on tensor cores, of bf16 from 3 rows on, all
+// 16-byte aligned. False: another format, fewer rows or an older GPU; nothing is done.
+bool up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+                        const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
+
 // block_experts.cu: the same where the matrices are files' blocks; `out` is whole then.
 void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);

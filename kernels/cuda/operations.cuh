@@ -155,6 +155,10 @@ struct OutputRows {
 void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
                     const OutputRows& y);
 
+// few_products.cu: multiply() of 3 to 8 rows with bf16 weights on tensor cores. False:
+// another number, format or alignment, or an older GPU; nothing is done.
+bool multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+
 // Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows
 // `stride` weights apart.
 struct Factor {

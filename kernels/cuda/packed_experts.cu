@@ -171,6 +171,10 @@ void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, W
 
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials) {
+    if (has_down_products(worker, layout, n_inputs)) {
+        down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
+        return;
+    }
     const PackedPlaces places = places_of(layout.down, layout.hidden_dim);
     const dim3 grid(blocks_for(layout.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));

@@ -274,6 +274,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
     const bool unpacked_first = unpacks(worker, weight.type);
     if (few) {
         if (multiply_split_few(worker, weight, x, n, y)) return;
+        if (multiply_on_tensor_cores(worker, weight, x, n, y)) return;
         multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }
