@@ -76,7 +76,8 @@ struct BenchResult {
     std::vector<ThetaGain> thetas;  // of BenchRequest::compared
 };
 
-// The two bandwidths around a timed decode may differ by this share of the larger; else the machine changed meanwhile.
+// The two bandwidths around a timed decode in which the CPU read weights may differ by this share of the larger; else
+// the machine changed meanwhile.
 inline constexpr double kBracketTolerance = 0.15;
 
 // Times are those of the model's device: accounted ones where it is emulated.

@@ -1,6 +1,6 @@
 // The CUDA backend's operations on the GPU of this machine, through the engine's interface. Times are the device's own,
-// between two events. Beside every figure stands the limit measured in the same run: the device's bandwidth (a sum of
-// two large vectors: 12 bytes per value) or the bus (a plain copy of pinned memory).
+// between two events. Beside every figure stands the limit measured in the same run: the device's bandwidth (see
+// device_gbps()) or the bus (a plain copy of pinned memory).
 //
 //   bench_cuda --benchmark_filter=expert
 
@@ -86,7 +86,8 @@ class Stage {
         backend_->host_wait(end);
         return backend_->elapsed_us(begin, end);
     }
-    // Median of what large sums reach.
+    // The more of what large sums reach, which write a third of it, and what a product of one row of inputs does, which
+    // reads: medians.
     double device_gbps() {
         if (device_gbps_ > 0) return device_gbps_;
         constexpr std::int64_t kValues = std::int64_t{1} << 27;
@@ -96,6 +97,15 @@ class Stage {
             return 12e-3 * static_cast<double>(kValues) /
                    time_us([&] { backend_->add(y.as<float>(), kValues, x.as<float>(), 1.0f); });
         });
+        constexpr std::int64_t kRows = std::int64_t{1} << 17;
+        const DeviceBlock weights = backend_->memory().allocate(kRows * kHidden * 2, MemoryUse::kWorkspace, "a bench");
+        device_gbps_ =
+            std::max(device_gbps_, median(11, [&] {
+                         return 2e-3 * static_cast<double>(kRows * kHidden) / time_us([&] {
+                                    backend_->multiply({weights.data(), kernels::WeightType::kBf16, kRows, kHidden},
+                                                       x.as<float>(), 1, y.as<float>());
+                                });
+                     }));
         return device_gbps_;
     }
     // Median of one large pinned copy on the copy queue.
