@@ -54,8 +54,9 @@ void check_norm(Backend& backend, const Promise&) {
     using kernels::NormKind;
     for (const auto& [kind, biased] :
          {std::pair{NormKind::kRms, false}, {NormKind::kLayer, false}, {NormKind::kLayer, true}}) {
-        for (const std::int64_t hidden : {72, 200, 256, 301}) {
+        for (const std::int64_t hidden : {72, 200, 256, 301, 5000, 9004, 9005}) {
             for (const std::int64_t n : {1, 3, 70}) {
+                if (hidden > 4096 && n > 3) continue;
                 const OnDevice<float> x(backend, random_floats(n * hidden, 1, 3.0f));
                 const OnDevice<float> weight(backend, random_floats(hidden, 2));
                 const OnDevice<float> bias(backend, random_floats(hidden, 3));
@@ -78,22 +79,22 @@ void check_norm_pieces(Backend& backend, const Promise&) {
     for (const std::int64_t dim : {20, 64, 128}) {
         for (const std::int64_t n_pieces : {1, 3, 12}) {
             for (const std::int64_t n : {1, 40}) {
-                constexpr std::int64_t kBefore = 5;
-                const std::int64_t stride = kBefore + n_pieces * dim + 7;
+                const std::int64_t before = n == 1 ? 5 : 8;  // aligned for vectors, or not
+                const std::int64_t stride = before + n_pieces * dim + (n == 1 ? 7 : 4);
                 const OnDevice<float> x(backend, random_floats(n * stride, 1, 3.0f));
                 const OnDevice<float> weight(backend, random_floats(dim, 2));
                 const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, dim, 1e-6f};
-                backend.norm_pieces(norm, n, stride, n_pieces, x.data() + kBefore);
+                backend.norm_pieces(norm, n, stride, n_pieces, x.data() + before);
                 const std::vector<float> got = x.download();
                 for (std::int64_t t = 0; t < n; ++t) {
                     std::vector<float> row(got.begin() + t * stride, got.begin() + (t + 1) * stride);
                     const float* was = x.host().data() + t * stride;
                     std::vector<Expected> want;
                     for (std::int64_t piece = 0; piece < n_pieces; ++piece) {
-                        add_norm(norm, was + kBefore + piece * dim, weight.host().data(), nullptr, want);
+                        add_norm(norm, was + before + piece * dim, weight.host().data(), nullptr, want);
                     }
-                    PARITY_VERIFY(mismatch(std::span(row).subspan(kBefore, want.size()), want, 1e-6));
-                    std::copy_n(was + kBefore, n_pieces * dim, row.begin() + kBefore);
+                    PARITY_VERIFY(mismatch(std::span(row).subspan(before, want.size()), want, 1e-6));
+                    std::copy_n(was + before, n_pieces * dim, row.begin() + before);
                     QVERIFY(std::equal(row.begin(), row.end(), was));
                 }
             }
@@ -117,7 +118,8 @@ void check_add_bias(Backend& backend, const Promise&) {
 
 void check_multiply(Backend& backend, const Promise& promise) {
     for (const WeightType type : kTypes) {
-        for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}}) {
+        for (const auto& [rows, cols] :
+             {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}, {19, 1096}}) {
             check_product(backend, promise, TestWeight(backend, type, rows, cols, 3),
                           {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 130});
             if (QTest::currentTestFailed()) return;
@@ -238,7 +240,7 @@ void check_soft_cap_and_clear(Backend& backend, const Promise&) {
 
 // As with weights that are all 1, to the bit.
 void check_norms_without_weights(Backend& backend, const Promise&) {
-    for (const std::int64_t dim : {5, 64, 301}) {
+    for (const std::int64_t dim : {5, 64, 301, 9004}) {
         constexpr std::int64_t kRows = 6;
         const std::vector<float> values = random_floats(kRows * dim, 1, 3.0f);
         const OnDevice<float> ones(backend, filled(dim, 1.0f));
@@ -271,8 +273,9 @@ void check_scale_and_clamp(Backend& backend, const Promise&) {
 }
 
 void check_add_gated(Backend& backend, const Promise&) {
-    for (const std::int64_t dim : {1, 72, 301}) {
+    for (const std::int64_t dim : {1, 72, 301, 9004, 9005}) {
         for (const std::int64_t n : {1, 3, 70}) {
+            if (dim > 4096 && n > 3) continue;
             const OnDevice<float> gate(backend, random_floats(dim, 1));
             const OnDevice<float> input(backend, random_floats(n * dim, 2));
             const OnDevice<float> y(backend, random_floats(n * dim, 3));
