@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int n_tiles_seen = last_position / kTileKeys + 1;
     const int end_tile = n_tiles_seen < range.end / kTileKeys ? n_tiles_seen : static_cast<int>(range.end / kTileKeys);
 
-    // Of the warp, and of the lane's first pair. Those beyond the last are computed as it
-    // is, and not stored.
+    // Of the warp, and of the lane. Pairs beyond the last have its query, and are not
+    // stored; a warp that has no others multiplies nothing.
     const int warp_pair = first_pair + static_cast<int>(threadIdx.x) / kWarp * 16;
     const int warp_first = past + pairs.token(warp_pair);
     const int warp_last = warp_pair < n_pairs ? past + pairs.token(warp_pair + 15) : -1;
@@ -188,8 +188,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     for (int tile = first_tile; tile < end_tile; ++tile) {
         const int first_key = tile * kTileKeys;
         copies.wait<kBuffers - 2>();
-        // The tile is there, and what all have multiplied by now is overwritten.
         __syncthreads();
+        // The tile is there for all, and all have multiplied the one before, whose place
+        // is the next but one's.
         load(tile + 2, buffer > 0 ? buffer - 1 : kBuffers - 1);
         find_block(tile + 3);
 
