@@ -119,7 +119,7 @@ void check_add_bias(Backend& backend, const Promise&) {
 void check_multiply(Backend& backend, const Promise& promise) {
     for (const WeightType type : kTypes) {
         for (const auto& [rows, cols] :
-             {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}, {19, 1096}}) {
+             {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}, {19, 1096}, {300, 8}}) {
             check_product(backend, promise, TestWeight(backend, type, rows, cols, 3),
                           {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 130});
             if (QTest::currentTestFailed()) return;

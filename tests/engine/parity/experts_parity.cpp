@@ -11,7 +11,7 @@ namespace {
 void check_experts(Backend& backend, const Promise& promise) {
     for (const WeightType type : kTypes) {
         for (const auto& [hidden, ffn] :
-             {std::pair<std::int64_t, std::int64_t>{72, 33}, {200, 130}, {64, 256}, {192, 150}, {8, 5}}) {
+             {std::pair<std::int64_t, std::int64_t>{72, 33}, {200, 130}, {64, 256}, {192, 150}, {128, 1}, {8, 5}}) {
             const TestExperts experts(backend, type, hidden, ffn, 4);
             const OnDevice<float> inputs(backend, random_floats(64 * hidden, 30));
             std::vector<std::vector<TestExperts::Share>> steps;
@@ -49,6 +49,8 @@ void check_experts_packed(Backend& backend, const Promise& promise) {
         check(768, 16, {{{0, some_tokens(5, 3, 1)}, {1, some_tokens(8, 0, 3)}}, {{1, some_tokens(1, 0, 1)}}});
         check(1280, 5, {{{1, some_tokens(2, 0, 1)}}, {{0, some_tokens(3, 0, 1)}}});
         check(640, 17, {{{1, some_tokens(1, 0, 1)}}, {{0, some_tokens(33, 0, 1)}}});
+        // Of one neuron nothing is averaged: a product's last bits show.
+        check(1088, 1, {{{0, some_tokens(2, 0, 1)}}, {{1, some_tokens(8, 0, 1)}}});
         // More columns than a block takes, and than HQQ2's super groups have.
         check(2112, 18, {{{1, some_tokens(1, 0, 1)}}});
         check(1216, 9, {{{0, some_tokens(3, 0, 1)}}, {{1, some_tokens(8, 0, 1)}}});
