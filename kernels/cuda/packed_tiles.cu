@@ -18,10 +18,19 @@ constexpr int kDepth = kPackedBlock;
 // Of a row, in words of two numbers: four lanes' words of eight rows are in 32 banks.
 constexpr int kStride = kDepth / 2 + 4;
 
-// With cuBLAS, which multiplies what was unpacked to memory. On an H200 two experts of
-// Mixtral's sizes take 0.47 ms with 16 rows in INT8 here, 0.56 with 64, 1.43 with 256;
-// with cuBLAS 0.76 with 257 and not much less with few, since that is what unpacking takes.
-constexpr std::int64_t kMostRowsBesideCublas = 64;
+// Beside cuBLAS, which multiplies what was unpacked to memory. Microseconds on an H200, two
+// experts of Mixtral's sizes, with 16 and 64 rows each here, and with 65 by cuBLAS, less of
+// which take hardly less, since that is what unpacking takes: HQQ4 670, 790; 530. HQQ3 763,
+// 871; 520. INT8 461, 556; 616. HQQ2 530, 637; 527. A matrix of 4096 x 4096 with 64 rows is
+// 82 to 142 here; a file's blocks of that size, unpacked, 35. But cuBLAS takes some ten
+// launches for each expert, of 3 to 5 microseconds: small ones are sooner done here.
+#ifdef OFFSTAGE_SMALL_MATRIX  // the tests' host layer: few
+constexpr std::int64_t kSmallMatrix = OFFSTAGE_SMALL_MATRIX;
+#else
+constexpr std::int64_t kSmallMatrix = std::int64_t{4} << 20;  // weights
+#endif
+constexpr std::int64_t kMostRowsOfSmall = 256;
+constexpr std::int64_t kMostRowsOfBytes = 64;  // of experts in INT8 of any size
 
 struct Tile {
     alignas(16) unsigned weights[kTileOuts][kStride];
@@ -267,14 +276,18 @@ struct PackedSteps {
 
 }  // namespace
 
-bool tiles_packed(const Worker& worker, WeightType type, std::int64_t n_rows) {
-    return is_packed(type) && worker.compute_major >= 8 && n_rows > CudaContext::kFewRows &&
-           (worker.cublas == nullptr || n_rows <= kMostRowsBesideCublas);
+bool tiles_packed(const Worker& worker, const WeightView& weight, std::int64_t n_rows) {
+    if (!is_packed(weight.type) || worker.compute_major < 8 || n_rows <= CudaContext::kFewRows) return false;
+    return worker.cublas == nullptr || (n_rows <= kMostRowsOfSmall && weight.n_rows * weight.n_cols <= kSmallMatrix);
 }
 
 bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
-    return tiles_packed(worker, layout.gate, n_rows) && tiles_packed(worker, layout.up, n_rows) &&
-           tiles_packed(worker, layout.down, n_rows);
+    const auto tiles = [&](WeightType type) {
+        return tiles_packed(worker, {nullptr, type, layout.ffn_dim, layout.hidden_dim}, n_rows) ||
+               (type == WeightType::kInt8 && worker.compute_major >= 8 && n_rows > CudaContext::kFewRows &&
+                n_rows <= kMostRowsOfBytes);
+    };
+    return tiles(layout.gate) && tiles(layout.up) && tiles(layout.down);
 }
 
 void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {

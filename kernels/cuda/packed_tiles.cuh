@@ -10,9 +10,9 @@
 namespace offstage::kernels::cuda {
 
 // Whether so many rows are multiplied so: where tensor cores know bf16 (compute
-// capability 8.0), packed weights and, if cuBLAS is there, not so many rows that it is
-// expected to be faster. Of an expert: all three matrices are packed.
-bool tiles_packed(const Worker& worker, WeightType type, std::int64_t n_rows);
+// capability 8.0), packed weights and, if cuBLAS is there, not so many of them or of the
+// rows that it is faster. Of an expert: all three matrices are packed.
+bool tiles_packed(const Worker& worker, const WeightView& weight, std::int64_t n_rows);
 bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
 
 // y (n, n_rows) = x * weight^T. Precondition: tiles_packed().

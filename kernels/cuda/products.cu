@@ -267,7 +267,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
         multiply_in_bytes(worker, weight, x, n, y)) {
         return;
     }
-    if (tiles_packed(worker, weight.type, n)) {
+    if (tiles_packed(worker, weight, n)) {
         multiply_in_tiles(worker, weight, x, n, y);
         return;
     }

@@ -462,7 +462,7 @@ void register_all(Stage& stage) {
                 add(named(("matvec 4096x4096" + how).c_str(), tokens, "tokens"),
                     [&stage, type, tokens, bytes](auto& state) { matvec(state, stage, type, kHidden, tokens, bytes); });
             }
-            for (const std::int64_t rows : {1, 2, 4, 8, 16, 64, 65, 256, 512}) {  // packed ones above 64 by cuBLAS
+            for (const std::int64_t rows : {1, 2, 4, 8, 16, 64, 65, 256, 512}) {
                 add(named(("2 experts" + how).c_str(), rows, "rows each"),
                     [&stage, type, rows, bytes](auto& state) { experts(state, stage, type, 2, rows, bytes); });
             }

@@ -236,17 +236,32 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     QVERIFY2(difference > 0 && difference < 1e-2, qPrintable(QString::number(difference)));  // rounded to bf16
 
     const parity::TestWeight weight(*backend, WeightType::kHqq4, 8, 64, 3);
-    const parity::OnDevice<float> x(*backend, parity::random_floats(65 * 64, 4));
-    const parity::OnDevice<float> y(*backend, parity::filled(65 * 8, NAN));
-    backend->multiply(weight.view, x.data(), 64, y.data());
+    const parity::OnDevice<float> x(*backend, parity::random_floats(257 * 64, 4));
+    const parity::OnDevice<float> y(*backend, parity::filled(257 * 8, NAN));
+    backend->multiply(weight.view, x.data(), 256, y.data());
     QCOMPARE(calls("cublasGemmEx"), 0);
     const std::vector<float> tiles = y.download();
-    backend->multiply(weight.view, x.data(), 65, y.data());
+    backend->multiply(weight.view, x.data(), 257, y.data());
     QVERIFY(calls("cublasGemmEx") > 0);
     std::vector<float> products = y.download();
-    products.resize(64 * 8);
-    const double apart = distance({tiles.begin(), tiles.begin() + 64 * 8}, products);
+    products.resize(256 * 8);
+    const double apart = distance({tiles.begin(), tiles.begin() + 256 * 8}, products);
     QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));  // of the same numbers
+
+    // Large matrices take cuBLAS from the first such row on; but experts in INT8.
+    const int before = calls("cublasGemmEx");
+    const parity::TestWeight large(*backend, WeightType::kHqq4, 129, 64, 5);
+    const parity::OnDevice<float> out(*backend, parity::filled(9 * 129, NAN));
+    backend->multiply(large.view, x.data(), 9, out.data());
+    QVERIFY(calls("cublasGemmEx") > before);
+    for (const WeightType type : {WeightType::kInt8, WeightType::kHqq4}) {
+        const int calls_before = calls("cublasGemmEx");
+        backend->reserve(parity::largest_step());
+        const parity::TestExperts experts(*backend, type, 64, 129, 1);
+        experts.run(std::vector{parity::TestExperts::Share{0, parity::some_tokens(9, 0, 1)}}, x, 0);
+        QCOMPARE(calls("cublasGemmEx") > calls_before, type == WeightType::kHqq4);
+    }
+    QVERIFY2(backend->ok(), backend->failure().english().c_str());
 }
 
 void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
