@@ -4,8 +4,8 @@
 // are the first operand: 16 columns of one group, 16 neurons. activation * scale, a
 // float32, is taken apart into three numbers of bf16 (24 bits), which are columns of the
 // second operand; the sums are float32. What the zeros take off, activation * scale *
-// (zero - middle), is the same for all columns of a group and is added up beside it. Weights of bf16 are
-// their own codes, with a scale of 1.
+// (zero - middle), is the same for all columns of a group and is added up beside it.
+// Weights of bf16 are their own codes, with a scale of 1.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/tensor_core.cuh"

@@ -4,11 +4,13 @@
 //   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum
 //           over its j of activation * w2_j
 //   gather: out[row] = the partials added in order
-// Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
-// outputs, down is a product with a matrix, for each call or (blocks) for all. No sum
-// depends on when a block runs, so results do not vary from run to run; nor do they
-// depend on the other calls. Many rows: products of matrices, as they lie in the block;
-// packed ones of all calls together (packed_tiles.cu).
+// Packed weights have kernels of their own for up (split_products.cu) and down
+// (down_products.cu), and so has bf16 with 3 to 8 rows (few_products.cu). Where w1 and w3
+// are of different formats, up is two kernels; where the rows of w2 are outputs, down is
+// a product with a matrix, for each call or (blocks) for all. No sum depends on when a
+// block runs, so results do not vary from run to run; nor do they depend on the other
+// calls. Many rows: products of matrices, as they lie in the block; packed ones of all
+// calls together (packed_tiles.cu).
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"

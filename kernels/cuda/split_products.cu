@@ -2,7 +2,7 @@
 // outputs, of one matrix or of w1 and w3, for all inputs: its warps take every fourth
 // piece of four blocks of 64 weights, so that a weight is read once and by 16 rows at a
 // time. The columns of a warp's products are inputs' parts, eight at a time: three for
-// each input. What kInputs is does not change a sum's bits.
+// each input. How many inputs there are does not change a sum's bits.
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/split_products.cuh"
 #include "kernels/cuda/tensor_core.cuh"
