@@ -46,14 +46,12 @@ struct InputParts {
         load_eight<true>(row, column < n ? column : n - kEight, n, values);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            float low = column < n ? values[2 * i] : 0.0f;
-            float high = column < n ? values[2 * i + 1] : 0.0f;
+            const float low = column < n ? values[2 * i] : 0.0f;
+            const float high = column < n ? values[2 * i + 1] : 0.0f;
+            unsigned parts[kParts];
+            split_bf16(low, high, parts);
 #pragma unroll
-            for (int p = 0; p < kParts; ++p) {
-                words[p][i] = pack_bf16(low, high);
-                low -= __uint_as_float(words[p][i] << 16);
-                high -= __uint_as_float(words[p][i] & 0xffff0000u);
-            }
+            for (int p = 0; p < kParts; ++p) words[p][i] = parts[p];
         }
     }
 };
