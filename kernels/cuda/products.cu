@@ -162,6 +162,22 @@ bool cublas_serves(const Worker& worker, WeightType type) {
     return worker.cublas != nullptr && (type != WeightType::kBf16 || worker.compute_major >= 8);
 }
 
+// As many rows at once as scratch memory has room for. False: for none.
+bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (!splits_inputs(weight.type, weight.n_cols)) return false;
+    if (!can_read_packed(worker, weight.data, x)) return true;
+    worker.scratch.restart();
+    const std::int64_t room = static_cast<std::int64_t>(worker.scratch.left()) / split_bytes(weight.n_cols);
+    const std::int64_t most = room < n ? room : n;
+    auto* const split = most < 1 ? nullptr : worker.scratch.take<unsigned char>(most * split_bytes(weight.n_cols));
+    if (split == nullptr) return false;
+    for (std::int64_t first = 0; first < n; first += most) {
+        split_product(worker, weight, x + first * weight.n_cols, n - first < most ? n - first : most, split,
+                      y + first * weight.n_rows);
+    }
+    return true;
+}
+
 }  // namespace
 
 std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
@@ -243,21 +259,6 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
     }
     with_type(weight.type,
               [&](auto* type) { multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y); });
-}
-
-// As many rows at once as scratch memory has room for. False: for none.
-bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!splits_inputs(weight.type, weight.n_cols)) return false;
-    worker.scratch.restart();
-    const std::int64_t room = static_cast<std::int64_t>(worker.scratch.left()) / split_bytes(weight.n_cols);
-    const std::int64_t most = room < n ? room : n;
-    auto* const split = most < 1 ? nullptr : worker.scratch.take<unsigned char>(most * split_bytes(weight.n_cols));
-    if (split == nullptr) return false;
-    for (std::int64_t first = 0; first < n; first += most) {
-        split_product(worker, weight, x + first * weight.n_cols, n - first < most ? n - first : most, split,
-                      y + first * weight.n_rows);
-    }
-    return true;
 }
 
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
