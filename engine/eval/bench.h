@@ -49,7 +49,8 @@ struct BenchRate {
 // Medians over the repeats that counted. Where times are measured, so are the limits, in the same process: the read
 // bandwidth right before and after each timed decode, the peak arithmetic before the first prefill. Where times are
 // accounted, so are the limits: those of the hardware profile. A rate of one kind is never divided by a limit of the
-// other. An accelerator's read bandwidth is measured once, before the first timed prefill, where it has 256 MiB to spare.
+// other. An accelerator's read bandwidth is measured once, before the first timed prefill, where it has 256 MiB to
+// spare.
 struct BenchResult {
     bool accounted = false;  // the device is emulated
     double prefill_tokens_per_s = 0;
