@@ -9,11 +9,15 @@
 
 namespace offstage::kernels {
 
-// With which types a device's products are formed so, for few rows and for many (CudaContext::kFewRows): bits by a
-// type's number.
+// Products that are chosen apart: of few rows, of many (CudaContext::kFewRows), and of many rows with small experts,
+// where what is paid for each expert, however many rows it has, counts most.
+enum class ProductRows : std::uint8_t { kFew, kMany, kManyOfSmallExperts };
+
+// With which types a device's products are formed so: bits by a type's number.
 struct ByteInputTypes {
     std::uint64_t few = 0;
     std::uint64_t many = 0;
+    std::uint64_t small_experts = 0;  // of many rows
 
     static_assert(kWeightTypes <= 64, "a bit for each");
     static constexpr std::uint64_t bit(WeightType type) { return std::uint64_t{1} << static_cast<unsigned>(type); }
@@ -22,12 +26,21 @@ struct ByteInputTypes {
         for (const FormatTraits& format : kFormats) {
             if (format.is_blocks()) types.few |= bit(format.type);
         }
-        types.many = types.few;
+        types.many = types.small_experts = types.few;
         return types;
     }
-    constexpr bool rounds_few(WeightType type) const { return (few & bit(type)) != 0; }
-    constexpr bool rounds_many(WeightType type) const { return (many & bit(type)) != 0; }
-    constexpr bool operator==(const ByteInputTypes& other) const { return few == other.few && many == other.many; }
+    constexpr std::uint64_t& of(ProductRows rows) {
+        return rows == ProductRows::kFew ? few : rows == ProductRows::kMany ? many : small_experts;
+    }
+    constexpr std::uint64_t of(ProductRows rows) const {
+        return rows == ProductRows::kFew ? few : rows == ProductRows::kMany ? many : small_experts;
+    }
+    constexpr bool rounds(WeightType type, ProductRows rows) const { return (of(rows) & bit(type)) != 0; }
+    constexpr bool rounds_few(WeightType type) const { return rounds(type, ProductRows::kFew); }
+    constexpr bool rounds_many(WeightType type) const { return rounds(type, ProductRows::kMany); }
+    constexpr bool operator==(const ByteInputTypes& other) const {
+        return few == other.few && many == other.many && small_experts == other.small_experts;
+    }
 };
 
 }  // namespace offstage::kernels

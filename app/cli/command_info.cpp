@@ -117,7 +117,7 @@ struct DeviceFacts {
     engine::DeviceProducts products;
     struct Type {
         std::string name;
-        const char *few, *many;  // inputs of one token, and of many
+        const char *few, *many, *small_experts;  // inputs of one token, of many, and of many with small experts
     };
     std::vector<Type> types;  // empty: as the CPU, or no blocks
 
@@ -128,8 +128,11 @@ struct DeviceFacts {
         }
         lines += engine::describe(products) + "\n";
         for (const Type& type : types) {
-            lines += "                 " + type.name + ": " + type.few +
-                     (type.few == type.many ? " inputs" : std::string(" inputs, of many tokens ") + type.many) + "\n";
+            lines +=
+                "                 " + type.name + ": " + type.few +
+                (type.few == type.many ? " inputs" : std::string(" inputs, of many tokens ") + type.many) +
+                (type.many == type.small_experts ? "" : std::string(", with small experts ") + type.small_experts) +
+                "\n";
         }
         return lines;
     }
@@ -156,8 +159,10 @@ DeviceFacts look_at_device(const ModelOptions& options, const Facts& facts) {
                                [&](const engine::TypeCount& count) { return count.type == format.name; });
         });
         if (!format.is_blocks() || !is_there) continue;
-        found.types.push_back(
-            {format.name, inputs_of(found.products, format.type, false), inputs_of(found.products, format.type, true)});
+        using kernels::ProductRows;
+        const auto inputs = [&](ProductRows rows) { return inputs_of(found.products, format.type, rows); };
+        found.types.push_back({format.name, inputs(ProductRows::kFew), inputs(ProductRows::kMany),
+                               inputs(ProductRows::kManyOfSmallExperts)});
     }
     return found;
 }
@@ -166,7 +171,11 @@ nlohmann::ordered_json to_json(const DeviceFacts& device) {
     auto types = nlohmann::ordered_json::array();
     const bool chooses = device.products.origin != engine::DeviceProducts::Origin::kNoChoice;
     for (const DeviceFacts::Type& type : device.types) {
-        if (chooses) types.push_back({{"type", type.name}, {"inputs", type.few}, {"inputs_of_many", type.many}});
+        if (!chooses) continue;
+        types.push_back({{"type", type.name},
+                         {"inputs", type.few},
+                         {"inputs_of_many", type.many},
+                         {"inputs_of_many_with_small_experts", type.small_experts}});
     }
     return {{"device", device.name},
             {"device_compute", name_of(device.products)},

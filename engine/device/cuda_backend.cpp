@@ -354,8 +354,8 @@ bool CudaBackend::set_byte_inputs(const kernels::ByteInputTypes& types) {
     info_.fingerprint = info_of(context_->facts()).fingerprint;
     if (types == kernels::ByteInputTypes()) return true;
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "+int8:%llx/%llx", static_cast<unsigned long long>(types.few),
-                  static_cast<unsigned long long>(types.many));
+    std::snprintf(text.data(), text.size(), "+int8:%llx/%llx/%llx", static_cast<unsigned long long>(types.few),
+                  static_cast<unsigned long long>(types.many), static_cast<unsigned long long>(types.small_experts));
     info_.fingerprint += text.data();
     return true;
 }

@@ -275,9 +275,11 @@ bool CalibrationCache::load(const std::string& key, DeviceProductTimes& times) c
             const json* const found = fields.find(format.name);
             if (found == nullptr) continue;
             const JsonFields type(*found, source);
-            times.types[format.type] = {
-                type.number("few_float_us", 0, kLongestUs), type.number("few_bytes_us", 0, kLongestUs),
-                type.number("many_float_us", 0, kLongestUs), type.number("many_bytes_us", 0, kLongestUs)};
+            const auto number = [&](const char* name) { return type.number(name, 0, kLongestUs); };
+            using Pair = DeviceProductTimes::Pair;
+            times.types[format.type] = {Pair{number("few_float_us"), number("few_bytes_us")},
+                                        Pair{number("many_float_us"), number("many_bytes_us")},
+                                        Pair{number("small_experts_float_us"), number("small_experts_bytes_us")}};
         }
     });
 }
@@ -285,10 +287,10 @@ bool CalibrationCache::load(const std::string& key, DeviceProductTimes& times) c
 std::string CalibrationCache::store(const std::string& key, const DeviceProductTimes& times) const {
     json document = {{"measured_on", times.measured_on}};
     for (const auto& [type, us] : times.types) {
-        document[kernels::name_of(type)] = {{"few_float_us", us.few_float_us},
-                                            {"few_bytes_us", us.few_bytes_us},
-                                            {"many_float_us", us.many_float_us},
-                                            {"many_bytes_us", us.many_bytes_us}};
+        document[kernels::name_of(type)] = {
+            {"few_float_us", us[0].float_us},           {"few_bytes_us", us[0].bytes_us},
+            {"many_float_us", us[1].float_us},          {"many_bytes_us", us[1].bytes_us},
+            {"small_experts_float_us", us[2].float_us}, {"small_experts_bytes_us", us[2].bytes_us}};
     }
     return report(store_document(directory_, key, "device_products", std::move(document)));
 }

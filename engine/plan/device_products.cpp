@@ -17,99 +17,115 @@ namespace {
 using DeviceOrigin = DeviceProducts::Origin;
 
 using kernels::ByteInputTypes;
+using kernels::ProductRows;
 using kernels::WeightType;
-
-constexpr std::int64_t kRows = 8192;
-constexpr std::int64_t kTrialColumns = 4096;
-constexpr std::int64_t kManyInputs = 256;
-constexpr int kTurns = 7;
-constexpr int kProducts = 4;  // that are timed together: one takes little longer than to start it
 
 // Products of the device's own with random bytes as weights: what numbers these are
 // changes no time.
 class DeviceTrial {
   public:
-    explicit DeviceTrial(Backend& device) : device_(device) {
+    DeviceTrial(Backend& device, const DeviceTrialShape& shape) : device_(device), shape_(shape) {
         Backend::StepShape step;
-        step.n_tokens = kManyInputs;
-        step.hidden_dim = kTrialColumns;
+        step.n_tokens = shape.n_inputs;
+        step.hidden_dim = std::max(shape.n_columns, shape.hidden_dim);
+        step.ffn_dim = shape.ffn_dim;
+        step.n_experts = step.n_active = shape.n_experts;
         device.reserve(step);
         std::minstd_rand random(1);
-        weights_host_.resize(static_cast<std::size_t>(kRows) * kernels::row_bytes(WeightType::kQ8_0, kTrialColumns));
+        // Experts share bytes where the matrix has fewer than all of them.
+        weights_host_.resize(
+            std::max(static_cast<std::size_t>(shape.n_rows) * kernels::row_bytes(WeightType::kQ8_0, shape.n_columns),
+                     layout(WeightType::kQ8_0).bytes()));
         for (std::byte& byte : weights_host_) byte = static_cast<std::byte>(random() >> 8);
-        inputs_host_.resize(static_cast<std::size_t>(kManyInputs * kTrialColumns));
+        inputs_host_.resize(static_cast<std::size_t>(shape.n_inputs * step.hidden_dim));
         std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
         for (float& value : inputs_host_) value = uniform(random);
+        for (std::int64_t row = 0; row < n_expert_rows(); ++row) {
+            tokens_host_.push_back(static_cast<std::int32_t>(row % shape.n_inputs));
+        }
         weights_ = allocate(weights_host_.size());
         inputs_ = allocate(inputs_host_.size() * sizeof(float));
-        outputs_ = allocate(static_cast<std::size_t>(kManyInputs * kRows) * sizeof(float));
+        tokens_ = allocate(tokens_host_.size() * sizeof(std::int32_t));
+        outputs_ = allocate(
+            static_cast<std::size_t>(std::max(shape.n_inputs * shape.n_rows, n_expert_rows() * shape.hidden_dim)) *
+            sizeof(float));
         device.upload(weights_.data(), weights_host_.data(), weights_host_.size());
         device.upload(inputs_.data(), inputs_host_.data(), inputs_host_.size() * sizeof(float));
+        device.upload(tokens_.data(), tokens_host_.data(), tokens_host_.size() * sizeof(std::int32_t));
         device.host_wait(device.record(DeviceEvent::Queue::kCompute));
     }
     ~DeviceTrial() { device_.host_wait(device_.record(DeviceEvent::Queue::kCompute)); }
     DeviceTrial(const DeviceTrial&) = delete;
     DeviceTrial& operator=(const DeviceTrial&) = delete;
 
-    double run_us(WeightType type, bool many, bool byte_inputs) {
+    double run_us(WeightType type, ProductRows rows, bool byte_inputs) {
         device_.set_byte_inputs(byte_inputs ? ByteInputTypes::all() : ByteInputTypes());
-        const kernels::WeightView weight{weights_.data(), type, kRows, kTrialColumns};
+        const std::vector<ExpertCall> calls =
+            rows == ProductRows::kManyOfSmallExperts ? expert_calls(type) : std::vector<ExpertCall>();
         const DeviceEvent begin = device_.record(DeviceEvent::Queue::kCompute);
-        for (int i = 0; i < kProducts; ++i) {
-            device_.multiply(weight, inputs_.as<float>(), many ? kManyInputs : 1, outputs_.as<float>());
+        for (int i = 0; i < shape_.n_products; ++i) {
+            if (calls.empty()) {
+                device_.multiply({weights_.data(), type, shape_.n_rows, shape_.n_columns}, inputs_.as<float>(),
+                                 rows == ProductRows::kFew ? 1 : shape_.n_inputs, outputs_.as<float>());
+            } else {
+                device_.experts(calls, inputs_.as<float>(), tokens_.as<std::int32_t>(), outputs_.as<float>());
+            }
         }
         const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);
         device_.host_wait(end);
-        return device_.elapsed_us(begin, end) / kProducts;
+        return device_.elapsed_us(begin, end) / shape_.n_products;
     }
 
   private:
+    kernels::ExpertLayout layout(WeightType type) const {
+        kernels::ExpertLayout layout = kernels::expert_layout(type, shape_.hidden_dim, shape_.ffn_dim);
+        layout.down_rows_are_outputs = true;  // as in files
+        return layout;
+    }
+    std::int64_t n_expert_rows() const { return shape_.n_experts * shape_.n_rows_of_each; }
+    std::vector<ExpertCall> expert_calls(WeightType type) const {
+        constexpr std::size_t kAlignment = 256;
+        const kernels::ExpertLayout layout = this->layout(type);
+        const std::size_t apart = (weights_host_.size() - layout.bytes()) / static_cast<std::size_t>(shape_.n_experts) /
+                                  kAlignment * kAlignment;
+        std::vector<ExpertCall> calls;
+        for (std::int64_t e = 0; e < shape_.n_experts; ++e) {
+            ExpertCall& call = calls.emplace_back();
+            call.weights = {weights_.as<std::byte>() + static_cast<std::size_t>(e) * apart, layout};
+            call.first_row = e * shape_.n_rows_of_each;
+            call.n_rows = shape_.n_rows_of_each;
+        }
+        return calls;
+    }
     DeviceBlock allocate(std::size_t bytes) {
         return device_.memory().allocate(bytes, MemoryUse::kWorkspace, messages::measuring_products);
     }
 
     Backend& device_;
+    DeviceTrialShape shape_;
     std::vector<std::byte> weights_host_;
     std::vector<float> inputs_host_;
-    DeviceBlock weights_, inputs_, outputs_;
+    std::vector<std::int32_t> tokens_host_;  // of each row of the experts
+    DeviceBlock weights_, inputs_, tokens_, outputs_;
 };
 
-DeviceProductTimes measure(const DeviceProductTimer& timer) {
+DeviceProductTimes measure(const DeviceProductTimer& timer, int n_turns) {
     DeviceProductTimes times;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (!format.is_blocks()) continue;
         constexpr double kNever = std::numeric_limits<double>::infinity();
-        DeviceProductTimes::Times& of_type = times.types[format.type];
-        of_type = {kNever, kNever, kNever, kNever};
-        for (int turn = 0; turn < kTurns; ++turn) {
-            const auto time = [&](bool many, bool byte_inputs, double& shortest) {
-                shortest = std::min(shortest, timer(format.type, many, byte_inputs));
-            };
-            time(false, false, of_type.few_float_us);
-            time(false, true, of_type.few_bytes_us);
-            time(true, false, of_type.many_float_us);
-            time(true, true, of_type.many_bytes_us);
+        auto& of_type = times.types[format.type];
+        of_type.fill({kNever, kNever});
+        for (int turn = 0; turn < n_turns; ++turn) {
+            for (const ProductRows rows : kAllProductRows) {
+                DeviceProductTimes::Pair& shortest = of_type[static_cast<std::size_t>(rows)];
+                shortest.float_us = std::min(shortest.float_us, timer(format.type, rows, false));
+                shortest.bytes_us = std::min(shortest.bytes_us, timer(format.type, rows, true));
+            }
         }
     }
     times.measured_on = today();
     return times;
-}
-
-// Nothing: the device has no room, or failed.
-std::optional<DeviceProductTimes> measure(Backend& device) {
-    std::optional<DeviceProductTimes> times;
-    try {
-        DeviceTrial trial(device);
-        // The first product of a kind loads its code.
-        for (const bool many : {false, true}) trial.run_us(WeightType::kQ4K, many, true);
-        times = measure([&](WeightType type, bool many, bool bytes) { return trial.run_us(type, many, bytes); });
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-    }
-    device.set_byte_inputs({});
-    if (device.ok()) return times;
-    device.clear_failure();
-    return {};
 }
 
 // What needs no measurement; nothing: the cache, or a measurement, is to say.
@@ -151,10 +167,28 @@ std::string names_of(std::uint64_t types) {
 ByteInputTypes faster_inputs(const DeviceProductTimes& times) {
     ByteInputTypes types;
     for (const auto& [type, us] : times.types) {
-        if (us.few_bytes_us * kProductMargin < us.few_float_us) types.few |= ByteInputTypes::bit(type);
-        if (us.many_bytes_us * kProductMargin < us.many_float_us) types.many |= ByteInputTypes::bit(type);
+        for (const ProductRows rows : kAllProductRows) {
+            const DeviceProductTimes::Pair& of_rows = us[static_cast<std::size_t>(rows)];
+            if (of_rows.bytes_us * kProductMargin < of_rows.float_us) types.of(rows) |= ByteInputTypes::bit(type);
+        }
     }
     return types;
+}
+
+std::optional<DeviceProductTimes> measure_device_products(Backend& device, const DeviceTrialShape& shape) {
+    std::optional<DeviceProductTimes> times;
+    try {
+        DeviceTrial trial(device, shape);
+        // The first product of a kind loads its code.
+        for (const ProductRows rows : kAllProductRows) trial.run_us(WeightType::kQ4K, rows, true);
+        times = measure([&](auto... product) { return trial.run_us(product...); }, shape.n_turns);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    }
+    device.set_byte_inputs({});
+    if (device.ok()) return times;
+    device.clear_failure();
+    return {};
 }
 
 DeviceProducts known_device_products(Backend& device, ComputeMode asked, WeightType weights,
@@ -167,7 +201,7 @@ DeviceProducts choose_device_products(Backend& device, ComputeMode asked, Weight
                                       const CalibrationCache& cache, const DeviceProductTimer& timer) {
     const DeviceProducts known = known_device_products(device, asked, weights, cache);
     if (known.origin != DeviceOrigin::kNotYet) return known;
-    const std::optional<DeviceProductTimes> times = timer ? measure(timer) : measure(device);
+    const std::optional<DeviceProductTimes> times = timer ? measure(timer, DeviceTrialShape().n_turns) : measure_device_products(device);
     if (!times) return {{}, DeviceOrigin::kNoRoom, {}};
     cache.store(key_of(device), *times);
     // Read again: of two programs that measure at the same time, both go by what is kept in the end.
@@ -183,11 +217,13 @@ std::string name_of(const DeviceProducts& products) {
     if (products.types == ByteInputTypes()) return "float32 inputs";
     const std::string few = names_of(products.types.few);
     const std::string many = names_of(products.types.many);
-    return "int8 inputs with " + few + (many == few ? "" : ", of many tokens with " + many);
+    const std::string small = names_of(products.types.small_experts);
+    return "int8 inputs with " + few + (many == few ? "" : ", of many tokens with " + many) +
+           (small == many ? "" : ", with small experts " + small);
 }
 
-const char* inputs_of(const DeviceProducts& products, WeightType type, bool many) {
-    return (many ? products.types.rounds_many(type) : products.types.rounds_few(type)) ? "int8" : "f32";
+const char* inputs_of(const DeviceProducts& products, WeightType type, ProductRows rows) {
+    return products.types.rounds(type, rows) ? "int8" : "f32";
 }
 
 std::string describe(const DeviceProducts& products) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/device/backend.h"
@@ -13,17 +15,27 @@ namespace offstage::engine {
 
 class CalibrationCache;
 
+inline constexpr std::array kAllProductRows = {kernels::ProductRows::kFew, kernels::ProductRows::kMany,
+                                               kernels::ProductRows::kManyOfSmallExperts};
+
 // What was measured once on a device: how long it takes for products of typical shapes
 // with each type of files' blocks, the shortest of several each.
 struct DeviceProductTimes {
-    struct Times {
-        double few_float_us = 0;  // one row, inputs in float32
-        double few_bytes_us = 0;  // in 8 bits
-        double many_float_us = 0;
-        double many_bytes_us = 0;
+    struct Pair {
+        double float_us = 0;  // inputs in float32
+        double bytes_us = 0;  // in 8 bits
     };
-    std::map<kernels::WeightType, Times> types;
-    std::string measured_on;  // "2026-11-24"
+    std::map<kernels::WeightType, std::array<Pair, kAllProductRows.size()>> types;  // in that order
+    std::string measured_on;                                                        // "2026-11-24"
+};
+
+// Of the products that are measured: a matrix with one row and with many, and a step over
+// small experts. Qwen3-30B-A3B's experts, a prompt of 512 tokens of which each passes 8.
+struct DeviceTrialShape {
+    std::int64_t n_rows = 8192, n_columns = 4096, n_inputs = 256;
+    std::int64_t hidden_dim = 2048, ffn_dim = 768, n_experts = 16, n_rows_of_each = 32;
+    int n_turns = 7;
+    int n_products = 4;  // that are timed together: one takes little longer than to start it
 };
 
 // With which types a device rounds its inputs, and why so (Backend::set_byte_inputs).
@@ -42,19 +54,24 @@ struct DeviceProducts {
     std::string measured_on;
 };
 
-// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K"; empty: no choice.
+// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K, with small experts
+// Q4_K"; empty: no choice.
 std::string name_of(const DeviceProducts& products);
 std::string describe(const DeviceProducts& products);
 
 // "int8" or "f32": what inputs are in where products with this type are formed.
-const char* inputs_of(const DeviceProducts& products, kernels::WeightType type, bool many);
+const char* inputs_of(const DeviceProducts& products, kernels::WeightType type, kernels::ProductRows rows);
 
-// Microseconds that a product with such weights takes, in turns for each of the four.
-using DeviceProductTimer = std::function<double(kernels::WeightType type, bool many, bool byte_inputs)>;
+// Microseconds that a product with such weights takes, in turns for each.
+using DeviceProductTimer = std::function<double(kernels::WeightType type, kernels::ProductRows rows, bool byte_inputs)>;
 
 // Types whose inputs are better rounded, which is where that is faster by more than
 // kProductMargin (engine/plan/compute_choice.h).
 kernels::ByteInputTypes faster_inputs(const DeviceProductTimes& times);
+
+// The device's own, which must have no step reserved that it works on; afterwards it
+// rounds nothing. Nothing: it has no room, or failed.
+std::optional<DeviceProductTimes> measure_device_products(Backend& device, const DeviceTrialShape& shape = {});
 
 // Tells the device what was asked for, or for kAuto what is kept for it or, if nothing is,
 // what is measured now and kept for all loads to come. `weights`: a model's, of which

@@ -10,10 +10,6 @@ namespace {
 
 constexpr int kRows = 2;  // of a warp
 
-__device__ inline bool is_aligned_here(const unsigned char* row) {
-    return reinterpret_cast<std::uintptr_t>(row) % 16 == 0;
-}
-
 // What the codes are counted from where they are not signed: the inputs' sum takes it
 // away.
 template <WeightType kType>
@@ -96,7 +92,7 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_pro
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
         rows[r] = job.row(first + r < job.n_rows ? first + r : job.n_rows - 1);
-        aligned = aligned && is_aligned_here(rows[r]);
+        aligned = aligned && is_aligned(rows[r]);
     }
     const unsigned char* const inputs = job.rounded + call.scratch_row * rounded_bytes(job.n_columns);
     float sums[kRows][kInputs] = {};

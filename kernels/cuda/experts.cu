@@ -510,8 +510,10 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
     few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 5, 8, inputs, row_token, out);
-    const ByteInputTypes& bytes = worker.byte_inputs;
-    if (bytes.rounds_many(layout.gate) && bytes.rounds_many(layout.up) && bytes.rounds_many(layout.down)) {
+    const bool small = layout.ffn_dim * layout.hidden_dim <= kSmallMatrix;
+    const ProductRows many = small ? ProductRows::kManyOfSmallExperts : ProductRows::kMany;
+    const auto rounds = [&](WeightType type) { return worker.byte_inputs.rounds(type, many); };
+    if (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)) {
         many_rows_in_bytes(worker, layout, calls, n_calls, inputs, row_token, out);
         return;
     }

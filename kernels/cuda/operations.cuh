@@ -82,7 +82,7 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
     return static_cast<unsigned>((n + per_block - 1) / per_block);
 }
 
-inline bool is_aligned(const void* data) {
+__host__ __device__ inline bool is_aligned(const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 

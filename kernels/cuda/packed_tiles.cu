@@ -22,13 +22,8 @@ constexpr int kStride = kDepth / 2 + 4;
 // experts of Mixtral's sizes, with 16 and 64 rows each here, and with 65 by cuBLAS, less of
 // which take hardly less, since that is what unpacking takes: HQQ4 670, 790; 530. HQQ3 763,
 // 871; 520. INT8 461, 556; 616. HQQ2 530, 637; 527. A matrix of 4096 x 4096 with 64 rows is
-// 82 to 142 here; a file's blocks of that size, unpacked, 35. But cuBLAS takes some ten
-// launches for each expert, of 3 to 5 microseconds: small ones are sooner done here.
-#ifdef OFFSTAGE_SMALL_MATRIX  // the tests' host layer: few
-constexpr std::int64_t kSmallMatrix = OFFSTAGE_SMALL_MATRIX;
-#else
-constexpr std::int64_t kSmallMatrix = std::int64_t{4} << 20;  // weights
-#endif
+// 82 to 142 here; a file's blocks of that size, unpacked, 35. Small ones are sooner done
+// here: see kSmallMatrix.
 constexpr std::int64_t kMostRowsOfSmall = 256;
 constexpr std::int64_t kMostRowsOfBytes = 64;  // of experts in INT8 of any size
 

@@ -9,6 +9,14 @@
 
 namespace offstage::kernels::cuda {
 
+// Weights of a small matrix. Of experts with many rows cuBLAS takes some ten launches each,
+// of 3 to 5 microseconds, which counts most where matrices are small.
+#ifdef OFFSTAGE_SMALL_MATRIX  // the tests' host layer: few
+inline constexpr std::int64_t kSmallMatrix = OFFSTAGE_SMALL_MATRIX;
+#else
+inline constexpr std::int64_t kSmallMatrix = std::int64_t{4} << 20;
+#endif
+
 // Whether so many rows are multiplied so: where tensor cores know bf16 (compute
 // capability 8.0), packed weights and, if cuBLAS is there, not so many of them or of the
 // rows that it is faster. Of an expert: all three matrices are packed.

@@ -182,6 +182,7 @@ class TestComputeChoice : public QObject {
     // only, and for few rows and many with different ones.
     void aDevice_roundsWhereThatIsFaster() {
         using offstage::kernels::ByteInputTypes;
+        using offstage::kernels::ProductRows;
         using DeviceOrigin = DeviceProducts::Origin;
         cuda_host::reset();
         const QTemporaryDir caches;
@@ -189,9 +190,10 @@ class TestComputeChoice : public QObject {
         const auto device = make_cuda_backend(offstage::kernels::open_cuda_context_on_host(0), 0, 1 << 20);
         const std::string fingerprint = device->info().fingerprint;
         int n_timings = 0;
-        const DeviceProductTimer timer = [&](WeightType type, bool many, bool bytes) {
+        const DeviceProductTimer timer = [&](WeightType type, ProductRows rows, bool bytes) {
             ++n_timings;
-            const bool faster = type == WeightType::kQ4K || (type == WeightType::kQ6K && many);
+            const bool faster = type == WeightType::kQ4K || (type == WeightType::kQ6K && rows == ProductRows::kMany) ||
+                                (type == WeightType::kQ8_0 && rows == ProductRows::kManyOfSmallExperts);
             return bytes ? (faster ? 50.0 : 95.0) : 100.0 + n_timings % 3;
         };
         const auto chosen = [&](ComputeMode mode, WeightType weights = WeightType::kQ4K) {
@@ -210,10 +212,18 @@ class TestComputeChoice : public QObject {
         QCOMPARE(first.origin, DeviceOrigin::kMeasured);
         QCOMPARE(first.types.few, ByteInputTypes::bit(WeightType::kQ4K));
         QCOMPARE(first.types.many, ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ6K));
-        QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K"));
-        QCOMPARE(std::string(inputs_of(first, WeightType::kQ4K, false)), std::string("int8"));
-        QCOMPARE(std::string(inputs_of(first, WeightType::kQ6K, false)), std::string("f32"));
-        QCOMPARE(std::string(inputs_of(first, WeightType::kQ6K, true)), std::string("int8"));
+        QCOMPARE(first.types.small_experts,
+                 ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ8_0));
+        QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K, with small experts "
+                                             "Q8_0 Q4_K"));
+        const auto inputs = [&](WeightType type, ProductRows rows) {
+            return std::string(inputs_of(first, type, rows));
+        };
+        QCOMPARE(inputs(WeightType::kQ4K, ProductRows::kFew), std::string("int8"));
+        QCOMPARE(inputs(WeightType::kQ6K, ProductRows::kFew), std::string("f32"));
+        QCOMPARE(inputs(WeightType::kQ6K, ProductRows::kMany), std::string("int8"));
+        QCOMPARE(inputs(WeightType::kQ8_0, ProductRows::kMany), std::string("f32"));
+        QCOMPARE(inputs(WeightType::kQ8_0, ProductRows::kManyOfSmallExperts), std::string("int8"));
         QVERIFY(device->info().fingerprint != fingerprint);
         const int once = n_timings;
         QVERIFY(once > 0);
@@ -232,6 +242,25 @@ class TestComputeChoice : public QObject {
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, other).origin,
                  DeviceOrigin::kNoRoom);
         QVERIFY(device->ok());
+    }
+
+    // Its own products, of a size that threads in the place of a GPU's take.
+    void aDevicesOwnProducts_areMeasured() {
+        using namespace offstage::kernels;
+        cuda_host::reset();
+        const auto device = make_cuda_backend(open_cuda_context_on_host(0), 0, 64 << 20);
+        constexpr DeviceTrialShape kSmall{16, 256, 9, 256, 256, 1, 9, 1, 1};
+        const std::string fingerprint = device->info().fingerprint;
+        const auto times = measure_device_products(*device, kSmall);
+        QVERIFY2(device->ok() && times, device->failure().english().c_str());
+        for (const FormatTraits& format : kFormats) {
+            QCOMPARE(times->types.contains(format.type), format.is_blocks());
+            if (!format.is_blocks()) continue;
+            for (const DeviceProductTimes::Pair& pair : times->types.at(format.type)) {
+                QVERIFY2(pair.float_us > 0 && pair.bytes_us > 0, format.name);
+            }
+        }
+        QCOMPARE(device->info().fingerprint, fingerprint);  // it rounds nothing now
     }
 
     // On this machine, whatever it is.

@@ -75,6 +75,7 @@ class TestCudaOnHost : public QObject {
     void more_experts_than_a_launch_takes_match_the_cpu();
     void more_rows_than_scratch_takes_match_the_cpu();
     void packed_experts_of_many_rows_are_multiplied_together();
+    void small_experts_of_many_rows_are_chosen_for_apart();
     void prompts_read_keys_in_host_memory_once_data();
     void prompts_read_keys_in_host_memory_once();
     void keys_are_copied_beside_the_work();
@@ -262,6 +263,35 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
         QCOMPARE(calls("cublasGemmEx") > calls_before, type == WeightType::kHqq4);
     }
     QVERIFY2(backend->ok(), backend->failure().english().c_str());
+}
+
+// Whether inputs are rounded for experts of many rows is asked of a choice of its own
+// where they are small; then all of them are five launches.
+void TestCudaOnHost::small_experts_of_many_rows_are_chosen_for_apart() {
+    using kernels::ByteInputTypes;
+    using kernels::WeightType;
+    const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(parity::largest_step());
+    for (const bool small : {true, false}) {
+        const std::int64_t hidden = small ? 64 : 256, ffn = 64;
+        kernels::ExpertLayout layout = kernels::expert_layout(WeightType::kQ8_0, hidden, ffn);
+        layout.down_rows_are_outputs = true;
+        const parity::TestExperts experts(*backend, {layout, layout});
+        const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * hidden, 1));
+        for (const bool rounded : {true, false}) {
+            ByteInputTypes types;
+            (rounded == small ? types.small_experts : types.many) = ByteInputTypes::bit(WeightType::kQ8_0);
+            backend->set_byte_inputs(types);
+            const int launches = calls("cudaLaunchKernel"), products = calls("cublasGemmEx");
+            experts.run(std::vector<parity::TestExperts::Share>{{0, parity::some_tokens(9, 0, 1)},
+                                                                {1, parity::some_tokens(20, 3, 1)}},
+                        inputs, 0);
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
+            QCOMPARE(calls("cublasGemmEx") > products, !rounded);
+            if (rounded) QCOMPARE(calls("cudaLaunchKernel") - launches, 5);
+        }
+    }
 }
 
 void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
