@@ -34,7 +34,12 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     return *this;
 }
 
-Recorder::Recorder() : events_(kEvents), assignments_(kAssignments), first_(kEvents, 0) {}
+// The room is not touched before something is recorded: it is megabytes, and a model is soon opened otherwise.
+Recorder::Recorder() {
+    events_.reserve(kEvents);
+    assignments_.reserve(kAssignments);
+    first_.reserve(kEvents);
+}
 
 void Recorder::reshape(std::int64_t n_layers, std::int64_t n_experts) {
     const std::lock_guard lock(mutex_);
@@ -47,6 +52,10 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     {
         const std::lock_guard lock(mutex_);
         const std::size_t slot = n_events_ % kEvents;
+        if (slot == events_.size()) {
+            events_.emplace_back();
+            first_.push_back(0);
+        }
         events_[slot] = event;
         events_[slot].n_assignments = static_cast<std::uint16_t>(n_assignments);
         events_[slot].first_assignment = static_cast<std::uint32_t>(n_assignments_ % kAssignments);
@@ -54,7 +63,9 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
         step_ = event.step;
         for (std::size_t i = 0; i < n_assignments; ++i) {
             const AssignmentEvent& a = assignments[i];
-            assignments_[n_assignments_++ % kAssignments] = a;
+            const std::size_t place = n_assignments_++ % kAssignments;
+            if (place == assignments_.size()) assignments_.emplace_back();
+            assignments_[place] = a;
             const bool resident = a.way == 0;  // Way::kResident
             ++sums.expert_calls;
             sums.resident_calls += resident;
