@@ -85,12 +85,13 @@ Greedy greedy(LoadedModel& model, std::span<const TokenId> prompt, int n, std::s
     return result;
 }
 
-// The largest number up to `high` for which `holds` is true; it is for small ones, and for large ones not.
+// The largest number up to `high` for which `holds` is true, or up to 511 less; it is for small ones, and for large
+// ones not. From `low` on, where it is true there: each try opens a model.
 template <typename Condition>
-std::uint64_t largest(std::uint64_t high, const Condition& holds) {
-    std::uint64_t low = 1;
+std::uint64_t largest(std::uint64_t low, std::uint64_t high, const Condition& holds) {
     if (holds(high)) return high;
-    while (high - low > 64) {
+    if (!holds(low)) low = 1;
+    while (high - low >= 512) {
         const std::uint64_t middle = low + (high - low) / 2;
         (holds(middle) ? low : high) = middle;
     }
@@ -241,12 +242,15 @@ class TestFamilies : public QObject {
             }
         };
         // The largest budget with which no more experts than that are resident.
-        if (!on_cpu)
-            request.vram_bytes = largest(whole->plan().vram_bytes() + (1 << 20), [&](std::uint64_t bytes) {
+        const std::uint64_t all = whole->plan().vram_bytes();
+        if (!on_cpu) {
+            const std::uint64_t none = all - whole->plan().expert_bytes;
+            request.vram_bytes = largest(none, all + (1 << 20), [&](std::uint64_t bytes) {
                 return n_at(&LoadRequest::vram_bytes, bytes, Place::kDevice) <= most;
             });
+        }
         if (percent < 0) {
-            request.ram_bytes = largest(whole->plan().vram_bytes() + (1 << 24), [&](std::uint64_t bytes) {
+            request.ram_bytes = largest(1, all + (1 << 24), [&](std::uint64_t bytes) {
                 return n_at(&LoadRequest::ram_bytes, bytes, Place::kDisk) != 0;
             });
         }

@@ -67,14 +67,13 @@ inline void set_block_scale(WeightType type, float scale, std::byte* block) {
 inline void fill_block_row(WeightType type, std::int64_t n_cols, std::mt19937& generator, float scale, std::byte* row) {
     const FormatTraits& format = traits_of(type);
     std::vector<float> weights(static_cast<std::size_t>(format.group));
-    std::uniform_real_distribution<float> uniform(0.5f, 1.0f);
     for (std::byte* block = row; n_cols > 0; n_cols -= format.group, block += format.block_bytes) {
         for (int i = 0; i < format.block_bytes; ++i) block[i] = static_cast<std::byte>(generator() & 0xffu);
         set_block_scale(type, 1.0f, block);
         unpack_blocks(type, block, 0, format.group, weights.data());
         float largest = 0.0f;
         for (const float weight : weights) largest = std::max(largest, std::abs(weight));
-        set_block_scale(type, largest == 0.0f ? scale : scale / largest * uniform(generator), block);
+        set_block_scale(type, largest == 0.0f ? scale : scale / largest * uniform(generator, 0.5f, 1.0f), block);
     }
 }
 
@@ -84,10 +83,10 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
                             std::byte* row) {
     const PackedRow layout = packed_row(type, n_cols);
     for (std::int64_t i = 0; i < layout.bytes; ++i) row[i] = static_cast<std::byte>(generator() & 0xffu);
-    std::uniform_real_distribution<float> uniform(0.25f, 1.0f);
+    const auto factor = [&] { return uniform(generator, 0.25f, 1.0f); };
     if (traits_of(type).coding == WeightCoding::kSigned) {
         for (std::int64_t group = 0; group < layout.n_groups; ++group) {
-            const Bf16 value = to_bf16(scale / 127.0f * uniform(generator));
+            const Bf16 value = to_bf16(scale / 127.0f * factor());
             std::memcpy(row + layout.scales + 2 * group, &value, sizeof value);
         }
         return;
@@ -96,10 +95,10 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
     const auto codes = static_cast<float>(1 << traits_of(type).bits);
     for (std::int64_t super = 0; super < layout.n_supers; ++super) {
         PackedSuper numbers;
-        numbers.scale_offset = scale / codes * uniform(generator);
-        numbers.scale_step = scale / codes / most * uniform(generator);
-        numbers.zero_offset = codes / 4.0f * uniform(generator);
-        numbers.zero_step = codes / 2.0f / most * uniform(generator);
+        numbers.scale_offset = scale / codes * factor();
+        numbers.scale_step = scale / codes / most * factor();
+        numbers.zero_offset = codes / 4.0f * factor();
+        numbers.zero_step = codes / 2.0f / most * factor();
         std::memcpy(row + 16 * super, &numbers, sizeof numbers);
     }
 }

@@ -8,6 +8,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QtTest>
 
 #include "kernels/blocks.h"
 #include "kernels/types.h"
