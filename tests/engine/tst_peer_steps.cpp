@@ -12,6 +12,7 @@
 #include "engine/run/local_session.h"
 #include "tests/engine/node_parts.h"
 #include "tests/engine/replan_play.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -729,12 +730,13 @@ class TestPeerSteps : public QObject {
     // messages in both directions the link carries one after the other: such a one takes as long as a ping and its
     // answer.
     void linksBetweenNodes_areForecast() {
+        const int times = kThreadSanitized ? 8 : 1;
         LinkedNodes nodes(request(), 2);
-        nodes.network.takes = std::chrono::milliseconds(2);
+        nodes.network.takes = std::chrono::milliseconds(2) * times;
         for (const auto& machine : nodes.machines) {
-            machine->node.faults.passes_back = [](FromNode& message) {
+            machine->node.faults.passes_back = [times](FromNode& message) {
                 if (std::holds_alternative<NodePong>(message) || std::holds_alternative<NodeReply>(message))
-                    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+                    std::this_thread::sleep_for(std::chrono::milliseconds(4) * times);
                 return true;
             };
         }
