@@ -201,7 +201,8 @@ DeviceProducts choose_device_products(Backend& device, ComputeMode asked, Weight
                                       const CalibrationCache& cache, const DeviceProductTimer& timer) {
     const DeviceProducts known = known_device_products(device, asked, weights, cache);
     if (known.origin != DeviceOrigin::kNotYet) return known;
-    const std::optional<DeviceProductTimes> times = timer ? measure(timer, DeviceTrialShape().n_turns) : measure_device_products(device);
+    const std::optional<DeviceProductTimes> times =
+        timer ? measure(timer, DeviceTrialShape().n_turns) : measure_device_products(device);
     if (!times) return {{}, DeviceOrigin::kNoRoom, {}};
     cache.store(key_of(device), *times);
     // Read again: of two programs that measure at the same time, both go by what is kept in the end.

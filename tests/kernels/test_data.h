@@ -15,8 +15,8 @@
 
 namespace offstage::kernels::test {
 
-// Of low .. high, as std::uniform_real_distribution<float> of libstdc++ draws them, but in one call: where tests are not
-// optimized, most of their time went into the calls below it.
+// Of low .. high, as std::uniform_real_distribution<float> of libstdc++ draws them, but in one call: where tests are
+// not optimized, most of their time went into the calls below it.
 inline float uniform(std::mt19937& generator, float low, float high) {
     const float part = static_cast<float>(generator()) * 0x1p-32f;
     return (part < 1.0f ? part : 0x1.fffffep-1f) * (high - low) + low;
