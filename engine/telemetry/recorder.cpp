@@ -34,7 +34,7 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     return *this;
 }
 
-// The room is not touched before something is recorded: it is megabytes, and a model is soon opened otherwise.
+// 5.5 MB of room, which are touched as they fill: opening a model does not wait for them.
 Recorder::Recorder() {
     events_.reserve(kEvents);
     assignments_.reserve(kAssignments);
