@@ -128,11 +128,12 @@ struct DeviceFacts {
         }
         lines += engine::describe(products) + "\n";
         for (const Type& type : types) {
-            lines +=
-                "                 " + type.name + ": " + type.few +
-                (type.few == type.many ? " inputs" : std::string(" inputs, of many tokens ") + type.many) +
-                (type.many == type.small_experts ? "" : std::string(", with small experts ") + type.small_experts) +
-                "\n";
+            lines += "                 " + type.name + ": " + type.few +
+                     (type.few == type.many ? " inputs" : std::string(" inputs, of many tokens ") + type.many) +
+                     (type.many == type.small_experts
+                          ? ""
+                          : std::string(", of many tokens with small experts ") + type.small_experts) +
+                     "\n";
         }
         return lines;
     }

@@ -21,6 +21,7 @@ constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
 constexpr int kCostTableVersion = 5;
+constexpr std::array<const char*, kAllProductRows.size()> kProductRowNames = {"few", "many", "small_experts"};
 
 // FNV-1a. Only names files: the key inside decides.
 std::string hash_of(std::string_view text) {
@@ -275,11 +276,12 @@ bool CalibrationCache::load(const std::string& key, DeviceProductTimes& times) c
             const json* const found = fields.find(format.name);
             if (found == nullptr) continue;
             const JsonFields type(*found, source);
-            const auto number = [&](const char* name) { return type.number(name, 0, kLongestUs); };
-            using Pair = DeviceProductTimes::Pair;
-            times.types[format.type] = {Pair{number("few_float_us"), number("few_bytes_us")},
-                                        Pair{number("many_float_us"), number("many_bytes_us")},
-                                        Pair{number("small_experts_float_us"), number("small_experts_bytes_us")}};
+            for (const kernels::ProductRows rows : kAllProductRows) {
+                const std::string name = kProductRowNames[static_cast<std::size_t>(rows)];
+                times.types[format.type][static_cast<std::size_t>(rows)] = {
+                    type.number((name + "_float_us").c_str(), 0, kLongestUs),
+                    type.number((name + "_bytes_us").c_str(), 0, kLongestUs)};
+            }
         }
     });
 }
@@ -287,10 +289,12 @@ bool CalibrationCache::load(const std::string& key, DeviceProductTimes& times) c
 std::string CalibrationCache::store(const std::string& key, const DeviceProductTimes& times) const {
     json document = {{"measured_on", times.measured_on}};
     for (const auto& [type, us] : times.types) {
-        document[kernels::name_of(type)] = {
-            {"few_float_us", us[0].float_us},           {"few_bytes_us", us[0].bytes_us},
-            {"many_float_us", us[1].float_us},          {"many_bytes_us", us[1].bytes_us},
-            {"small_experts_float_us", us[2].float_us}, {"small_experts_bytes_us", us[2].bytes_us}};
+        json& of_type = document[kernels::name_of(type)];
+        for (const kernels::ProductRows rows : kAllProductRows) {
+            const std::string name = kProductRowNames[static_cast<std::size_t>(rows)];
+            of_type[name + "_float_us"] = us[static_cast<std::size_t>(rows)].float_us;
+            of_type[name + "_bytes_us"] = us[static_cast<std::size_t>(rows)].bytes_us;
+        }
     }
     return report(store_document(directory_, key, "device_products", std::move(document)));
 }

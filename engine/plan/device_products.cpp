@@ -220,7 +220,7 @@ std::string name_of(const DeviceProducts& products) {
     const std::string many = names_of(products.types.many);
     const std::string small = names_of(products.types.small_experts);
     return "int8 inputs with " + few + (many == few ? "" : ", of many tokens with " + many) +
-           (small == many ? "" : ", with small experts " + small);
+           (small == many ? "" : ", of many tokens with small experts with " + small);
 }
 
 const char* inputs_of(const DeviceProducts& products, WeightType type, ProductRows rows) {

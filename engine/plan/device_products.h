@@ -54,8 +54,8 @@ struct DeviceProducts {
     std::string measured_on;
 };
 
-// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K, with small experts
-// Q4_K"; empty: no choice.
+// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K, of many tokens with
+// small experts with Q4_K"; empty: no choice.
 std::string name_of(const DeviceProducts& products);
 std::string describe(const DeviceProducts& products);
 

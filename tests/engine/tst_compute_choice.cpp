@@ -214,8 +214,8 @@ class TestComputeChoice : public QObject {
         QCOMPARE(first.types.many, ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ6K));
         QCOMPARE(first.types.small_experts,
                  ByteInputTypes::bit(WeightType::kQ4K) | ByteInputTypes::bit(WeightType::kQ8_0));
-        QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K, with small experts "
-                                             "Q8_0 Q4_K"));
+        QCOMPARE(name_of(first), std::string("int8 inputs with Q4_K, of many tokens with Q6_K Q4_K, of many tokens "
+                                             "with small experts with Q8_0 Q4_K"));
         const auto inputs = [&](WeightType type, ProductRows rows) {
             return std::string(inputs_of(first, type, rows));
         };
@@ -232,6 +232,20 @@ class TestComputeChoice : public QObject {
         QVERIFY(second.types == first.types);
         QCOMPARE(describe(second), describe(first));
         QCOMPARE(n_timings, once);
+
+        // A file of before the third choice.
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(caches.path().toStdString())) {
+            if (!entry.is_regular_file()) continue;
+            QFile file(QString::fromStdString(entry.path().string()));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            QByteArray text = file.readAll();
+            file.close();
+            QVERIFY(text.contains("small_experts_float_us"));
+            text.replace("small_experts_float_us", "other");
+            QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate) && file.write(text) == text.size());
+        }
+        QCOMPARE(chosen(ComputeMode::kAuto).origin, DeviceOrigin::kMeasured);
+        QCOMPARE(n_timings, 2 * once);
 
         const CalibrationCache none{std::filesystem::path()};
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, none, timer).origin,
