@@ -5,6 +5,7 @@
 
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
+#include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
 
