@@ -9,8 +9,9 @@ int run_cluster(const ClusterOptions& options) {
     engine::ClusterNode node = options.node;
     if (!options.memory.empty()) node.memory_bytes = engine::parse_bytes(options.memory, "--node-memory");
     const engine::ModelShape shape = engine::read_model_shape(options.model);
-    engine::ClusterBounds bounds =
-        engine::cluster_bounds(shape, node, engine::find_network(options.network), options.n_machines);
+    engine::Network network = engine::find_network(options.network);
+    if (options.card_usd >= 0) network.card_usd = options.card_usd;
+    engine::ClusterBounds bounds = engine::cluster_bounds(shape, node, network, options.n_machines);
     if (options.helpers) {
         engine::ClusterNode desktop = node;
         if (options.desktop_gbps > 0) desktop.memory_gbps = options.desktop_gbps;

@@ -189,6 +189,7 @@ struct ClusterOptions {
     std::string network = "10gbe";
     std::string memory;  // of a machine: "128GiB"; empty: node's
     engine::ClusterNode node;
+    double card_usd = -1;  // of a network card; below 0: as the network has it
     std::string measured;  // parse_cluster_measured(); empty: nothing was
     bool helpers = false;  // compare_shapes() with this desktop; its figures are the node's where they are 0
     double desktop_gbps = 0, desktop_tflops = 0;

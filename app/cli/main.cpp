@@ -909,6 +909,16 @@ int run(int argc, char** argv) {
     command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    CLI::Option* const price =
+        command
+            ->add_option("--node-price", cluster.node.price_usd,
+                         "What a machine costs, in USD: a column says the speed for 1000 USD")
+            ->check(CLI::PositiveNumber);
+    command
+        ->add_option("--nic-price", cluster.card_usd,
+                     "What a machine's network card costs, in USD; rocev2 339, infiniband 1267, others 0 unless given")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(price);
     CLI::Option* const helpers =
         command->add_flag("--helpers", cluster.helpers,
                           "Beside the shape in which every machine has attention and router: one desktop with helpers, "

@@ -114,6 +114,7 @@ ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, c
         }
         const std::vector<ExpertGroup> groups = groups_on(n, *n_groups, grid.n_experts);
         row.experts_per_machine = groups.front().n_experts;
+        row.price_usd = price_usd(n, node.price_usd, network);
         row.busiest_experts = mean_busiest(groups, grid.n_active);
         row.load_s = (weights.dense_bytes + weights.expert_bytes * row.busiest_experts) / (node.memory_gbps * 1e9);
         row.compute_s =
@@ -210,6 +211,10 @@ nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
                 entry["expected_s"] = rounded(row.expected_s);
                 entry["expected_tokens_per_s"] = rounded(row.expected_tokens_per_s());
             }
+            if (row.price_usd > 0) {
+                entry["price_usd"] = rounded(row.price_usd);
+                entry["tokens_per_s_per_usd"] = row.tokens_per_s_per_usd();
+            }
         }
         json["rows"].push_back(std::move(entry));
     }
@@ -225,11 +230,11 @@ std::string to_text(const ClusterBounds& bounds) {
     std::string text = print(
         "%s: %lld layers of %lld experts, %lld active. Machines: %s, %g GB/s, %g TFLOP/s; %s.\n"
         "The least that a decoded token can take, in seconds; an estimate, not a measurement.\n\n"
-        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s%s%s\n",
+        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s%s%s%s\n",
         bounds.model.c_str(), static_cast<long long>(bounds.n_layers), static_cast<long long>(bounds.n_experts),
         static_cast<long long>(bounds.n_active), gigabytes(static_cast<double>(node.memory_bytes)).c_str(),
         node.memory_gbps, node.tflops, bounds.network.name.english().c_str(), compares ? "   helpers  crossing" : "",
-        expects ? "  expected" : "");
+        expects ? "  expected" : "", node.price_usd > 0 ? "       USD  tokens/s per 1000 USD" : "");
     for (const ClusterBound& row : bounds.rows) {
         text += print("%8lld", static_cast<long long>(row.n_machines));
         if (!row.failure.empty()) {
@@ -245,7 +250,9 @@ std::string to_text(const ClusterBounds& bounds) {
         } else if (compares) {
             text += std::string(20, ' ');
         }
-        text += (expects ? print("%10.1f", row.expected_tokens_per_s()) : std::string()) + "\n";
+        if (expects) text += print("%10.1f", row.expected_tokens_per_s());
+        if (row.price_usd > 0) text += print("%10.0f%23.3f", row.price_usd, 1000 * row.tokens_per_s_per_usd());
+        text += "\n";
     }
     return text;
 }

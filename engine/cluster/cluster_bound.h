@@ -16,6 +16,7 @@ struct ClusterNode {
     std::uint64_t memory_bytes = 192'000'000'000;
     double memory_gbps = 800;  // 1e9 bytes per second
     double tflops = 54;        // of bf16 products
+    double price_usd = 0;      // 0: not known; the paper's list price is 6,599 (table 5)
 };
 
 // A row of that paper's table 6: the least that a decoded token can take on so many
@@ -38,6 +39,11 @@ struct ClusterBound {
     double helpers_tokens_per_s() const { return helpers_s > 0 ? 1 / helpers_s : 0; }
     double expected_s = 0;  // with what was measured beyond the bound (expect()); 0: nothing was
     double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
+    double price_usd = 0;  // of all machines with their network cards; 0: not known
+    // Table 5's "TP./USD": of what is expected where something was measured, else of the bound.
+    double tokens_per_s_per_usd() const {
+        return price_usd > 0 ? (expected_s > 0 ? expected_tokens_per_s() : tokens_per_s()) / price_usd : 0;
+    }
 };
 
 // What a decoded token was measured to take on some number of machines, in seconds: the columns of that paper's

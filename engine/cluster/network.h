@@ -15,6 +15,7 @@ struct Network {
     double gbps = 0;        // one direction, 1e9 bytes per second
     double latency_us = 0;  // one message, software at both ends included where the source has it
     Message source;         // where the figures come from, for the person
+    double card_usd = 0;    // a machine's card for it; 0: machines have one already
 
     // Every machine gets the others' part of `bytes` and sends its own meanwhile.
     double all_reduce_us(double bytes) const { return latency_us + bytes / (gbps * 1e3); }
@@ -24,6 +25,9 @@ struct Network {
 std::span<const Network> network_presets();
 // Throws Error (kNotFound lists those there are).
 const Network& find_network(const std::string& id);
+
+// What so many machines of this price cost with the network's cards, in USD; 0 where machine_usd is 0: not known.
+double price_usd(std::int64_t n_machines, double machine_usd, const Network& network);
 
 // So many machines that are alike, each joined to each of the others.
 struct Cluster {

@@ -10890,5 +10890,29 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
         <source>Without: %1.</source>
         <translation>Ohne: %1.</translation>
     </message>
+    <message>
+        <source>per 1,000 USD</source>
+        <translation>je 1.000 USD</translation>
+    </message>
+    <message>
+        <source>Tokens per second for 1,000 USD that machines and network cards cost</source>
+        <translation>Token pro Sekunde für je 1.000 USD, die Rechner und Netzwerkkarten kosten</translation>
+    </message>
+    <message>
+        <source> USD</source>
+        <translation> USD</translation>
+    </message>
+    <message>
+        <source>not given</source>
+        <translation>nicht angegeben</translation>
+    </message>
+    <message>
+        <source>Price of a machine</source>
+        <translation>Preis eines Rechners</translation>
+    </message>
+    <message>
+        <source>What one machine costs, without its network card. The table then says how much speed the money buys.</source>
+        <translation>Was ein Rechner ohne seine Netzwerkkarte kostet. Die Tabelle sagt dann, wie viel Geschwindigkeit das Geld bringt.</translation>
+    </message>
 </context>
 </TS>

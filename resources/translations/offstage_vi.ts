@@ -10875,5 +10875,29 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
         <source>Without: %1.</source>
         <translation>Không có: %1.</translation>
     </message>
+    <message>
+        <source>per 1,000 USD</source>
+        <translation>mỗi 1.000 USD</translation>
+    </message>
+    <message>
+        <source>Tokens per second for 1,000 USD that machines and network cards cost</source>
+        <translation>Số token mỗi giây cho mỗi 1.000 USD tiền máy và card mạng</translation>
+    </message>
+    <message>
+        <source> USD</source>
+        <translation> USD</translation>
+    </message>
+    <message>
+        <source>not given</source>
+        <translation>chưa nhập</translation>
+    </message>
+    <message>
+        <source>Price of a machine</source>
+        <translation>Giá một máy</translation>
+    </message>
+    <message>
+        <source>What one machine costs, without its network card. The table then says how much speed the money buys.</source>
+        <translation>Giá một máy, không kể card mạng. Bảng sẽ cho biết số tiền ấy mua được tốc độ bao nhiêu.</translation>
+    </message>
 </context>
 </TS>

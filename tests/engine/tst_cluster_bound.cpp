@@ -117,6 +117,32 @@ class TestClusterBound : public QObject {
             QVERIFY_THROWS_EXCEPTION(Error, expect(bounds, parse_cluster_measured(elsewhere)));
     }
 
+    // Table 5: 5.9 tokens/s on two machines of 6,599 USD are 0.000447 for a dollar; section 5.5: faster networks cost
+    // 5 and 20 % more, and pay.
+    void pricesOfMachinesAndCards_sayTokensPerDollar() {
+        ClusterNode node;
+        node.price_usd = 6599;
+        ClusterBounds bounds = boundsOf("synthetic:dbrx", 3, node);
+        QCOMPARE(bounds.rows[0].price_usd, 0.0);  // the model does not run on one
+        QCOMPARE(bounds.rows[1].price_usd, 2 * 6599.0);
+        QVERIFY(std::abs(bounds.rows[1].tokens_per_s_per_usd() - 9.7 / 13198) < 5e-6);
+        expect(bounds, parse_cluster_measured("2:0.0845,0.038,0.047"));
+        QVERIFY(std::abs(bounds.rows[1].tokens_per_s_per_usd() - 0.000447) < 1e-6);
+        const QString text = QString::fromStdString(to_text(bounds));
+        QVERIFY2(text.contains(QStringLiteral("     13198                  0.447\n")), qPrintable(text));
+        QVERIFY(std::abs(to_json(bounds)["rows"][1]["tokens_per_s_per_usd"].get<double>() - 0.000447) < 1e-6);
+
+        const std::vector<std::pair<std::string, double>> networks = {{"rocev2", 1.05}, {"infiniband", 1.19}};
+        for (const auto& [network, share] : networks) {
+            const ClusterBound row = boundsOf("synthetic:dbrx", 2, node, network).rows[1];
+            QVERIFY(std::abs(row.price_usd / 13198 - share) < 0.005);
+            QVERIFY(row.tokens_per_s_per_usd() > 9.7 / 13198);
+        }
+        QVERIFY(!to_json(boundsOf("synthetic:dbrx", 2))["rows"][1].contains("price_usd"));
+        QVERIFY(!QString::fromStdString(to_text(boundsOf("synthetic:dbrx", 2))).contains(QStringLiteral("USD")));
+        QCOMPARE(price_usd(1, 1000, find_network("infiniband")), 1000.0);  // a single one needs no card
+    }
+
     // Machines that are alike: a message less is always better. A desktop that is fast where the others are slow is
     // better with helpers, as long as a message costs less than what it saves: at that latency both are the same.
     void shapes_crossWhereTheDesktopsGainIsTheMessages() {

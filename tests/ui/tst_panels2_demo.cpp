@@ -349,6 +349,7 @@ class TestPanels2Demo : public QObject {
         QVERIFY(panel.machinesText().contains(QStringLiteral("forecast")));
         QCOMPARE(panel.measurements(), 1);
         QCOMPARE(panel.tabs().count(), 3);
+        panel.price().setValue(2'000);
         for (int i = 0; i < panel.tabs().count(); ++i) {
             panel.tabs().setCurrentIndex(i);
             picture(panel, QStringLiteral("what-if-%1").arg(i));
@@ -359,7 +360,7 @@ class TestPanels2Demo : public QObject {
         WhatIfPanel panel(*m_engine);
         const QList<QWidget*> controls = {&panel.profile(),      &panel.machines(),    &panel.network(),
                                           &panel.table(),        &panel.bars(),        &panel.curve(),
-                                          &panel.machineTable(), &panel.machineCurve()};
+                                          &panel.machineTable(), &panel.machineCurve(), &panel.price()};
         QStringList names;
         for (const QWidget* control : controls) {
             QVERIFY(!control->accessibleName().isEmpty());
@@ -405,6 +406,10 @@ class TestPanels2Demo : public QObject {
         const QString speedAlone = panel.table().item(row(), 2)->text();
         QCOMPARE(panel.machineTable().item(0, 1)->text(), speedAlone);
         const double overTcp = speedOfTwo();
+        QVERIFY(panel.machineTable().isColumnHidden(6));
+        panel.price().setValue(500);  // two cost 1,000 USD
+        QVERIFY(!panel.machineTable().isColumnHidden(6));
+        QVERIFY(std::abs(QLocale().toDouble(panel.machineTable().item(1, 6)->text()) / overTcp - 1) < 0.01);
 
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
         QVERIFY(panel.isRunning());

@@ -37,7 +37,7 @@ constexpr int kWhatIfNoticeLines = 3;
 constexpr int kNarrowestPart = 420, kNarrowestForecast = 560;
 
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
-enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, MachineColumns };
+enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
 
 QTableWidgetItem* item(const QString& text, bool number = true) {
     auto* cell = new QTableWidgetItem(text);
@@ -115,6 +115,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_profile(new QComboBox),
       m_machines(new QSpinBox),
       m_network(new QComboBox),
+      m_price(new QSpinBox),
       m_run(new QPushButton(tr("Forecast"))),
       m_cancel(new QPushButton(tr("Cancel"))),
       m_edit(new QPushButton(tr("Edit a copy…"))),
@@ -254,13 +255,32 @@ QWidget* WhatIfPanel::buildVram() {
 QWidget* WhatIfPanel::buildMachines() {
     m_machinesText = textLabel(tr("What more machines would bring"));
     m_machineTable =
-        forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network")},
+        forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network"),
+                       tr("per 1,000 USD")},
                       tr("Forecasts by number of machines"));
     m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
     m_machineTable->horizontalHeaderItem(NetworkShare)
         ->setToolTip(tr("Share of a token's time that the network takes"));
+    m_machineTable->horizontalHeaderItem(PerPrice)->setToolTip(
+        tr("Tokens per second for 1,000 USD that machines and network cards cost"));
+    m_machineTable->setColumnHidden(PerPrice, true);
+    m_price->setRange(0, 1'000'000);
+    m_price->setSingleStep(100);
+    m_price->setGroupSeparatorShown(true);
+    m_price->setSuffix(tr(" USD"));
+    m_price->setSpecialValueText(tr("not given"));
+    m_price->setAccessibleName(tr("Price of a machine"));
+    m_price->setToolTip(
+        tr("What one machine costs, without its network card. The table then says how much speed the money buys."));
+    connect(m_price, &QSpinBox::valueChanged, this, &WhatIfPanel::showPrices);
+    auto* priceLabel = new QLabel(tr("Price of a machine"));
+    priceLabel->setBuddy(m_price);
+    auto* prices = new QHBoxLayout;
+    prices->addWidget(priceLabel);
+    prices->addWidget(m_price);
+    prices->addStretch(1);
     m_machineCurve->setAccessibleName(tr("Forecast tokens per second over the number of machines"));
     m_machineCurve->setXAxis({tr("machines"), Unit::Count});
     m_machineCurve->setYAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -270,12 +290,27 @@ QWidget* WhatIfPanel::buildMachines() {
     auto* page = new QWidget;
     auto* column = columnOf(page);
     column->addWidget(m_machinesText);
+    column->addLayout(prices);
     column->addWidget(sideBySide(m_machineTable, m_machineCurve), 1);
     return page;
 }
 
 QString WhatIfPanel::gainText() const {
     return m_gain->text();
+}
+
+// The last column, of the forecasts that are shown.
+void WhatIfPanel::showPrices() {
+    m_machineTable->setColumnHidden(PerPrice, m_price->value() == 0);
+    const engine::Network& network = engine::find_network(m_network->currentData().toString().toStdString());
+    for (int row = 0; row < m_machineTable->rowCount(); ++row) {
+        QTableWidgetItem* const cell = m_machineTable->item(row, PerPrice);
+        const double tokensPerSecond = cell != nullptr ? cell->data(Qt::UserRole).toDouble() : 0;
+        const double usd = engine::price_usd(row + 1, m_price->value(), network);
+        if (tokensPerSecond > 0 && usd > 0) {
+            cell->setText(QLocale().toString(1000 * tokensPerSecond / usd, 'g', 3));
+        }
+    }
 }
 
 QString WhatIfPanel::machinesText() const {
@@ -575,6 +610,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
             m_machineTable->setItem(row, MachineHits, item(percentText(r.hit_rate)));
             m_machineTable->setItem(row, Busiest, item(QLocale().toString(r.busiest_experts, 'f', 2)));
             m_machineTable->setItem(row, NetworkShare, item(percentText(r.network_share)));
+            m_machineTable->item(row, PerPrice)->setData(Qt::UserRole, r.tokens_per_s);
             x.push_back(static_cast<double>(r.n_machines));
             y.push_back(r.tokens_per_s);
             if (fastest == nullptr || r.tokens_per_s > fastest->tokens_per_s) {
@@ -587,6 +623,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
         ++row;
     }
     m_machineTable->selectRow(static_cast<int>(choice.cluster.n_machines) - 1);
+    showPrices();
     m_machineCurve->removeAllSeries();
     const int series = m_machineCurve->addSeries(tr("forecast, %1 over %2").arg(name, network), LinePlot::Line::Dashed);
     m_machineCurve->setPoints(series, x, y);

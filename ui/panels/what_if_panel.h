@@ -38,6 +38,7 @@ class WhatIfPanel : public Panel {
     QComboBox& profile() const { return *m_profile; }
     QSpinBox& machines() const { return *m_machines; }
     QComboBox& network() const { return *m_network; }
+    QSpinBox& price() const { return *m_price; }
     QPushButton& runButton() const { return *m_run; }
     QPushButton& cancelButton() const { return *m_cancel; }
     // At work, or about to be.
@@ -72,6 +73,7 @@ class WhatIfPanel : public Panel {
     void showGpus(const WhatIfResult& result);
     void showVram(const WhatIfResult& result);
     void showMachines(const WhatIfResult& result);
+    void showPrices();
     void showHere();
     void edit();
     void refreshButtons();
@@ -79,6 +81,7 @@ class WhatIfPanel : public Panel {
     QComboBox* m_profile;
     QSpinBox* m_machines;
     QComboBox* m_network;
+    QSpinBox* m_price;
     QPushButton* m_run;
     QPushButton* m_cancel;
     QPushButton* m_edit;
