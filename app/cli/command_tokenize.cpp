@@ -69,9 +69,10 @@ int run_tokenize(const TokenizeOptions& options) {
                                 engine::messages::folder_without_template(engine::shown_path(directory)));
         }
         const auto piece = [&](engine::TokenId id) { return id >= 0 ? tokenizer->piece_name(id) : std::string(); };
-        text = chat_template->render(read_turns(options.chat), {piece(tokenizer->bos()), piece(tokenizer->eos())},
-                                     !options.no_answer);
-        tokens = tokenizer->encode_with_special(text);
+        const engine::PromptText prompt = chat_template->render(
+            read_turns(options.chat), {piece(tokenizer->bos()), piece(tokenizer->eos())}, !options.no_answer);
+        tokens = tokenizer->encode_prompt(prompt, chat_template.get());
+        text = prompt.bytes;
     } else {
         if (!options.text) text = read_standard_input();
         tokens = options.special ? tokenizer->encode_with_special(text) : tokenizer->encode(text);

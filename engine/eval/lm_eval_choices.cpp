@@ -175,7 +175,7 @@ std::vector<ChoiceTask> parse_winogrande(const ChoiceFiles& files) {
 
 // Without "[header]" and the like, which WikiHow's part of HellaSwag has.
 std::string without_brackets(std::string_view text) {
-    std::string out = jinja::replace_text(python_strip(text), " [title]", ". ", -1);
+    std::string out = jinja::replace_text(python_strip(text), " [title]", ". ", -1).bytes;
     for (std::size_t open = out.find('['); open != std::string::npos; open = out.find('[', open)) {
         const std::size_t close = out.find_first_of("]\n", open);
         if (close == std::string::npos) break;
@@ -185,7 +185,7 @@ std::string without_brackets(std::string_view text) {
             out.erase(open, close + 1 - open);
         }
     }
-    return jinja::replace_text(out, "  ", " ", -1);
+    return jinja::replace_text(out, "  ", " ", -1).bytes;
 }
 
 std::vector<ChoiceTask> parse_hellaswag(const ChoiceFiles& files) {

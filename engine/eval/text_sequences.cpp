@@ -85,7 +85,8 @@ std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& mode
         lines.remove_prefix(std::min(end + 1, lines.size()));
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         const auto messages = read_messages(line, source + ", line " + std::to_string(number));
-        sequences.push_back(tokenizer.encode_with_special(model.chat_template()->render(messages, special, false)));
+        const ChatTemplate& chat = *model.chat_template();
+        sequences.push_back(tokenizer.encode_prompt(chat.render(messages, special, false), &chat));
         if (sequences.back().size() > as_size(model.plan().context))
             sequences.back().resize(as_size(model.plan().context));
     }

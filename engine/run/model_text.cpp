@@ -30,8 +30,9 @@ std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages,
         throw Error(ErrorKind::kUnsupported, messages::model_without_template(model_.summary().name));
     }
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
-    return tokenizer.encode_with_special(model_.chat_template()->render(
-        messages, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true, variables_of(thinking)));
+    const ChatTemplate& chat = *model_.chat_template();
+    return tokenizer.encode_prompt(
+        chat.render(messages, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true, variables_of(thinking)), &chat);
 }
 
 const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& thinking) const {
@@ -80,7 +81,7 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
                 continue;
             }
             const std::vector<TokenId> text =
-                tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(), part.text);
+                tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(), part.text, model_.chat_template());
             tokens.insert(tokens.end(), text.begin(), text.end());
         }
         return tokens;

@@ -96,7 +96,7 @@ void BpeTokenizer::read_added(std::vector<AddedToken> added, const TokenizerConf
         }
         vocab_size_ = std::max<std::int64_t>(vocab_size_, id + std::int64_t{1});
         if (token.normalized && !normalizer_.empty()) {
-            const std::string text = normalizer_.apply(token.content);
+            const std::string text = normalizer_.apply(token.content).bytes;
             if (!text.empty()) normalized_matcher_.add(text, id);
         } else {
             (token.normalized ? normalized_matcher_ : raw_matcher_).add(token.content, id);
@@ -142,12 +142,19 @@ TokenId BpeTokenizer::id_of_name(const std::string& name) const {
 }
 
 // As tokenizers' find_matches() does it, line by line.
-std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(std::string_view text, const TextMatcher<TokenId>& matcher,
-                                                      bool with_special) const {
+std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(
+    const PromptText& whole, const TextMatcher<TokenId>& matcher,
+    const std::function<bool(const AddedToken&)>& is_text_in_data) const {
+    const std::string_view text = whole.bytes;
     std::vector<Part> parts;
     std::size_t done = 0;
     for (std::size_t at = 0; at < text.size() && !matcher.empty();) {
-        const auto match = matcher.match_at(text, at);
+        auto match = matcher.match_at(text, at);
+        // What data lie beside of is found as if they were not there.
+        while (match.n_bytes > 0 && whole.has_data(at, match.n_bytes) && whole.has_other(at, match.n_bytes) &&
+               is_text_in_data(added_.at(*match.value))) {
+            match = matcher.match_at(text, at, match.n_bytes - 1);
+        }
         if (match.n_bytes == 0) {
             ++at;
             continue;
@@ -156,7 +163,7 @@ std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(std::string_view text, con
         std::size_t end = at + match.n_bytes;
         at = end;
         const AddedToken& token = added_.at(*match.value);
-        if (token.special && !with_special) continue;
+        if (whole.has_data(begin, match.n_bytes) && is_text_in_data(token)) continue;
         if (token.single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end))))
             continue;
         while (token.lstrip && begin > done) {
@@ -174,23 +181,30 @@ std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(std::string_view text, con
     return parts;
 }
 
-std::vector<TokenId> BpeTokenizer::encode_text(std::string_view text, bool with_special, bool is_first) const {
-    check_text(text);
+std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const ChatTemplate* chat, bool is_first) const {
+    check_text(text.bytes);
+    Markers markers(chat);
+    const auto is_text_in_data = [&](const AddedToken& token) {
+        return token.special || markers.contains(token.id, token.content);
+    };
     std::vector<TokenId> ids;
     BpeModel::Encoder encoder(model_);
-    for (const Part& part : cut_out(text, raw_matcher_, with_special)) {
+    for (const Part& part : cut_out(text, raw_matcher_, is_text_in_data)) {
         if (part.id >= 0) {
             ids.push_back(part.id);
             continue;
         }
-        const std::string normalized = normalizer_.apply(std::string(text.substr(part.begin, part.end - part.begin)));
-        for (const Part& inner : cut_out(normalized, normalized_matcher_, with_special)) {
+        PromptText stretch = text.part(part.begin, part.end - part.begin);
+        if (normalized_matcher_.empty()) stretch.data.clear();  // no longer of use
+        const PromptText normalized = normalizer_.apply(std::move(stretch));
+        for (const Part& inner : cut_out(normalized, normalized_matcher_, is_text_in_data)) {
             if (inner.id >= 0) {
                 ids.push_back(inner.id);
                 continue;
             }
             const bool first = is_first && part.begin == 0 && inner.begin == 0;
-            const Words words = pre_tokenizer_.cut(normalized.substr(inner.begin, inner.end - inner.begin), first);
+            const Words words =
+                pre_tokenizer_.cut(normalized.bytes.substr(inner.begin, inner.end - inner.begin), first);
             for (const TextSpan& word : words.spans) {
                 encoder.encode(std::string_view(words.text).substr(word.begin, word.end - word.begin), ids);
             }
@@ -199,8 +213,16 @@ std::vector<TokenId> BpeTokenizer::encode_text(std::string_view text, bool with_
     return ids;
 }
 
-std::vector<TokenId> BpeTokenizer::encode_after(TokenId before, std::string_view utf8) const {
-    return encode_text(utf8, false, before < 0);
+std::vector<TokenId> BpeTokenizer::encode(std::string_view utf8) const {
+    return encode_text(PromptText::of_data(std::string(utf8)), nullptr, true);
+}
+
+std::vector<TokenId> BpeTokenizer::encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const {
+    return encode_text(prompt, chat, true);
+}
+
+std::vector<TokenId> BpeTokenizer::encode_after(TokenId before, std::string_view utf8, const ChatTemplate* chat) const {
+    return encode_text(PromptText::of_data(std::string(utf8)), chat, before < 0);
 }
 
 std::string BpeTokenizer::piece_name(TokenId token) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -30,9 +31,9 @@ class BpeTokenizer final : public Tokenizer {
     bool adds_eos() const override { return std::find(suffix_.begin(), suffix_.end(), eos_) != suffix_.end(); }
     std::vector<TokenId> prefix() const override { return prefix_; }
     std::vector<TokenId> suffix() const override { return suffix_; }
-    std::vector<TokenId> encode(std::string_view utf8) const override { return encode_text(utf8, false); }
-    std::vector<TokenId> encode_with_special(std::string_view utf8) const override { return encode_text(utf8, true); }
-    std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const override;
+    std::vector<TokenId> encode(std::string_view utf8) const override;
+    std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const override;
+    std::vector<TokenId> encode_after(TokenId before, std::string_view utf8, const ChatTemplate* chat) const override;
     std::string decode(std::span<const TokenId> tokens) const override;
     std::string piece_bytes(TokenId token) const override;
     bool begins_with_space() const override { return decoder_.strips_space(); }
@@ -47,8 +48,9 @@ class BpeTokenizer final : public Tokenizer {
     void read_ends(const BpeParts& parts, const TokenizerConfig& config, const std::string& source);
     std::string vocabulary_name(TokenId token) const;
     TokenId id_of_name(const std::string& name) const;  // added, or in the vocabulary; -1: none
-    std::vector<TokenId> encode_text(std::string_view text, bool with_special, bool is_first = true) const;
-    std::vector<Part> cut_out(std::string_view text, const TextMatcher<TokenId>& matcher, bool with_special) const;
+    std::vector<TokenId> encode_text(const PromptText& text, const ChatTemplate* chat, bool is_first) const;
+    std::vector<Part> cut_out(const PromptText& text, const TextMatcher<TokenId>& matcher,
+                              const std::function<bool(const AddedToken&)>& is_text_in_data) const;
 
     TextNormalizer normalizer_;
     PreTokenizer pre_tokenizer_;

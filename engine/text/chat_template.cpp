@@ -40,20 +40,21 @@ class JinjaTemplate final : public ChatTemplate {
                            [text](const std::string& one) { return one.find(text) != std::string::npos; });
     }
 
-    std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
-                       const std::vector<TemplateVariable>& choices) const override {
+    PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
+                      const std::vector<TemplateVariable>& choices) const override {
         std::vector<Value> list;
         list.reserve(messages.size());
         for (const ChatMessage& message : messages) {
             check(message.content, messages::chat_message_not_utf8);
             std::vector<std::pair<Value, Value>> fields = {
                 {Value::string("role"), Value::string(std::string(name_of(message.role)))},
-                {Value::string("content"), Value::string(message.content)}};
+                {Value::string("content"), Value::string(PromptText::of_data(message.content))}};
             if (message.role == Role::kAssistant && !message.thought.empty()) {
                 check(message.thought, messages::thought_not_utf8);
+                const Value thought = Value::string(PromptText::of_data(message.thought));
                 for (const std::string_view name : kThoughtFields) {
                     if (!survey_.fields.contains(name)) continue;
-                    fields.emplace_back(Value::string(std::string(name)), Value::string(message.thought));
+                    fields.emplace_back(Value::string(std::string(name)), thought);
                 }
             }
             list.push_back(make_message(std::move(fields)));

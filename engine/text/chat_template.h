@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/text/prompt_text.h"
+
 namespace offstage::engine {
 
 class GgufMetadata;
@@ -52,12 +54,13 @@ class ChatTemplate {
         std::string eos;
         std::optional<std::tm> now = {};  // for templates that write the date; nothing: this computer's local time
     };
+    // What comes from the messages' texts is data, however the template handles them.
     // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
     // passed. A message's thought is given by every name that the template asks for one by ("reasoning_content",
     // "thinking"); whether it is written is the template's to decide.
-    virtual std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
-                               bool add_generation_prompt,
-                               const std::vector<TemplateVariable>& variables = {}) const = 0;
+    virtual PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
+                              bool add_generation_prompt,
+                              const std::vector<TemplateVariable>& variables = {}) const = 0;
 
     // What the template's own text tells, comments apart. A name that it reads outside of messages:
     virtual bool has_variable(std::string_view name) const = 0;

@@ -330,7 +330,10 @@ SentencePieceFile check_sentencepiece(std::string_view bytes, std::int64_t max_p
                 throw Error(ErrorKind::kInvalidModel, messages::more_pieces_than_vocab(source, max_pieces));
             }
             const Piece piece = check_piece(r->bytes, file.n_pieces, source);
-            if (piece.type == kUserDefined) user_defined.push_back(piece.text);
+            if (piece.type == kUserDefined) {
+                user_defined.push_back(piece.text);
+                file.user_defined.push_back(static_cast<TokenId>(file.n_pieces));
+            }
             ++file.n_pieces;
             file.serialized += r->whole;
         } else if (r->field == 2) {

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "engine/indices.h"
 
 namespace offstage::engine {
 
@@ -10,6 +13,7 @@ namespace offstage::engine {
 struct SentencePieceFile {
     std::string serialized;  // pieces, trainer and normalizer specification; self tests and unknown records left out
     std::int64_t n_pieces = 0;
+    std::vector<TokenId> user_defined;  // pieces that the library finds in any text, whole
     std::string unk_surface;
     bool add_dummy_prefix = true;
     bool remove_extra_whitespaces = true;

@@ -19,15 +19,14 @@ constexpr std::string_view kUnknownToken = "<unk>";        // LlamaTokenizer's, 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
 
-std::string with_spaces(std::string_view piece) {
-    std::string text;
+PromptText with_spaces(const PromptText& piece) {
+    PromptText text;
     for (std::size_t at = 0; at < piece.size();) {
-        if (piece.substr(at).starts_with(kSpaceSymbol)) {
-            text += ' ';
-            at += kSpaceSymbol.size();
-        } else {
-            text += piece[at++];
-        }
+        const std::size_t next = std::min(piece.bytes.find(kSpaceSymbol, at), piece.size());
+        text.append(piece, at, next - at);
+        if (next == piece.size()) break;
+        text.append(piece.has_data(next, kSpaceSymbol.size()) ? PromptText::of_data(" ") : PromptText(" "));
+        at = next + kSpaceSymbol.size();
     }
     return text;
 }
@@ -89,6 +88,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     }
     tokens_.resize(std::max(static_cast<std::size_t>(processor_->GetPieceSize()), n_added));
     read_pieces(file.unk_surface);
+    for (const TokenId id : file.user_defined) user_defined_.add(tokens_[static_cast<std::size_t>(id)].bytes, id);
     read_added(config);
     read_named(config);
 
@@ -131,7 +131,7 @@ void SentencePieceTokenizer::read_pieces(const std::string& unk_surface) {
             token.bytes = byte_of(token.name);
         } else {
             token.kind = Kind::kPiece;
-            token.bytes = with_spaces(token.name);
+            token.bytes = with_spaces(token.name).bytes;
         }
     }
 }
@@ -192,24 +192,34 @@ std::vector<TokenId> SentencePieceTokenizer::encode(std::string_view utf8) const
     if (legacy_) {
         append_plain(utf8, ids);
     } else {
-        append_part(with_prefix(utf8), ids);
+        append_part(with_prefix(utf8).bytes, ids);
     }
     return ids;
 }
 
-std::vector<TokenId> SentencePieceTokenizer::encode_after(TokenId before, std::string_view utf8) const {
-    const bool is_special = special_token(piece_name(before)) == before && before >= 0;
-    if (legacy_ || !is_special) return encode(utf8);
+std::vector<TokenId> SentencePieceTokenizer::encode_after(TokenId before, std::string_view utf8,
+                                                          const ChatTemplate* chat) const {
     check_text(utf8);
+    PromptText text = PromptText::of_data(std::string(utf8));
+    const bool is_special = special_token(piece_name(before)) == before && before >= 0;
+    if (!legacy_) text = is_special ? with_spaces(text) : with_prefix(text);
     std::vector<TokenId> ids;
-    append_part(with_spaces(utf8), ids);
+    Markers markers(chat);
+    append_data(text, markers, ids);
     return ids;
 }
 
 // The whole text as LlamaTokenizer prepares it with "legacy": false.
-std::string SentencePieceTokenizer::with_prefix(std::string_view text) const {
+PromptText SentencePieceTokenizer::with_prefix(const PromptText& text) const {
     if (text.empty()) return {};
-    return (add_prefix_space_ ? std::string(kSpaceSymbol) : std::string()) + with_spaces(text);
+    PromptText prefixed(add_prefix_space_ ? kSpaceSymbol : std::string_view());
+    prefixed.append(with_spaces(text));
+    return prefixed;
+}
+
+bool SentencePieceTokenizer::is_text_in_data(TokenId token, Markers& markers) const {
+    const Token& known = tokens_[static_cast<std::size_t>(token)];
+    return known.kind == Kind::kControl || known.kind == Kind::kUnknown || markers.contains(token, known.bytes);
 }
 
 void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<TokenId>& ids) const {
@@ -227,62 +237,68 @@ void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<Tok
 }
 
 // The text cut before and after each special token.
-std::vector<std::string> SentencePieceTokenizer::split(std::string_view text) const {
-    std::vector<std::string> parts;
+std::vector<SentencePieceTokenizer::Part> SentencePieceTokenizer::split(const PromptText& text,
+                                                                        Markers& markers) const {
+    std::vector<Part> parts;
     std::size_t stretch = 0;  // where the text that is in no part yet begins
     for (std::size_t at = 0; at < text.size();) {
-        const auto match = specials_.match_at(text, at);
+        auto match = specials_.match_at(text.bytes, at);
+        while (match.n_bytes > 0 && text.has_data(at, match.n_bytes) && is_text_in_data(match.value->id, markers))
+            match = specials_.match_at(text.bytes, at, match.n_bytes - 1);
         if (match.n_bytes == 0) {
             ++at;
             continue;
         }
-        if (stretch < at) parts.emplace_back(text.substr(stretch, at - stretch));
-        parts.emplace_back(text.substr(at, match.n_bytes));
+        if (stretch < at) parts.push_back({text.part(stretch, at - stretch)});
+        parts.push_back({text.part(at, match.n_bytes), match.value});
         stretch = at += match.n_bytes;
     }
-    if (stretch < text.size()) parts.emplace_back(text.substr(stretch));
+    if (stretch < text.size()) parts.push_back({text.part(stretch)});
     return parts;
 }
 
 // PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word looks at
 // the neighbours as they were before they were stripped, and a token that is no word of
 // its own joins its neighbour, which then is plain text whatever it was.
-void SentencePieceTokenizer::apply_flags(std::vector<std::string>& parts) const {
+void SentencePieceTokenizer::apply_flags(std::vector<Part>& parts) const {
+    const auto found = [&](const PromptText& text) { return text.has_data() ? nullptr : specials_.find(text.bytes); };
+    const auto strip = [&](Part* part, std::string_view (*stripped)(std::string_view)) {
+        if (part == nullptr) return;
+        part->text = part->text.part(stripped(part->text.bytes));
+        part->special = found(part->text);
+    };
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Special* found = specials_.find(parts[i]);
-        if (found == nullptr) continue;
-        const Special& special = *found;
-        std::string* const left = i > 0 ? &parts[i - 1] : nullptr;
-        std::string* const right = i + 1 < parts.size() ? &parts[i + 1] : nullptr;
-        const bool joins_left = left != nullptr && !left->empty() && left->back() != ' ';
-        const bool joins_right = right != nullptr && !right->empty() && right->front() != ' ';
-        if (special.rstrip && right != nullptr) *right = without_white_begin(*right);
-        if (special.lstrip && left != nullptr) *left = without_white_end(*left);
-        if (!special.single_word) continue;
-        if (joins_left) {
-            *left += parts[i];
-            parts[i].clear();
-        } else if (joins_right) {
-            right->insert(0, parts[i]);
-            parts[i].clear();
-        }
+        if (parts[i].special == nullptr) continue;
+        const Special& special = *parts[i].special;
+        Part* const left = i > 0 ? &parts[i - 1] : nullptr;
+        Part* const right = i + 1 < parts.size() ? &parts[i + 1] : nullptr;
+        const bool joins_left = left != nullptr && !left->text.empty() && left->text.bytes.back() != ' ';
+        const bool joins_right = right != nullptr && !right->text.empty() && right->text.bytes.front() != ' ';
+        if (special.rstrip) strip(right, without_white_begin);
+        if (special.lstrip) strip(left, without_white_end);
+        if (!special.single_word || (!joins_left && !joins_right)) continue;
+        Part joined = joins_left ? std::move(*left) : std::exchange(parts[i], {});
+        joined.text.append(joins_left ? parts[i].text : right->text);
+        joined.special = found(joined.text);
+        (joins_left ? *left : *right) = std::move(joined);
+        parts[i] = {};
     }
 }
 
-std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_view utf8) const {
-    check_text(utf8);
-    std::vector<std::string> parts = legacy_ ? split(utf8) : split(with_prefix(utf8));
+std::vector<TokenId> SentencePieceTokenizer::encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const {
+    check_text(prompt.bytes);
+    Markers markers(chat);
+    std::vector<Part> parts = split(legacy_ ? prompt : with_prefix(prompt), markers);
     apply_flags(parts);
     std::vector<TokenId> ids;
     bool prefix_was_alone = false;  // nothing but a blank stands before a named special token
-    for (const std::string& part : parts) {
-        const Special* special = specials_.find(part);
-        if (special == nullptr) {
-            append_part(part, ids);
+    for (const Part& part : parts) {
+        if (part.special == nullptr) {
+            append_data(part.text, markers, ids);
             continue;
         }
-        prefix_was_alone = prefix_was_alone || (special->named && ids.size() == 1 && ids.front() == space_);
-        ids.push_back(special->id);
+        prefix_was_alone = prefix_was_alone || (part.special->named && ids.size() == 1 && ids.front() == space_);
+        ids.push_back(part.special->id);
     }
     if (!legacy_ && prefix_was_alone) ids.erase(ids.begin());
     return ids;
@@ -299,6 +315,64 @@ void SentencePieceTokenizer::append_part(std::string_view text, std::vector<Toke
     append_plain(guard_ + std::string(text), found);
     const std::size_t n_dropped = found.size() >= n_guard_pieces_ ? n_guard_pieces_ : 0;
     ids.insert(ids.end(), found.begin() + static_cast<std::ptrdiff_t>(n_dropped), found.end());
+}
+
+// A part that may have data. The library finds user-defined pieces in any text: those
+// that are text here are broken up by a character that no piece has and not this text
+// either, and the pieces of that are left out again.
+void SentencePieceTokenizer::append_data(const PromptText& text, Markers& markers, std::vector<TokenId>& ids) const {
+    std::vector<std::size_t> breaks;
+    for (std::size_t at = 0; at < text.size() && !user_defined_.empty();) {
+        const auto match = user_defined_.match_at(text.bytes, at);
+        const std::size_t character = character_bytes(text.bytes, at);
+        if (match.n_bytes == 0 || !text.has_data(at, match.n_bytes)) {
+            at += std::max(match.n_bytes, character);
+        } else if (!is_text_in_data(*match.value, markers)) {
+            at += match.n_bytes;
+        } else {
+            const std::size_t border = text.end_of_stretch(at);
+            const std::size_t place = border < at + match.n_bytes ? border : at + character;
+            if (breaks.empty() || breaks.back() < place) breaks.push_back(place);
+            at += character;
+        }
+    }
+    if (breaks.empty()) return append_part(text.bytes, ids);
+
+    const std::string separator = private_character(text.bytes);
+    std::string broken;
+    std::size_t done = 0;
+    for (const std::size_t place : breaks) {
+        broken.append(text.bytes, done, place - done) += separator;
+        done = place;
+    }
+    broken.append(text.bytes, done);
+    std::vector<TokenId> found, left_out;
+    append_part(broken, found);
+    append_plain(separator, left_out);  // perhaps with a blank before it
+    if (left_out.empty()) throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized);
+    const std::size_t n = processor_->IsByte(left_out.back()) ? separator.size() : 1;
+    for (auto from = found.begin(); from != found.end();) {
+        const auto next =
+            std::search(from, found.end(), left_out.end() - static_cast<std::ptrdiff_t>(n), left_out.end());
+        ids.insert(ids.end(), from, next);
+        from = next == found.end() ? next : next + static_cast<std::ptrdiff_t>(n);
+    }
+}
+
+// One of U+E000 to U+F8FF that no piece has, nor `text`.
+std::string SentencePieceTokenizer::private_character(std::string_view text) const {
+    constexpr std::uint32_t kFirst = 0xE000, kEnd = 0xF900;
+    std::vector<bool> is_taken(kEnd - kFirst);
+    for (std::size_t at = 0; at < text.size();) {
+        const std::uint32_t c = next_character(text, at);
+        if (c >= kFirst && c < kEnd) is_taken[c - kFirst] = true;
+    }
+    for (std::uint32_t c = kFirst; c < kEnd; ++c) {
+        std::string character;
+        append_utf8(c, character);
+        if (!is_taken[c - kFirst] && piece_of(character) < 0) return character;
+    }
+    throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized);
 }
 
 // The library's own Decode() knows no added tokens; this is the same walk (release 0.1.97), with them.

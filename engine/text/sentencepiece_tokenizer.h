@@ -28,8 +28,8 @@ class SentencePieceTokenizer final : public Tokenizer {
     bool adds_bos() const override { return adds_bos_; }
     bool adds_eos() const override { return adds_eos_; }
     std::vector<TokenId> encode(std::string_view utf8) const override;
-    std::vector<TokenId> encode_with_special(std::string_view utf8) const override;
-    std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const override;
+    std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const override;
+    std::vector<TokenId> encode_after(TokenId before, std::string_view utf8, const ChatTemplate* chat) const override;
     std::string decode(std::span<const TokenId> tokens) const override;
     std::string piece_bytes(TokenId token) const override;
     bool begins_with_space() const override { return true; }
@@ -54,20 +54,29 @@ class SentencePieceTokenizer final : public Tokenizer {
         bool named = false;  // in TokenizerConfig::named
     };
 
+    struct Part {
+        PromptText text;
+        const Special* special = nullptr;  // nullptr: text
+    };
+
     void read_pieces(const std::string& unk_surface);
     void read_added(const TokenizerConfig& config);
     void read_named(const TokenizerConfig& config);
     TokenId piece_of(const std::string& text) const;  // -1: none
     TokenId named_token(const std::string& text, const char* field, const std::string& source) const;
-    std::string with_prefix(std::string_view text) const;
-    std::vector<std::string> split(std::string_view text) const;
-    void apply_flags(std::vector<std::string>& parts) const;
+    PromptText with_prefix(const PromptText& text) const;
+    bool is_text_in_data(TokenId token, Markers& markers) const;
+    std::vector<Part> split(const PromptText& text, Markers& markers) const;
+    void apply_flags(std::vector<Part>& parts) const;
     void append_plain(std::string_view text, std::vector<TokenId>& ids) const;
     void append_part(std::string_view text, std::vector<TokenId>& ids) const;
+    void append_data(const PromptText& text, Markers& markers, std::vector<TokenId>& ids) const;
+    std::string private_character(std::string_view text) const;
 
     std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
     std::vector<Token> tokens_;  // by id
     TextMatcher<Special> specials_;
+    TextMatcher<TokenId> user_defined_;  // by libsentencepiece, which finds them in any text
     bool strips_first_space_ = false;
     bool strips_leading_spaces_ = false;
     TokenId bos_ = -1;

@@ -77,8 +77,8 @@ Value repeat(const Value& what, std::int64_t times, Budget& budget) {
     if (n > 0 && what.weight() > (std::uint64_t{1} << 32) / n) fail(messages::repetition_too_long);
     budget.spend_bytes(n * what.weight());
     if (what.is(Kind::kString)) {
-        std::string text;
-        for (std::uint64_t i = 0; i < n && !what.as_string().empty(); ++i) text += what.as_string();
+        PromptText text;
+        for (std::uint64_t i = 0; i < n && !what.as_string().empty(); ++i) text.append(what.as_text());
         return new_string(std::move(text), budget);
     }
     const List& list = what.as_list();
@@ -208,20 +208,27 @@ Value make_time(const Arguments& arguments, const std::tm& now, Budget& budget) 
     if (arguments.positional.empty() || !arguments.positional[0].is(Kind::kString))
         fail(messages::strftime_without_format);
     budget.spend_bytes(arguments.positional[0].weight() * 5);
-    return new_string(time_text(arguments.positional[0].as_string(), now), budget);
+    const PromptText& format = arguments.positional[0].as_text();
+    return changed_string(time_text(format.bytes, now), format, budget);
 }
 
 }  // namespace
 
-Value new_string(std::string text, Budget& budget) {
+Value new_string(PromptText text, Budget& budget) {
     budget.spend_bytes(text.size());
     return Value::string(std::move(text));
+}
+
+Value changed_string(std::string text, const PromptText& from, Budget& budget) {
+    return new_string(from.has_data() ? PromptText::of_data(std::move(text)) : PromptText(std::move(text)), budget);
 }
 
 Value Evaluator::binary(const std::string& op, const Value& a, const Value& b) {
     if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
     if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
-        return new_string(a.as_string() + b.as_string(), budget_);
+        PromptText text = a.as_text();
+        text.append(b.as_text());
+        return new_string(std::move(text), budget_);
     }
     if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple &&
         !a.as_list().is_lazy && !b.as_list().is_lazy) {
@@ -269,7 +276,8 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
     if (function.name == "namespace") return make_namespace(arguments);
     if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
     const Value* message = arguments.find(0, "message");
-    throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message) : std::string()), true};
+    throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message).bytes : std::string()),
+                  true};
 }
 
 Value Evaluator::call_macro(const Function& function, const Arguments& arguments) {
@@ -292,7 +300,7 @@ Value Evaluator::call_macro(const Function& function, const Arguments& arguments
                                            : Value::undefined(parameter.name);
         scopes_[own].values.insert_or_assign(parameter.name, std::move(value));
     }
-    std::string text;
+    PromptText text;
     execute(macro.body, text);
     return new_string(std::move(text), budget_);
 }

@@ -59,10 +59,10 @@ Evaluator::Evaluator(const std::string& source, const std::tm& now) : source_(so
     scopes_.push_back({});
 }
 
-std::string Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
+PromptText Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
     for (auto& [name, value] : variables) scopes_.front().values.insert_or_assign(name, std::move(value));
     try {
-        std::string out;
+        PromptText out;
         execute(block, out);
         return out;
     } catch (const Failure& failure) {
@@ -77,13 +77,13 @@ std::string Evaluator::run(const Block& block, std::vector<std::pair<std::string
     }
 }
 
-void Evaluator::emit(std::string& out, std::string_view text) {
+void Evaluator::emit(PromptText& out, const PromptText& text) {
     if (text.size() > kMaxOutputBytes - out.size()) fail(messages::template_output_too_long(kMaxOutputBytes >> 20));
     budget_.spend_bytes(text.size());
-    out += text;
+    out.append(text);
 }
 
-Evaluator::Flow Evaluator::execute(const Block& block, std::string& out) {
+Evaluator::Flow Evaluator::execute(const Block& block, PromptText& out) {
     const Level level(*this);
     for (const auto& stmt : block) {
         budget_.step();
@@ -93,7 +93,7 @@ Evaluator::Flow Evaluator::execute(const Block& block, std::string& out) {
     return Flow::kNext;
 }
 
-Evaluator::Flow Evaluator::execute(const Stmt& stmt, std::string& out) {
+Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
     line_ = stmt.line;
     switch (stmt.kind) {
         case StmtKind::kText:
@@ -113,7 +113,7 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, std::string& out) {
             assign(stmt.targets, evaluate(*stmt.value));
             break;
         case StmtKind::kSetBlock: {
-            std::string text;
+            PromptText text;
             const Flow flow = execute(stmt.body, text);
             if (flow != Flow::kNext) return flow;
             assign(stmt.targets, new_string(std::move(text), budget_));
@@ -132,14 +132,14 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, std::string& out) {
     return Flow::kNext;
 }
 
-void Evaluator::execute_print(const Stmt& stmt, std::string& out) {
+void Evaluator::execute_print(const Stmt& stmt, PromptText& out) {
     const Value value = evaluate(*stmt.value);
-    if (value.is(Kind::kString)) return emit(out, value.as_string());
+    if (value.is(Kind::kString)) return emit(out, value.as_text());
     budget_.spend_bytes(value.weight());
     emit(out, to_text(value));
 }
 
-Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, std::string& out) {
+Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, PromptText& out) {
     std::vector<Value> items = items_of(evaluate(*stmt.value), budget_);
     if (stmt.filter) {
         std::vector<Value> kept;
@@ -283,11 +283,11 @@ Value Evaluator::evaluate_node(const Expr& e) {
             return binary(e.name, left, evaluate(*e.parts[1]));
         }
         case ExprKind::kConcat: {
-            std::string text;
+            PromptText text;
             for (const ExprPtr& part : e.parts) {
                 const Value value = evaluate(*part);
                 budget_.spend_bytes(value.weight());
-                text += to_text(value);
+                text.append(to_text(value));
             }
             return new_string(std::move(text), budget_);
         }
@@ -359,15 +359,15 @@ Value Evaluator::evaluate_slice(const Expr& e) {
         const std::string_view text = object.as_string();
         const std::size_t from = byte_of_character(text, static_cast<std::size_t>(begin));
         const std::size_t n_kept = end > begin ? static_cast<std::size_t>(end - begin) : 0;
-        return new_string(std::string(text.substr(from, byte_of_character(text.substr(from), n_kept))), budget_);
+        return new_string(object.as_text().part(from, byte_of_character(text.substr(from), n_kept)), budget_);
     }
     const std::vector<Value> items = items_of(object, budget_);
     std::vector<Value> kept;
     for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += stride)
         kept.push_back(items[static_cast<std::size_t>(i)]);
     if (object.is(Kind::kList)) return Value::list(std::move(kept), object.as_list().is_tuple);
-    std::string text;
-    for (const Value& character : kept) text += character.as_string();
+    PromptText text;
+    for (const Value& character : kept) text.append(character.as_text());
     return new_string(std::move(text), budget_);
 }
 

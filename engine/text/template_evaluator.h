@@ -56,7 +56,9 @@ Value item_of(const Value& object, const Value& key, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
 // What {% for %} runs over: items, keys or characters; nothing for undefined.
 std::vector<Value> items_of(const Value& value, Budget& budget);
-Value new_string(std::string text, Budget& budget);
+Value new_string(PromptText text, Budget& budget);
+// Text that was made from `from` and is data where any of that is.
+Value changed_string(std::string text, const PromptText& from, Budget& budget);
 
 // Walks a template once. Not reusable.
 class Evaluator {
@@ -65,7 +67,7 @@ class Evaluator {
     Evaluator(const std::string& source, const std::tm& now);
 
     // Throws Error as ChatTemplate::render does.
-    std::string run(const Block& block, std::vector<std::pair<std::string, Value>> variables);
+    PromptText run(const Block& block, std::vector<std::pair<std::string, Value>> variables);
 
   private:
     static constexpr int kMaxDepth = 256;
@@ -105,12 +107,12 @@ class Evaluator {
         Evaluator& evaluator_;
     };
 
-    Flow execute(const Block& block, std::string& out);
-    Flow execute(const Stmt& stmt, std::string& out);
-    Flow execute_for(const Stmt& stmt, std::string& out);
-    void execute_print(const Stmt& stmt, std::string& out);
+    Flow execute(const Block& block, PromptText& out);
+    Flow execute(const Stmt& stmt, PromptText& out);
+    Flow execute_for(const Stmt& stmt, PromptText& out);
+    void execute_print(const Stmt& stmt, PromptText& out);
     void define_macro(const Stmt& stmt);
-    void emit(std::string& out, std::string_view text);
+    void emit(PromptText& out, const PromptText& text);
     void assign(const std::vector<Target>& targets, const Value& value);
     void assign(const Target& target, const Value& value);
 

@@ -17,14 +17,15 @@ namespace {
 
 using Filter = Value (*)(const Value&, const Arguments&, Budget&);
 
-std::string text_of(const Value& v, Budget& budget) {
+PromptText text_of(const Value& v, Budget& budget) {
     budget.spend_bytes(v.weight());
     return to_text(v);
 }
 
 Value cased(const Value& v, const Arguments& arguments, Budget& budget, std::string (*change)(std::string_view)) {
     arguments.check(messages::a_letter_case_filter, 0, {});
-    return new_string(change(text_of(v, budget)), budget);
+    const PromptText text = text_of(v, budget);
+    return changed_string(change(text.bytes), text, budget);
 }
 
 Value filter_trim(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -84,13 +85,13 @@ Value filter_join(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("join", 2, {"d", "attribute"});
     const Value* between = arguments.find(0, "d");
     const Value* attribute = arguments.find(1, "attribute");
-    const std::string separator = between != nullptr ? text_of(*between, budget) : std::string();
-    std::string out;
+    const PromptText separator = between != nullptr ? text_of(*between, budget) : PromptText();
+    PromptText out;
     bool first = true;
     for (const Value& item : items_of(v, budget)) {
-        if (!first) out += separator;
+        if (!first) out.append(separator);
         first = false;
-        out += text_of(attribute != nullptr ? attribute_path(item, *attribute, budget) : item, budget);
+        out.append(text_of(attribute != nullptr ? attribute_path(item, *attribute, budget) : item, budget));
         budget.spend_bytes(separator.size());
     }
     return new_string(std::move(out), budget);
@@ -150,11 +151,11 @@ Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget)
         if (!count->is_integer()) fail(messages::replace_count);
         limit = std::max<std::int64_t>(count->as_int(), -1);
     }
-    const std::string text = text_of(v, budget);
-    const std::string old_text = text_of(*from, budget);
-    const std::string new_text = text_of(*to, budget);
+    const PromptText text = text_of(v, budget);
+    const std::string old_text = text_of(*from, budget).bytes;
+    const PromptText new_text = text_of(*to, budget);
     // Known before it is made: the result may be far longer than the text.
-    budget.spend_bytes(count_text(text, old_text) * new_text.size());
+    budget.spend_bytes(count_text(text.bytes, old_text) * new_text.size());
     return new_string(replace_text(text, old_text, new_text, limit), budget);
 }
 
@@ -212,8 +213,8 @@ Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget)
     std::vector<Value> items = items_of(v, budget);
     std::reverse(items.begin(), items.end());
     if (!v.is(Kind::kString)) return Value::generator(std::move(items));
-    std::string text;
-    for (const Value& item : items) text += item.as_string();
+    PromptText text;
+    for (const Value& item : items) text.append(item.as_text());
     return new_string(std::move(text), budget);
 }
 
@@ -291,21 +292,23 @@ Value filter_unique(const Value& v, const Arguments& arguments, Budget& budget) 
 Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("indent", 3, {"width", "first", "blank"});
     const Value* width = arguments.find(0, "width");
-    std::string margin(4, ' ');
+    PromptText margin(std::string(4, ' '));
     if (width != nullptr && width->is(Kind::kString)) {
-        margin = width->as_string();
+        margin = width->as_text();
     } else if (width != nullptr) {
         if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail(messages::indent_width);
-        margin.assign(static_cast<std::size_t>(width->as_int()), ' ');
+        margin = PromptText(std::string(static_cast<std::size_t>(width->as_int()), ' '));
     }
-    const std::string text = text_of(v, budget);
-    budget.spend_bytes((count_text(text, "\n") + 1) * margin.size());
+    PromptText text = text_of(v, budget);
+    text.append("\n");
+    const std::vector<std::string_view> lines = split_lines(text.bytes, false);
+    budget.spend_bytes(text.size() + lines.size() * (margin.size() + 1));
     const bool blank = is_set(arguments, 2, "blank");
-    std::string out = is_set(arguments, 1, "first") ? margin : std::string();
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        out += text[at];
-        const bool line_is_blank = at + 1 >= text.size() || text[at + 1] == '\n';
-        if (text[at] == '\n' && (blank || !line_is_blank)) out += margin;
+    PromptText out = is_set(arguments, 1, "first") ? margin : PromptText();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (i > 0) out.append("\n");
+        if (i > 0 && (blank || !lines[i].empty())) out.append(margin);
+        out.append(text.part(lines[i]));
     }
     return new_string(std::move(out), budget);
 }
@@ -449,7 +452,7 @@ bool apply_test(const std::string& name, const Value& value, const Arguments& ar
         const bool divides = divisor == -1 || value.as_int() % divisor == 0;
         return name == "odd" ? !divides : divides;
     }
-    if (name == "lower" || name == "upper") return has_case(text_of(value, budget), name == "upper");
+    if (name == "lower" || name == "upper") return has_case(text_of(value, budget).bytes, name == "upper");
     if (name == "in") return contains(only_argument(name, arguments), value, budget);
 
     const Value* other = nullptr;

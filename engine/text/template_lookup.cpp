@@ -40,11 +40,11 @@ std::int64_t int_argument(const Value* v, const std::string& method, std::int64_
     return v->as_int();
 }
 
-Value strip(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+Value strip(const PromptText& text, const std::string& name, const Arguments& arguments, Budget& budget) {
     arguments.check(name, 1, {});
     const bool left = name != "rstrip";
     const bool right = name != "lstrip";
-    std::string_view rest = text;
+    std::string_view rest = text.bytes;
     budget.spend_bytes(text.size());
     if (arguments.positional.empty() || arguments.positional[0].is(Kind::kNone)) {
         if (left) rest = strip_left(rest);
@@ -54,7 +54,7 @@ Value strip(const std::string& text, const std::string& name, const Arguments& a
         budget.spend_bytes(text.size() * (characters.size() / 16 + 1));
         rest = strip_characters(rest, characters, left, right);
     }
-    return new_string(std::string(rest), budget);
+    return new_string(text.part(rest), budget);
 }
 
 Value begins_or_ends(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
@@ -71,7 +71,7 @@ Value begins_or_ends(const std::string& text, const std::string& name, const Arg
     return Value::boolean(std::any_of(parts.begin(), parts.end(), matches));
 }
 
-Value split(const std::string& text, const Arguments& arguments, Budget& budget) {
+Value split(const PromptText& text, const Arguments& arguments, Budget& budget) {
     arguments.check("split", 2, {"sep", "maxsplit"});
     const Value* separator = arguments.find(0, "sep");
     const std::int64_t limit = int_argument(arguments.find(1, "maxsplit"), "split", -1);
@@ -81,25 +81,22 @@ Value split(const std::string& text, const Arguments& arguments, Budget& budget)
         if (at.empty()) fail(messages::split_at_empty_text);
     }
     budget.spend_bytes(text.size());
-    const auto parts = split_text(text, at, limit < 0 ? -1 : limit);
+    const auto parts = split_text(text.bytes, at, limit < 0 ? -1 : limit);
     budget.spend_steps(parts.size());
     std::vector<Value> items;
     items.reserve(parts.size());
-    for (const std::string_view part : parts) items.push_back(new_string(std::string(part), budget));
+    for (const std::string_view part : parts) items.push_back(new_string(text.part(part), budget));
     return Value::list(std::move(items));
 }
 
-Value split_lines(const std::string& text, const Arguments& arguments, Budget& budget) {
-    arguments.check("splitlines", 0, {});
+Value lines_of(const PromptText& text, const Arguments& arguments, Budget& budget) {
+    arguments.check("splitlines", 1, {"keepends"});
+    const Value* keep_ends = arguments.find(0, "keepends");
+    budget.spend_bytes(text.size());
+    const auto lines = split_lines(text.bytes, keep_ends != nullptr && keep_ends->truthy());
+    budget.spend_steps(lines.size());
     std::vector<Value> items;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find_first_of("\n\r"), rest.size());
-        budget.step();
-        items.push_back(new_string(std::string(rest.substr(0, end)), budget));
-        const std::size_t n = rest.substr(end).starts_with("\r\n") ? 2 : 1;
-        rest.remove_prefix(std::min(rest.size(), end + n));
-    }
+    for (const std::string_view line : lines) items.push_back(new_string(text.part(line), budget));
     return Value::list(std::move(items));
 }
 
@@ -112,25 +109,26 @@ Value find_text(const std::string& text, const Arguments& arguments, Budget& bud
     return Value::integer(static_cast<std::int64_t>(count_characters(std::string_view(text).substr(0, at))));
 }
 
-Value string_method(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
-    if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(text, name, arguments, budget);
+Value string_method(const PromptText& whole, const std::string& name, const Arguments& arguments, Budget& budget) {
+    const std::string& text = whole.bytes;
+    if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(whole, name, arguments, budget);
     if (name == "startswith" || name == "endswith") return begins_or_ends(text, name, arguments, budget);
-    if (name == "split") return split(text, arguments, budget);
-    if (name == "splitlines") return split_lines(text, arguments, budget);
+    if (name == "split") return split(whole, arguments, budget);
+    if (name == "splitlines") return lines_of(whole, arguments, budget);
     if (name == "find") return find_text(text, arguments, budget);
     if (name == "upper" || name == "lower" || name == "title" || name == "capitalize") {
         arguments.check(name, 0, {});
         budget.spend_bytes(text.size());
-        return new_string(name == "upper"   ? to_upper(text)
-                          : name == "lower" ? to_lower(text)
-                          : name == "title" ? to_title(text)
-                                            : to_capitalized(text),
-                          budget);
+        return changed_string(name == "upper"   ? to_upper(text)
+                              : name == "lower" ? to_lower(text)
+                              : name == "title" ? to_title(text)
+                                                : to_capitalized(text),
+                              whole, budget);
     }
     if (name == "replace") {
         arguments.check(name, 3, {"count"});
         if (arguments.positional.size() < 2) fail(messages::replace_needs_texts);
-        return apply_filter("replace", Value::string(text), arguments, budget);
+        return apply_filter("replace", Value::string(whole), arguments, budget);
     }
     if (name == "count") {
         arguments.check(name, 1, {});
@@ -143,12 +141,11 @@ Value string_method(const std::string& text, const std::string& name, const Argu
         arguments.check(name, 1, {});
         if (arguments.positional.empty()) fail(messages::call_without_argument("join"));
         const std::vector<Value> parts = items_of(arguments.positional[0], budget);
-        std::string out;
+        PromptText out;
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            const std::string& part = text_argument(parts[i], name);
-            budget.spend_bytes(text.size() + part.size());
-            if (i > 0) out += text;
-            out += part;
+            budget.spend_bytes(text.size() + text_argument(parts[i], name).size());
+            if (i > 0) out.append(whole);
+            out.append(parts[i].as_text());
         }
         return new_string(std::move(out), budget);
     }
@@ -159,7 +156,7 @@ Value string_method(const std::string& text, const std::string& name, const Argu
         std::string_view rest = text;
         if (name == "removeprefix" && rest.starts_with(affix)) rest.remove_prefix(affix.size());
         if (name == "removesuffix" && rest.ends_with(affix)) rest.remove_suffix(affix.size());
-        return new_string(std::string(rest), budget);
+        return new_string(whole.part(rest), budget);
     }
     if (name == "isdigit" || name == "isalpha") {
         arguments.check(name, 0, {});
@@ -221,7 +218,7 @@ bool is_method(const Value& object, std::string_view name) {
 Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget) {
     switch (object.kind()) {
         case Kind::kString:
-            return string_method(object.as_string(), name, arguments, budget);
+            return string_method(object.as_text(), name, arguments, budget);
         case Kind::kDict:
             if (is_method(object, name) || object.find(name) == nullptr)
                 return dict_method(object, name, arguments, budget);
@@ -273,12 +270,12 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
         const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
         if (at >= 0 && at < n) {
             const std::size_t begin = byte_of_character(text, static_cast<std::size_t>(at));
-            return Value::string(text.substr(begin, character_bytes(text, begin)));
+            return Value::string(object.as_text().part(begin, character_bytes(text, begin)));
         }
     } else if (key.is(Kind::kString) && is_method(object, key.as_string())) {
         fail_unsupported(messages::method_as_value(key.as_string()));
     }
-    return Value::undefined(to_text(key.is(Kind::kString) || key.is_number() ? key : Value::string("an item")));
+    return Value::undefined(to_text(key.is(Kind::kString) || key.is_number() ? key : Value::string("an item")).bytes);
 }
 
 bool contains(const Value& container, const Value& item, Budget& budget) {
@@ -320,7 +317,7 @@ std::vector<Value> items_of(const Value& value, Budget& budget) {
             budget.spend_steps(count_characters(text));
             for (std::size_t at = 0; at < text.size();) {
                 const std::size_t n = character_bytes(text, at);
-                items.push_back(Value::string(text.substr(at, n)));
+                items.push_back(Value::string(value.as_text().part(at, n)));
                 at += n;
             }
             break;

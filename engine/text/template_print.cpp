@@ -215,16 +215,16 @@ std::string to_repr(const Value& v) {
     }
 }
 
-std::string to_text(const Value& v) {
-    if (v.is(Kind::kString)) return v.as_string();
+PromptText to_text(const Value& v) {
+    if (v.is(Kind::kString)) return v.as_text();
     if (v.is(Kind::kUndefined)) return {};
-    return to_repr(v);
+    return v.has_data() ? PromptText::of_data(to_repr(v)) : PromptText(to_repr(v));
 }
 
-std::string to_json(const Value& v, const JsonStyle& style) {
+PromptText to_json(const Value& v, const JsonStyle& style) {
     std::string out;
     append_json(out, v, style, 0);
-    return out;
+    return v.has_data() ? PromptText::of_data(std::move(out)) : PromptText(std::move(out));
 }
 
 }  // namespace offstage::engine::jinja

@@ -1,5 +1,7 @@
 #include "engine/text/template_text.h"
 
+#include <algorithm>
+
 #include "engine/text/template_value.h"
 
 namespace offstage::engine::jinja {
@@ -143,6 +145,15 @@ std::string map_case(std::string_view text, LetterCase first, LetterCase other, 
     return out;
 }
 
+// Bytes of the end of a line that begins `text`, as str.splitlines() knows them; 0: none.
+std::size_t line_end_at(std::string_view text) {
+    for (const std::string_view end :
+         {"\r\n", "\n", "\r", "\v", "\f", "\x1C", "\x1D", "\x1E", "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+        if (text.starts_with(end)) return end.size();
+    }
+    return 0;
+}
+
 }  // namespace
 
 std::string to_lower(std::string_view text) {
@@ -223,27 +234,27 @@ std::size_t count_text(std::string_view text, std::string_view what) {
     return n;
 }
 
-std::string replace_text(std::string_view text, std::string_view from, std::string_view to, std::int64_t count) {
-    std::string out;
+PromptText replace_text(const PromptText& text, std::string_view from, const PromptText& to, std::int64_t count) {
+    PromptText out;
     std::size_t at = 0;
     if (from.empty()) {  // before every character and at the end
         for (; count != 0; --count) {
-            out += to;
+            out.append(to);
             if (at == text.size()) return out;
-            const std::size_t n = character_bytes(text, at);
-            out += text.substr(at, n);
+            const std::size_t n = character_bytes(text.bytes, at);
+            out.append(text, at, n);
             at += n;
         }
     } else {
         for (; count != 0; --count) {
-            const std::size_t next = text.find(from, at);
-            if (next == std::string_view::npos) break;
-            out += text.substr(at, next - at);
-            out += to;
+            const std::size_t next = text.bytes.find(from, at);
+            if (next == std::string::npos) break;
+            out.append(text, at, next - at);
+            out.append(to);
             at = next + from.size();
         }
     }
-    out += text.substr(at);
+    out.append(text, at);
     return out;
 }
 
@@ -271,6 +282,21 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
         text = strip_left(text.substr(end));
     }
     return parts;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
+    std::vector<std::string_view> lines;
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = line_end_at(text.substr(at));
+        if (end > 0) {
+            lines.push_back(text.substr(begin, at - begin + (keep_ends ? end : 0)));
+            begin = at + end;
+        }
+        at += std::max<std::size_t>(end, 1);
+    }
+    if (begin < text.size()) lines.push_back(text.substr(begin));
+    return lines;
 }
 
 }  // namespace offstage::engine::jinja

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/text/prompt_text.h"
+
 namespace offstage::engine::jinja {
 
 // Python's string methods on UTF-8. Letter case is known for the Latin (to U+017F), Greek, Cyrillic and Armenian
@@ -20,10 +22,11 @@ bool has_case(std::string_view text, bool upper);  // str.isupper(), str.islower
 std::string_view strip_characters(std::string_view text, std::string_view characters, bool left, bool right);
 
 // At most `count` times; a negative count: all.
-std::string replace_text(std::string_view text, std::string_view from, std::string_view to, std::int64_t count);
+PromptText replace_text(const PromptText& text, std::string_view from, const PromptText& to, std::int64_t count);
 std::size_t count_text(std::string_view text, std::string_view what);  // not overlapping; characters + 1 for ""
 
 // str.split(separator, limit); an empty separator: at white space. A negative limit: none.
 std::vector<std::string_view> split_text(std::string_view text, std::string_view separator, std::int64_t limit);
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);  // str.splitlines()
 
 }  // namespace offstage::engine::jinja

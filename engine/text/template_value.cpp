@@ -21,6 +21,7 @@ void include(Extent& outer, const Value& v) {
     if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);
     if (v.is(Kind::kDict)) outer.depth = std::max(outer.depth, v.as_dict().extent.depth);
     outer.weight += v.weight();
+    outer.has_data = outer.has_data || v.has_data();
     if (outer.weight > kMaxWeight) fail(messages::container_too_large);
 }
 
@@ -56,7 +57,7 @@ void fail_unsupported(Message what) {
 
 Value Value::undefined(std::string_view name) {
     Value v;
-    v.string_ = std::make_shared<const std::string>(name);
+    v.string_ = std::make_shared<const PromptText>(name);
     return v;
 }
 
@@ -87,10 +88,10 @@ Value Value::real(double d) {
     return v;
 }
 
-Value Value::string(std::string text) {
+Value Value::string(PromptText text) {
     Value v;
     v.kind_ = Kind::kString;
-    v.string_ = std::make_shared<const std::string>(std::move(text));
+    v.string_ = std::make_shared<const PromptText>(std::move(text));
     return v;
 }
 
@@ -162,6 +163,19 @@ std::uint64_t Value::weight() const {
             return dict_->extent.weight;
         default:
             return 1;
+    }
+}
+
+bool Value::has_data() const {
+    switch (kind_) {
+        case Kind::kString:
+            return string_->has_data();
+        case Kind::kList:
+            return list_->extent.has_data;
+        case Kind::kDict:
+            return dict_->extent.has_data;
+        default:
+            return false;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text/prompt_text.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine::jinja {
@@ -20,6 +21,7 @@ struct Function;
 struct Extent {
     int depth = 0;             // containers inside one another
     std::uint64_t weight = 1;  // values and bytes of text, counted as often as they would be printed
+    bool has_data = false;     // of any text inside
 };
 
 struct List {
@@ -44,7 +46,7 @@ class Value {
     static Value boolean(bool b);
     static Value integer(std::int64_t i);
     static Value real(double d);
-    static Value string(std::string text);
+    static Value string(PromptText text);
     static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
     static Value generator(std::vector<Value> items);
     static Value dict(std::vector<std::pair<Value, Value>> items);  // the same; keys must differ
@@ -58,13 +60,15 @@ class Value {
 
     std::int64_t as_int() const { return integer_; }  // kBool, kInt
     double as_double() const { return kind_ == Kind::kFloat ? real_ : static_cast<double>(integer_); }
-    const std::string& as_string() const { return *string_; }  // kString; kUndefined: its name, if it has one
+    const std::string& as_string() const { return string_->bytes; }  // kString; kUndefined: its name, if it has one
+    const PromptText& as_text() const { return *string_; }           // kString
     const List& as_list() const { return *list_; }
     const Dict& as_dict() const { return *dict_; }  // kDict, kNamespace
     const Function* as_function() const { return function_; }
 
     // What printing, comparing or searching this value costs, at most.
     std::uint64_t weight() const;
+    bool has_data() const;  // of what would be printed
     bool has_name() const { return string_ != nullptr; }
     bool truthy() const;
     // nullptr when there is none.
@@ -76,7 +80,7 @@ class Value {
     Kind kind_ = Kind::kUndefined;
     std::int64_t integer_ = 0;
     double real_ = 0;
-    std::shared_ptr<const std::string> string_;
+    std::shared_ptr<const PromptText> string_;
     std::shared_ptr<const List> list_;
     std::shared_ptr<Dict> dict_;
     const Function* function_ = nullptr;
@@ -96,8 +100,9 @@ bool equal(const Value& a, const Value& b);  // as Python's ==
 int compare(const Value& a, const Value& b);
 
 std::string_view type_name(const Value& v);  // Python's
-std::string to_text(const Value& v);         // str(): what {{ }} prints
-std::string to_repr(const Value& v);         // repr()
+// str(): what {{ }} prints. Of a list or a dict that has data, all of it is data.
+PromptText to_text(const Value& v);
+std::string to_repr(const Value& v);  // repr()
 // Options of Python's json.dumps().
 struct JsonStyle {
     int indent = -1;  // below 0: on one line
@@ -105,7 +110,7 @@ struct JsonStyle {
     std::string after_key = ": ";
     bool ascii = false;  // other characters as \uXXXX
 };
-std::string to_json(const Value& v, const JsonStyle& style = {});
+PromptText to_json(const Value& v, const JsonStyle& style = {});  // all of it data where the value has data
 
 // UTF-8 helpers; strings are valid UTF-8 throughout.
 std::size_t count_characters(std::string_view text);

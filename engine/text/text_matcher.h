@@ -36,10 +36,10 @@ class TextMatcher {
         return it == values_.end() ? nullptr : &it->second;
     }
 
-    // The longest text that begins at `at`.
-    Match match_at(std::string_view text, std::size_t at) const {
+    // The longest text of at most `max_bytes` that begins at `at`.
+    Match match_at(std::string_view text, std::size_t at, std::size_t max_bytes = std::string::npos) const {
         for (const std::size_t n : lengths_[static_cast<unsigned char>(text[at])]) {
-            if (n > text.size() - at) continue;
+            if (n > std::min(text.size() - at, max_bytes)) continue;
             if (const Value* value = find(text.substr(at, n))) return {n, value};
         }
         return {};

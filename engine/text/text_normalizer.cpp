@@ -54,20 +54,21 @@ std::string lowercase(const std::string& text) {
     return out;
 }
 
-std::string replaced(const std::string& text, const SplitPattern& pattern, const std::string& content) {
-    std::string out;
-    for (const TextSpan& span : pattern.find(text)) {
+PromptText replaced(const PromptText& text, const SplitPattern& pattern, const std::string& content) {
+    PromptText out;
+    for (const TextSpan& span : pattern.find(text.bytes)) {
+        const std::size_t n = span.end - span.begin;
         if (span.is_match) {
-            out += content;
-            check_size(out);
+            out.append(text.has_data(span.begin, n) ? PromptText::of_data(content) : PromptText(content));
+            check_size(out.bytes);
         } else {
-            out.append(text, span.begin, span.end - span.begin);
+            out.append(text, span.begin, n);
         }
     }
     return out;
 }
 
-std::string stripped(std::string_view text, bool left, bool right) {
+std::string_view stripped(std::string_view text, bool left, bool right) {
     while (left) {
         const std::size_t n = white_space_at(text);
         if (n == 0) break;
@@ -79,7 +80,20 @@ std::string stripped(std::string_view text, bool left, bool right) {
         if (white_space_at(text.substr(at)) == 0) break;
         text = text.substr(0, at);
     }
-    return std::string(text);
+    return text;
+}
+
+// Each stretch of one origin by itself.
+template <typename Change>
+PromptText changed(const PromptText& text, const Change& change) {
+    PromptText out;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.end_of_stretch(begin);
+        std::string stretch = change(text.bytes.substr(begin, end - begin));
+        out.append(text.has_data(begin, 1) ? PromptText::of_data(std::move(stretch)) : PromptText(std::move(stretch)));
+        begin = end;
+    }
+    return out;
 }
 
 }  // namespace
@@ -120,35 +134,42 @@ void TextNormalizer::add(const JsonPart& part, int depth) {
     }
 }
 
-std::string TextNormalizer::apply(std::string text) const {
+PromptText TextNormalizer::apply(PromptText text) const {
+    const auto to_form = [&](int options, unsigned char first_changed) {
+        return changed(text, [&](std::string part) { return normal_form(std::move(part), options, first_changed); });
+    };
     for (const Step& step : steps_) {
         switch (step.kind) {
             case Kind::kCompose:
-                text = normal_form(std::move(text), UTF8PROC_COMPOSE, 0xCC);  // U+0300 and above
+                text = to_form(UTF8PROC_COMPOSE, 0xCC);  // U+0300 and above
                 break;
             case Kind::kDecompose:
-                text = normal_form(std::move(text), UTF8PROC_DECOMPOSE, 0x80);
+                text = to_form(UTF8PROC_DECOMPOSE, 0x80);
                 break;
             case Kind::kComposeCompatible:
-                text = normal_form(std::move(text), UTF8PROC_COMPOSE | UTF8PROC_COMPAT, 0x80);
+                text = to_form(UTF8PROC_COMPOSE | UTF8PROC_COMPAT, 0x80);
                 break;
             case Kind::kDecomposeCompatible:
-                text = normal_form(std::move(text), UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, 0x80);
+                text = to_form(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, 0x80);
                 break;
             case Kind::kLowercase:
-                text = lowercase(text);
+                text = changed(text, lowercase);
                 break;
             case Kind::kReplace:
                 text = replaced(text, *step.pattern, step.content);
                 break;
             case Kind::kPrepend:
-                if (!text.empty()) text.insert(0, step.content);
+                if (!text.empty()) {
+                    PromptText prefixed(step.content);
+                    prefixed.append(text);
+                    text = std::move(prefixed);
+                }
                 break;
             case Kind::kStrip:
-                text = stripped(text, step.left, step.right);
+                text = text.part(stripped(text.bytes, step.left, step.right));
                 break;
         }
-        check_size(text);
+        check_size(text.bytes);
     }
     return text;
 }

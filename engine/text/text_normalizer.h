@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/text/prompt_text.h"
 #include "engine/text/split_pattern.h"
 
 namespace offstage::engine {
@@ -18,9 +19,9 @@ class TextNormalizer {
     explicit TextNormalizer(const JsonPart& part);
 
     bool empty() const { return steps_.empty(); }
-    // `text` is valid UTF-8. Throws Error (kInvalidInput) when it grows out of all
-    // bounds.
-    std::string apply(std::string text) const;
+    // `text` is valid UTF-8. Where it has data, characters of data are not joined with
+    // those beside them. Throws Error (kInvalidInput) when it grows out of all bounds.
+    PromptText apply(PromptText text) const;
 
   private:
     enum class Kind {

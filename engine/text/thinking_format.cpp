@@ -42,7 +42,7 @@ std::optional<std::string> probe(const ChatTemplate& chat, ChatTemplate::Tokens 
     day.tm_wday = 4;
     tokens.now = day;
     try {
-        return chat.render({{Role::kUser, "Hello"}}, tokens, true, variables);
+        return chat.render({{Role::kUser, "Hello"}}, tokens, true, variables).bytes;
     } catch (const Error&) {
         return std::nullopt;
     }

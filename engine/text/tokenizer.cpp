@@ -7,6 +7,7 @@
 #include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
 #include "engine/text/bpe_tokenizer.h"
+#include "engine/text/chat_template.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/text_messages.h"
 
@@ -75,6 +76,18 @@ std::vector<TokenId> Tokenizer::prefix() const {
 
 std::vector<TokenId> Tokenizer::suffix() const {
     return adds_eos() ? std::vector{eos()} : std::vector<TokenId>();
+}
+
+bool Tokenizer::Markers::contains(TokenId token, std::string_view content) {
+    if (chat_ == nullptr || content.find_first_not_of(" \t\r\n") == std::string_view::npos) return false;
+    const auto [it, is_new] = known_.try_emplace(token);
+    if (is_new) {
+        const auto has_form = [&](std::string_view begin, std::string_view end) {
+            return content.starts_with(begin) && content.ends_with(end);
+        };
+        it->second = has_form("<|", "|>") || has_form("<\xEF\xBD\x9C", "\xEF\xBD\x9C>") || chat_->has_text(content);
+    }
+    return it->second;
 }
 
 void Tokenizer::check_text(std::string_view text) {

@@ -5,13 +5,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/indices.h"
+#include "engine/text/prompt_text.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
 
+class ChatTemplate;
 class GgufMetadata;
 
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
@@ -72,18 +75,24 @@ class Tokenizer {
     // 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
-    // A rendered chat template: the strings of special tokens (added tokens, named ones
-    // and control pieces) become their ids, the longest first where several begin. A
-    // stretch between them is encoded on its own as encode() does, or with "legacy":
-    // false without a prefix, unless it begins the text. An added token marked lstrip or
-    // rstrip takes the white space beside it, one marked single_word counts only between
-    // blanks. Same errors.
-    virtual std::vector<TokenId> encode_with_special(std::string_view utf8) const = 0;
+    // The strings of special tokens (added tokens, named ones and control pieces) become
+    // their ids, the longest first where several begin. A stretch between them is encoded
+    // on its own as encode() does, or with "legacy": false without a prefix, unless it
+    // begins the text. An added token marked lstrip or rstrip takes the white space beside
+    // it, one marked single_word counts only between blanks. Same errors.
+    std::vector<TokenId> encode_with_special(std::string_view utf8) const { return encode_prompt(utf8, nullptr); }
 
-    // Plain text that goes on after the token `before`, which ends what
-    // encode_with_special() gave: encode(), but that with "legacy": false a text after a
-    // special token gets no prefix. Same errors.
-    virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const = 0;
+    // The same of a prompt that `chat` has rendered (nullptr: of no template). Where a
+    // special token's string has data, it is text. So is that of an added token that is
+    // not special but marks something in this template's prompts (Markers below);
+    // other added tokens, of white space for one, are found in data as well.
+    virtual std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const = 0;
+
+    // Data that go on after the token `before`, which ends what encode_prompt() gave:
+    // encode(), but that with "legacy": false a text after a special token gets no prefix,
+    // and that markers are text. Same errors.
+    virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8,
+                                              const ChatTemplate* chat) const = 0;
 
     // Whole text of the tokens, as the same library does it; control tokens (bos, eos,
     // turn markers) and ids outside the vocabulary give nothing. Holds U+FFFD for each
@@ -106,6 +115,17 @@ class Tokenizer {
     std::vector<TokenId> with_eos(std::vector<TokenId> ends) const;
     // Throws what encode() throws for texts that are too long or no UTF-8.
     static void check_text(std::string_view text);
+    // The added tokens that data must not write, special or not: `chat` writes them or
+    // looks for them, or they have the form <|...|>. White space is none.
+    class Markers {
+      public:
+        explicit Markers(const ChatTemplate* chat) : chat_(chat) {}
+        bool contains(TokenId token, std::string_view content);
+
+      private:
+        const ChatTemplate* chat_;
+        std::unordered_map<TokenId, bool> known_;
+    };
 };
 
 }  // namespace offstage::engine

@@ -9,6 +9,7 @@
 #include <QTest>
 
 #include "engine/error.h"
+#include "engine/text/chat_template.h"
 #include "engine/text/split_pattern.h"
 #include "engine/text/tokenizer.h"
 #include "tests/engine/errors.h"
@@ -71,6 +72,14 @@ json small() {
         {"decoder", {{"type", "ByteLevel"}}},
         {"model",
          {{"type", "BPE"}, {"vocab", vocab}, {"merges", json::array({"a b", json::array({"ab", "c"}), "\u0120 a"})}}}};
+}
+
+// Stretches of a prompt, each data where it begins with "=".
+PromptText prompt_of(const std::vector<std::string>& stretches) {
+    PromptText prompt;
+    for (const std::string& one : stretches)
+        prompt.append(one.starts_with('=') ? PromptText::of_data(one.substr(1)) : PromptText(one));
+    return prompt;
 }
 
 json regex_split(const std::string& pattern) {
@@ -195,6 +204,58 @@ class BpeTokenizerTest : public QObject {
             while (text.size() < (1u << 20)) text += part;
             QCOMPARE(tokenizer->decode(tokenizer->encode(text)), text);
         }
+    }
+
+    // ---------------------------------------------------------------- prompts
+    void special_tokens_are_found_where_the_template_wrote_them() {
+        Folder folder;
+        json file = small();
+        file["added_tokens"] = json::array({{{"id", 20}, {"content", "cc"}, {"special", true}},
+                                            {{"id", 21}, {"content", "bb"}, {"special", false}},
+                                            {{"id", 22}, {"content", "aa"}, {"special", false}},
+                                            {{"id", 23}, {"content", "ccb"}, {"special", true}}});
+        folder.write("tokenizer.json", file.dump());
+        const auto tokenizer = folder.open();
+        const auto chat = ChatTemplate::parse("{{ messages[0].content }}bb", "test");
+        const auto ids = [&](const std::vector<std::string>& stretches) {
+            return tokenizer->encode_prompt(prompt_of(stretches), chat.get());
+        };
+        using Ids = std::vector<TokenId>;
+        QCOMPARE(ids({"cc"}), Ids{20});
+        QCOMPARE(ids({"=cc"}), (Ids{2, 2}));
+        QCOMPARE(ids({"c", "=c"}), (Ids{2, 2}));
+        QCOMPARE(ids({"=c", "c"}), (Ids{2, 2}));
+        QCOMPARE(ids({"ccb"}), Ids{23});
+        QCOMPARE(ids({"cc", "=b"}), (Ids{20, 1}));  // what the template wrote stays a token
+        QCOMPARE(ids({"=c", "cc"}), (Ids{2, 20}));
+        QCOMPARE(ids({"=cc", "cc", "=cc"}), (Ids{2, 2, 20, 2, 2}));
+        QCOMPARE(ids({"a", "=bc"}), Ids{4});  // a word reaches across
+        // Tokens that are not special: those that the template writes mark something.
+        QCOMPARE(ids({"bb", "=bb", "=aa"}), (Ids{21, 1, 1, 22}));
+        QCOMPARE(tokenizer->encode_prompt(prompt_of({"=bb"}), nullptr), Ids{21});
+        QCOMPARE(tokenizer->encode_after(4, "bbaacc", chat.get()), (Ids{1, 1, 22, 2, 2}));
+        QCOMPARE(tokenizer->encode("bb"), Ids{21});
+    }
+
+    void special_tokens_of_normalized_text_are_found_where_the_template_wrote_them() {
+        Folder folder;
+        json file = small();
+        file["added_tokens"] = json::array({{{"id", 20}, {"content", "cc"}, {"special", true}, {"normalized", true}}});
+        file["normalizer"] = {
+            {"type", "Sequence"},
+            {"normalizers", json::array({{{"type", "NFC"}},
+                                         {{"type", "Lowercase"}},
+                                         {{"type", "Replace"}, {"pattern", {{"String", "x"}}}, {"content", "cc"}},
+                                         {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}}})}};
+        folder.write("tokenizer.json", file.dump());
+        const auto tokenizer = folder.open();
+        const auto ids = [&](const std::vector<std::string>& stretches) {
+            return tokenizer->encode_prompt(prompt_of(stretches), nullptr);
+        };
+        using Ids = std::vector<TokenId>;
+        QCOMPARE(ids({"CC", "=CC", "x", "=X", "C", "=C", "CC"}), (Ids{20, 2, 2, 20, 2, 2, 2, 2, 20}));
+        QCOMPARE(ids({"=  cc", "CC", "=  "}), (Ids{2, 2, 20}));
+        QCOMPARE(ids({"=\u00e9x", "x", "=e\u0301"}), (Ids{2, 2, 20}));  // longer and shorter by the normal form
     }
 
     // ---------------------------------------------------------------- what the files say

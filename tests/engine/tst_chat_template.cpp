@@ -49,7 +49,7 @@ std::vector<ChatMessage> conversation(std::size_t index) {
 }
 
 std::string render(const std::string& jinja, const std::vector<ChatMessage>& messages = {}) {
-    return ChatTemplate::parse(jinja, "test")->render(messages, kTokens, true);
+    return ChatTemplate::parse(jinja, "test")->render(messages, kTokens, true).bytes;
 }
 
 // The error of parsing and rendering, or nothing.
@@ -65,7 +65,7 @@ std::optional<Error> error_of(const std::string& jinja, const std::vector<ChatMe
 void compare_with_golden(const nlohmann::json& expected, const std::string& jinja,
                          const std::vector<ChatMessage>& messages, bool prompt) {
     try {
-        const std::string text = ChatTemplate::parse(jinja, "golden")->render(messages, kTokens, prompt);
+        const std::string text = ChatTemplate::parse(jinja, "golden")->render(messages, kTokens, prompt).bytes;
         QVERIFY2(expected.contains("text"), qPrintable("rendered, but should not: " + QString::fromStdString(text)));
         QCOMPARE(QString::fromStdString(text), QString::fromStdString(expected["text"].get<std::string>()));
         QCOMPARE(text, expected["text"].get<std::string>());
@@ -74,6 +74,19 @@ void compare_with_golden(const nlohmann::json& expected, const std::string& jinj
         if (expected.contains("refused")) QCOMPARE(e.what(), expected["refused"].get<std::string>());
         QVERIFY(e.kind() == ErrorKind::kInvalidInput || e.kind() == ErrorKind::kUnsupported);
     }
+}
+
+// What a template makes of these messages, with {} around what is data.
+std::string shown(const std::string& jinja, const std::vector<ChatMessage>& messages) {
+    const PromptText text = ChatTemplate::parse(jinja, "test")->render(messages, kTokens, true);
+    std::string out;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.end_of_stretch(begin);
+        const std::string stretch = text.bytes.substr(begin, end - begin);
+        out += text.has_data(begin, 1) ? "{" + stretch + "}" : stretch;
+        begin = end;
+    }
+    return out;
 }
 
 std::string repeated(const std::string& text, std::size_t n) {
@@ -300,6 +313,56 @@ class ChatTemplateTest : public QObject {
         QVERIFY(!error_of("{% if 0 %}" + repeated("{% elif 0 %}", 2000) + "{% endif %}").has_value());
     }
 
+    // Text of a message is known as such whatever a template does with it.
+    void text_of_messages_stays_data_data() {
+        QTest::addColumn<QString>("jinja");
+        QTest::addColumn<QString>("expected");
+        const auto row = [](const char* jinja, const char* expected) {
+            QTest::addRow("%s", jinja) << jinja << expected;
+        };
+        row("{{ c }}", "{ B-b, }");
+        row("{{ bos_token + messages[0].role + c + eos_token }}", "<s>user{ B-b, }</s>");
+        row("{{ '<' ~ c ~ '>' ~ 1 }}", "<{ B-b, }>1");
+        row("{{ '<' + c | trim + '>' }}", "<{B-b,}>");
+        row("{{ c.strip() + c.lstrip() + c.rstrip(', ') + c.strip(' B') }}", "{B-b,B-b,  B-b-b,}");
+        row("{{ c[1:3] + c[-2] + c[::2] + c[0] }}", "{B-, -, }");
+        row("{{ c.split('-')[0] + '|' + c.split('-')[-1] }}", "{ B}|{b, }");
+        row("{{ c.split() | join('|') }}", "{B-b,}");
+        row("{{ (c * 2).split() | join('|') }}", "{B-b,}|{B-b,}");
+        row("{{ '|'.join(c.split('-')) + c.join(['x', 'y']) }}", "{ B}|{b, }x{ B-b, }y");
+        row("{{ c.splitlines()[0] }}", "{ B-b, }");
+        row("{{ c | replace('-', '+') }}", "{ B}+{b, }");
+        row("{{ '1-2' | replace('-', c) }}", "1{ B-b, }2");
+        row("{{ c.replace('', '.') }}", ".{ }.{B}.{-}.{b}.{,}.{ }.");
+        row("{{ c | upper + c | lower + ('<' + c) | capitalize + c.title() }}", "{ B-B,  b-b, < b-b,  B-B, }");
+        row("{% for x in c %}{{ loop.index ~ x }}{% endfor %}", "1{ }2{B}3{-}4{b}5{,}6{ }");
+        row("{{ c | reverse }}{{ c | list | join }}{{ c | first }}{{ c | last }}", "{ ,b-B  B-b,   }");
+        row("{{ c | indent(first=true) }}", "    { B-b, }");
+        row("{{ 'x\\ny' | indent(c) }}", "x\n{ B-b, }y");
+        row("{{ {'a': c} | tojson }}{{ 'x' | tojson }}", R"({{"a": " B-b, "}}"x")");
+        row("{{ [c, 1] }}{{ ['x', 1] }}", "{[' B-b, ', 1]}['x', 1]");
+        row("{{ messages[0] | tojson }}", R"({{"role": "user", "content": " B-b, "}})");
+        row("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(c) | trim }}", "<{ B-b, }>");
+        row("{% set x %}<{{ c }}>{% endset %}{{ x }}", "<{ B-b, }>");
+        row("{% set n = namespace(x=c) %}{% set n.x = n.x + '>' %}{{ n.x }}", "{ B-b, }>");
+        row("{% set d = {c: 1} %}{% for k in d %}{{ k }}{% endfor %}{{ d.items() | list }}", "{ B-b, [(' B-b, ', 1)]}");
+        row("{{ none | default(c) }}{{ x | default(c) }}{{ c | default('x') | string | safe }}", "None{ B-b,  B-b, }");
+        row("{{ messages | map(attribute='content') | join('|') }}", "{ B-b, }|{A}|");
+        row("{{ messages[1].reasoning_content }}{{ messages[1].thinking }}", "{TT}");
+        row("{{ c == ' B-b, ' }}{{ c in ' B-b, ' }}{{ c.find('-') }}{{ c | length }}", "TrueTrue26");
+        row("{{ strftime_now('%Y' + c) }}{{ strftime_now('%Y') }}", "{2026 B-b, }2026");
+        row("{{ c.removeprefix(' ') + c.removesuffix(' ') }}", "{B-b,  B-b,}");
+    }
+    void text_of_messages_stays_data() {
+        QFETCH(QString, jinja);
+        QFETCH(QString, expected);
+        ChatMessage answer{Role::kAssistant, "A"};
+        answer.thought = "T";
+        const std::vector<ChatMessage> messages = {{Role::kUser, " B-b, "}, answer, {Role::kUser, ""}};
+        QCOMPARE(QString::fromStdString(shown("{% set c = messages[0].content %}" + jinja.toStdString(), messages)),
+                 expected);
+    }
+
     void render_invalid_utf8_is_refused() {
         const auto chat = ChatTemplate::parse("{{ messages[0].content }}", "test");
         const std::vector<std::string> broken = {"\377", "a\303", "\355\240\200"};
@@ -307,13 +370,13 @@ class ChatTemplateTest : public QObject {
             QVERIFY_THROWS_EXCEPTION(Error, chat->render({{Role::kUser, bad}}, kTokens, true));
         }
         QVERIFY_THROWS_EXCEPTION(Error, ChatTemplate::parse("\377", "test"));
-        QCOMPARE(chat->render({{Role::kUser, std::string("a\0b", 3)}}, kTokens, true), std::string("a\0b", 3));
+        QCOMPARE(chat->render({{Role::kUser, std::string("a\0b", 3)}}, kTokens, true).bytes, std::string("a\0b", 3));
     }
 
     void render_twice_gives_the_same() {
         const auto chat = ChatTemplate::parse("{% set n = namespace(x=0) %}{% set n.x = n.x + 1 %}{{ n.x }}", "test");
-        QCOMPARE(chat->render({}, kTokens, true), std::string("1"));
-        QCOMPARE(chat->render({}, kTokens, true), std::string("1"));
+        QCOMPARE(chat->render({}, kTokens, true).bytes, std::string("1"));
+        QCOMPARE(chat->render({}, kTokens, true).bytes, std::string("1"));
     }
 
     void read_takes_the_file_then_the_configuration() {
@@ -325,12 +388,12 @@ class ChatTemplateTest : public QObject {
         write(dir, "tokenizer_config.json", R"({"chat_template": null})");
         QVERIFY(ChatTemplate::read(path) == nullptr);
         write(dir, "tokenizer_config.json", R"({"chat_template": "config"})");
-        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("config"));
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true).bytes, std::string("config"));
         write(dir, "tokenizer_config.json",
               R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})");
-        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("d"));
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true).bytes, std::string("d"));
         write(dir, "chat_template.jinja", "own {{ bos_token }}\n");
-        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("own <s>"));
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true).bytes, std::string("own <s>"));
     }
 
     void read_broken_configuration_names_the_file_data() {

@@ -69,10 +69,11 @@ class TestDemoModel : public QObject {
         const Tokenizer& tokenizer = *model->tokenizer();
         for (const QJsonValue& golden : goldenCases()) {
             const std::string prompt = golden[QLatin1String("prompt")].toString().toStdString();
-            const std::string text = model->chat_template()->render(
+            const PromptText text = model->chat_template()->render(
                 {{Role::kUser, prompt}}, {tokenizer.piece_name(tokenizer.bos()), tokenizer.piece_name(tokenizer.eos())},
                 true);
-            QVERIFY2(tokenizer.encode_with_special(text) == tokensOf(golden[QLatin1String("tokens")].toArray()),
+            QVERIFY2(tokenizer.encode_prompt(text, model->chat_template()) ==
+                         tokensOf(golden[QLatin1String("tokens")].toArray()),
                      prompt.c_str());
         }
     }

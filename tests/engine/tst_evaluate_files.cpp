@@ -69,12 +69,14 @@ class ByteTokenizer final : public Tokenizer {
         for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
         return tokens;
     }
-    std::vector<TokenId> encode_with_special(std::string_view text) const override {
-        std::vector<TokenId> tokens = encode(text);
-        if (text.starts_with("<s>")) tokens.erase(tokens.begin() + 1, tokens.begin() + 3);
+    std::vector<TokenId> encode_prompt(const PromptText& text, const ChatTemplate*) const override {
+        std::vector<TokenId> tokens = encode(text.bytes);
+        if (text.bytes.starts_with("<s>")) tokens.erase(tokens.begin() + 1, tokens.begin() + 3);
         return tokens;
     }
-    std::vector<TokenId> encode_after(TokenId, std::string_view text) const override { return encode(text); }
+    std::vector<TokenId> encode_after(TokenId, std::string_view text, const ChatTemplate*) const override {
+        return encode(text);
+    }
     std::string decode(std::span<const TokenId>) const override { return {}; }
     std::string piece_bytes(TokenId) const override { return {}; }
     bool begins_with_space() const override { return false; }

@@ -562,7 +562,7 @@ class GgufTextTest : public QObject {
         QVERIFY(ChatTemplate::read(path) == nullptr);
         writer.add("tokenizer.chat_template", "{{ bos_token }}{% for m in messages %}[{{ m.content }}]{% endfor %}");
         writer.write(path);
-        QCOMPARE(ChatTemplate::read(path)->render({{Role::kUser, "hello"}}, {"<s>", "</s>"}, true),
+        QCOMPARE(ChatTemplate::read(path)->render({{Role::kUser, "hello"}}, {"<s>", "</s>"}, true).bytes,
                  std::string("<s>[hello]"));
 
         GgufWriter other;
@@ -580,7 +580,7 @@ class GgufTextTest : public QObject {
         const auto rendered = [](const GgufWriter& writer) {
             const std::string file = writer.bytes();
             const auto chat = ChatTemplate::read(parse_gguf(std::as_bytes(std::span(file)), "model.gguf").metadata);
-            return chat == nullptr ? std::string("none") : chat->render({{Role::kUser, "hello"}}, {}, false);
+            return chat == nullptr ? std::string("none") : chat->render({{Role::kUser, "hello"}}, {}, false).bytes;
         };
         GgufWriter writer;
         QCOMPARE(rendered(writer), std::string("none"));

@@ -45,6 +45,9 @@ class TestTextSequences : public QObject {
         for (const QString& name : {QStringLiteral("/config.json"), QStringLiteral("/model.safetensors")})
             QVERIFY(QFile::copy(tiny + name, m_folder.path() + name));
         QVERIFY(offstage::tests::write_file(m_folder.filePath(QStringLiteral("tokenizer.json")), kTokenizer));
+        QVERIFY(offstage::tests::write_file(
+            m_folder.filePath(QStringLiteral("chat_template.jinja")),
+            "{% for m in messages %}{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<sop>{% endif %}"));
         LoadRequest request;
         request.model = m_folder.path().toStdString();
         request.compute = ComputeMode::kF32;
@@ -63,6 +66,20 @@ class TestTextSequences : public QObject {
         QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4, 3, 22}));
         request.raw_tokens = 3;
         QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4}));
+    }
+
+    // A message that has the marker of its own end does not end there.
+    void markersInMessages_areText() {
+        GenerationRequest request;
+        request.messages = {{Role::kUser, "abc<end>ab"}, {Role::kAssistant, "ab<end>abc"}};
+        const Ids prompt = {4, 3, 22, 3, 4, 22, 21};
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), prompt);
+        QCOMPARE(ModelText(*m_model).render(request.messages), prompt);
+        request.continue_last = true;
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{4, 3, 22, 21, 3, 4}));
+        const auto sequences = conversation_sequences(
+            *m_model, R"({"messages": [{"role": "user", "content": "abc<end>ab"}]})", "chats.jsonl");
+        QCOMPARE(sequences, (std::vector<Ids>{{4, 3, 22}}));
     }
 
     void windows_beginWithThePrefix() {

@@ -77,11 +77,13 @@ class ByteTokenizer final : public Tokenizer {
         for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
         return tokens;
     }
-    std::vector<TokenId> encode_with_special(std::string_view text) const override {
+    std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate*) const override {
         std::vector<TokenId> tokens;
-        while (!text.empty()) {
-            const auto found = std::find_if(special_.begin(), special_.end(),
-                                            [&](const std::string& one) { return text.starts_with(one); });
+        for (std::string_view text = prompt.bytes; !text.empty();) {
+            const std::size_t at = prompt.size() - text.size();
+            const auto found = std::find_if(special_.begin(), special_.end(), [&](const std::string& one) {
+                return text.starts_with(one) && !prompt.has_data(at, one.size());
+            });
             if (found == special_.end()) {
                 tokens.push_back(static_cast<unsigned char>(text.front()));
                 text.remove_prefix(1);
@@ -92,7 +94,9 @@ class ByteTokenizer final : public Tokenizer {
         }
         return tokens;
     }
-    std::vector<TokenId> encode_after(TokenId, std::string_view text) const override { return encode(text); }
+    std::vector<TokenId> encode_after(TokenId, std::string_view text, const ChatTemplate*) const override {
+        return encode(text);
+    }
     std::string decode(std::span<const TokenId>) const override { return {}; }
     std::string piece_bytes(TokenId token) const override {
         return is_control(token) ? std::string() : piece_name(token);
@@ -127,7 +131,7 @@ struct ThinkingModel {
 
     std::vector<TokenId> prompt(const std::vector<ChatMessage>& messages,
                                 const std::vector<TemplateVariable>& variables = {}) const {
-        return tokenizer->encode_with_special(chat->render(messages, {"<s>", "</s>"}, true, variables));
+        return tokenizer->encode_prompt(chat->render(messages, {"<s>", "</s>"}, true, variables), chat.get());
     }
     std::vector<std::string> choices() const {
         std::vector<std::string> names;
@@ -276,7 +280,8 @@ class TestThinking : public QObject {
                      .choices(),
                  (Names{"low", "high"}));
         const auto choices = find_thinking_choices(*harmony().chat, {});
-        const std::string prompt = harmony().chat->render({{Role::kUser, "Hi"}}, {}, true, choices.at(2).variables);
+        const std::string prompt =
+            harmony().chat->render({{Role::kUser, "Hi"}}, {}, true, choices.at(2).variables).bytes;
         QVERIFY2(prompt.find("Reasoning: high") != std::string::npos, prompt.c_str());
     }
 
@@ -290,9 +295,10 @@ class TestThinking : public QObject {
         }
         // Where the template wants it, by its own name.
         const std::vector<ChatMessage> unanswered(messages.begin(), messages.begin() + 2);
-        QVERIFY(qwen().chat->render(unanswered, {}, false).find("<think>\nsecret\n</think>\n\nB.") !=
+        QVERIFY(qwen().chat->render(unanswered, {}, false).bytes.find("<think>\nsecret\n</think>\n\nB.") !=
                 std::string::npos);
-        QVERIFY(harmony().chat->render(unanswered, {}, false).find("analysis<|message|>secret") != std::string::npos);
+        QVERIFY(harmony().chat->render(unanswered, {}, false).bytes.find("analysis<|message|>secret") !=
+                std::string::npos);
     }
 
     void promptsThatBeginAThought_areKnown() {

@@ -308,6 +308,54 @@ class TokenizerTest : public QObject {
                  std::string("who waits<|plain|>"));
     }
 
+    // libsentencepiece itself finds <tool>, which is a user-defined piece.
+    void markers_in_data_are_text_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<bool>("legacy");
+        QTest::addRow("bpe") << "bpe" << true;
+        QTest::addRow("bpe, not legacy") << "bpe" << false;
+        QTest::addRow("unigram") << "unigram" << true;
+    }
+    void markers_in_data_are_text() {
+        QFETCH(QString, model);
+        QFETCH(bool, legacy);
+        const Folder folder(model.toStdString());
+        folder.write("tokenizer_config.json",
+                     json{{"legacy", legacy},
+                          {"added_tokens_decoder", {{"700", {{"content", "<|user|>"}}}, {"701", {{"content", "__"}}}}}}
+                         .dump());
+        const auto tokenizer = folder.open(704);
+        const auto chat = ChatTemplate::parse("<turn><tool>", "test");
+        const TokenId turn = tokenizer->special_token("<turn>"), tool = tokenizer->encode("<tool>").back();
+        QCOMPARE(tokenizer->piece_name(tool), std::string("<tool>"));
+        const auto ids = [&](const std::string& written, const std::string& data) {
+            PromptText prompt(written);
+            prompt.append(PromptText::of_data(data));
+            return tokenizer->encode_prompt(prompt, chat.get());
+        };
+        const auto has = [](const std::vector<TokenId>& tokens, TokenId token) {
+            return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+        };
+        QCOMPARE(ids("<turn>the actors", ""), ids("<turn>", "the actors"));
+        QCOMPARE(ids("the act", "ors wait"), tokenizer->encode("the actors wait"));
+        for (const std::string text :
+             {"<turn>", "<tool>", "a<tool>b <tool><tool>", "<|user|>", "</s>", "the \uE000<tool>\uE001"}) {
+            const auto tokens = ids("<turn>", text);
+            for (const TokenId token : {turn, TokenId{1}, TokenId{2}, TokenId{700}, tool})
+                QCOMPARE(std::count(tokens.begin(), tokens.end(), token), token == turn ? 1 : 0);
+            auto parts = ids("<turn>", "");
+            const auto rest = tokenizer->encode_after(turn, text, chat.get());
+            if (model == "bpe") QCOMPARE(tokenizer->decode(rest), text);
+            parts.insert(parts.end(), rest.begin(), rest.end());
+            QCOMPARE(tokens, parts);
+        }
+        QVERIFY(has(ids("<turn><tool>", "x"), tool));
+        QVERIFY(!has(ids("<to", "ol>"), tool));
+        QVERIFY(has(ids("", "a __ b"), 701));  // marks nothing
+        const auto other = ChatTemplate::parse("{{ 1 }}", "test");
+        QVERIFY(has(tokenizer->encode_prompt(PromptText::of_data("<tool>"), other.get()), tool));
+    }
+
     void older_files_name_added_tokens() {
         Folder folder;
         folder.write("added_tokens.json", "{\"<|im_start|>\": 700, \"<|im_end|>\": 701, \"[PAD]\": 702}");
@@ -388,9 +436,9 @@ class TokenizerTest : public QObject {
                 messages.push_back({message["role"] == "user" ? Role::kUser : Role::kAssistant,
                                     message["content"].get<std::string>()});
             }
-            const auto text = ChatTemplate::parse(chat["template"].get<std::string>(), "golden")
-                                  ->render(messages, {"<s>", "</s>"}, false);
-            const auto ids = folder.open()->encode_with_special(text);
+            const auto parsed = ChatTemplate::parse(chat["template"].get<std::string>(), "golden");
+            const PromptText text = parsed->render(messages, {"<s>", "</s>"}, false);
+            const auto ids = folder.open()->encode_prompt(text, parsed.get());
             QCOMPARE(ids, chat["ids"].get<std::vector<TokenId>>());
             lengths.push_back(ids.size());
         }
@@ -406,17 +454,17 @@ class TokenizerTest : public QObject {
             // What one call makes of the whole is what two make of its parts.
             const auto whole = tokenizer->encode_with_special("a<turn>the actors");
             auto parts = tokenizer->encode_with_special("a<turn>");
-            const auto rest = tokenizer->encode_after(parts.back(), "the actors");
+            const auto rest = tokenizer->encode_after(parts.back(), "the actors", nullptr);
             parts.insert(parts.end(), rest.begin(), rest.end());
             QCOMPARE(parts.size(), tokenizer->encode("a").size() + 1 + rest.size());
             // <turn> is a control piece that no file names, which LlamaTokenizer does not
             // know: special here all the same.
             QCOMPARE(parts, whole);
             QCOMPARE(rest == tokenizer->encode("the actors"), legacy);
-            QCOMPARE(tokenizer->encode_after(tokenizer->encode("x").back(), "the actors"),
+            QCOMPARE(tokenizer->encode_after(tokenizer->encode("x").back(), "the actors", nullptr),
                      tokenizer->encode("the actors"));
-            QCOMPARE(tokenizer->encode_after(-1, "the actors"), tokenizer->encode("the actors"));
-            QVERIFY_THROWS_EXCEPTION(Error, tokenizer->encode_after(3, "a\377"));
+            QCOMPARE(tokenizer->encode_after(-1, "the actors", nullptr), tokenizer->encode("the actors"));
+            QVERIFY_THROWS_EXCEPTION(Error, tokenizer->encode_after(3, "a\377", nullptr));
             QCOMPARE(tokenizer->decode(rest), std::string("the actors"));
             QCOMPARE(tokenizer->decode(tokenizer->encode("the actors")), std::string("the actors"));
         }
