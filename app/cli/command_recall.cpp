@@ -6,8 +6,6 @@
 #include "engine/error.h"
 #include "engine/eval/recall.h"
 #include "engine/eval/text_sequences.h"
-#include "engine/files/file_writer.h"
-#include "engine/plan/plan_messages.h"
 
 namespace offstage::cli {
 namespace {
@@ -36,12 +34,7 @@ int run_recall(const RecallOptions& options) {
     progress.finish();
     const engine::RecallReport report = engine::measure_recall(trace);
     if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
-    if (!options.out.empty()) {
-        if (const std::string failure = engine::write_file(options.out, engine::to_svg(report)); !failure.empty()) {
-            throw engine::Error(engine::ErrorKind::kInvalidInput,
-                                engine::messages::file_cannot_be_written(options.out, failure));
-        }
-    }
+    write_or_throw(options.out, engine::to_svg(report));
     print_report(report, options.model.json, report.model + ": ");
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/eval/cache_picture.h"
 #include "engine/eval/replay_report.h"
 #include "engine/json.h"
 
@@ -58,6 +59,15 @@ int run_replay(const ReplayOptions& options) {
     request.n_guesses = options.guesses;
     if (!options.expert_bytes.empty()) {
         request.expert_bytes = engine::parse_bytes(options.expert_bytes, "--expert-bytes");
+    }
+    if (!options.svg.empty()) {
+        if (request.policies.size() != 1 || request.sizes.size() != 1) {
+            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::picture_of_several);
+        }
+        write_or_throw(options.svg, engine::cache_picture(trace, popularity,
+                                                          {request.policies.front(), request.sizes.front(),
+                                                           request.settings, options.layers, options.from,
+                                                           options.tokens}));
     }
     const engine::ReplayReport report = engine::compare_policies(trace, popularity, request);
     print_report(report, options.json, report.model + ": ");

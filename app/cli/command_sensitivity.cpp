@@ -11,19 +11,10 @@
 #include "engine/eval/theta_report.h"
 #include "engine/eval/theta_scorer.h"
 #include "engine/eval/threshold_choice.h"
-#include "engine/files/file_writer.h"
-#include "engine/plan/plan_messages.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {
-
-void write_or_throw(const std::string& path, const std::string& content) {
-    if (path.empty()) return;
-    if (const std::string failure = engine::write_file(path, content); !failure.empty()) {
-        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::file_cannot_be_written(path, failure));
-    }
-}
 
 void keep_beside_model(const engine::LoadedModel& model, const engine::ThetaReport& report,
                        std::vector<engine::ChosenThresholds> chosen, const std::string& text_name) {

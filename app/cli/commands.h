@@ -176,6 +176,9 @@ struct ReplayOptions {
     engine::CacheSettings settings;
     std::int64_t ahead = 0;  // layers; 0: no speculative loading
     std::int64_t guesses = 2;
+    std::string svg;                   // where a picture of the cache is written; empty: nowhere
+    std::vector<std::int64_t> layers;  // that it shows; empty: first, middle and last
+    std::int64_t from = 0, tokens = 64;
     bool json = false;
 };
 
@@ -273,6 +276,8 @@ int run_quantize_report(const PerplexityOptions& options);
 int run_evaluate(const EvaluateOptions& options);
 std::vector<std::string> evaluation_tasks();  // names
 
+// Nothing where the path is empty. Throws Error (kInvalidInput) naming the file.
+void write_or_throw(const std::string& path, const std::string& content);
 // A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
 std::string read_long_text(const std::string& path);
 engine::LoadRequest load_request(const ModelOptions& options);

@@ -8,8 +8,11 @@
 #include "app/cli/commands.h"
 #include "engine/device/byte_size.h"
 #include "engine/device/host_buffer.h"
+#include "engine/error.h"
 #include "engine/eval/scenario_report.h"
 #include "engine/eval/theta_report.h"
+#include "engine/files/file_writer.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/print.h"
 #include "engine/run/model_shape.h"
 
@@ -159,6 +162,13 @@ std::vector<std::string_view> split_list(std::string_view list) {
 
 void print_json(const nlohmann::ordered_json& object) {
     std::cout << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
+}
+
+void write_or_throw(const std::string& path, const std::string& content) {
+    if (path.empty()) return;
+    if (const std::string failure = engine::write_file(path, content); !failure.empty()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::file_cannot_be_written(path, failure));
+    }
 }
 
 }  // namespace offstage::cli

@@ -977,6 +977,19 @@ int run(int argc, char** argv) {
     command->add_option("--guesses", replay.guesses, "Experts guessed per layer")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
+    CLI::Option* const picture =
+        command->add_option("--svg", replay.svg,
+                            "A picture of one policy and size: experts over tokens, which were used and which were in "
+                            "the cache");
+    command->add_option("--layers", replay.layers, "Layers that it shows; first, middle and last unless given")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber)
+        ->needs(picture);
+    command->add_option("--from", replay.from, "Its first token")->check(CLI::NonNegativeNumber)->needs(picture);
+    command->add_option("--tokens", replay.tokens, "How many tokens it shows")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str()
+        ->needs(picture);
     add_json_option(*command, replay.json);
     command->callback([&] {
         if (replay.slots.empty() && replay.residency.empty()) replay.residency = {"10", "25", "40", "60"};

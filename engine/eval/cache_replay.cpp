@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "engine/as_size.h"
+#include "engine/error.h"
+#include "engine/eval/eval_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -58,9 +60,10 @@ class Replay {
         n_guesses_ = std::min(guess_row_, as_size(speculation.n_guesses));
     }
 
-    ReplayResult run() {
+    ReplayResult run(const ReplayWatch& watch) {
         for (const CacheCalls::Layer& layer : calls_.layers) {
             if (layer.layer == 0) policy_.begin_step();
+            if (watch) watch(layer, slot_of_);
             guess(layer);
             const auto calls = std::span(calls_.calls).subspan(layer.first, layer.n_calls);
             for (const CacheCalls::Call& call : calls) {
@@ -130,6 +133,17 @@ class Replay {
 
 }  // namespace
 
+std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
+    return std::to_string(n_layers) + " layers of " + std::to_string(n_experts) + " experts, " +
+           std::to_string(n_active) + " active";
+}
+
+void require_shapes(const Popularity& popularity, const TraceHeader& header) {
+    if (popularity.n_layers == header.n_layers && popularity.n_experts == header.n_experts) return;
+    const auto shape = [](const auto& of) { return shape_text(of.n_layers, of.n_experts, of.n_active); };
+    throw Error(ErrorKind::kInvalidInput, messages::popularity_of_other_trace(shape(popularity), shape(header)));
+}
+
 CacheCalls cache_calls(const RoutingTrace& trace) {
     CacheCalls result;
     result.n_layers = trace.header.n_layers;
@@ -185,8 +199,8 @@ std::vector<ExpertKey> initial_residents(std::int64_t n_slots, bool per_layer, c
 }
 
 ReplayResult replay(const CacheCalls& calls, CachePolicy& policy, std::int64_t n_slots,
-                    std::vector<ExpertKey> residents, const Speculation& speculation) {
-    return Replay(calls, policy, n_slots, std::move(residents), speculation).run();
+                    std::vector<ExpertKey> residents, const Speculation& speculation, const ReplayWatch& watch) {
+    return Replay(calls, policy, n_slots, std::move(residents), speculation).run(watch);
 }
 
 ReplayResult replay_oracle(const CacheCalls& calls, std::int64_t n_slots, std::span<const ExpertKey> residents) {

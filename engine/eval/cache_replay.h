@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ struct CacheCalls {
     std::vector<Layer> layers;  // in time; a step's layer 0 begins it
 };
 CacheCalls cache_calls(const RoutingTrace& trace);
+
+// "32 layers of 8 experts, 2 active".
+std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
+// Throws Error (kInvalidInput) where the popularity is that of another model.
+void require_shapes(const Popularity& popularity, const TraceHeader& header);
 
 // The experts that a cache of n_slots begins with. per_layer: each layer has n_slots / n_layers of them (the first
 // layers one more where that leaves a rest), its most popular ones; otherwise the most popular of all layers. Without
@@ -70,12 +76,17 @@ struct Speculation {
     std::int64_t n_guesses = 2;  // the best so many, of which those not resident are copied; no more than the trace has
 };
 
+// Called before each layer of each step, with what is resident then: (n_layers, n_experts),
+// below 0: not resident.
+using ReplayWatch = std::function<void(const CacheCalls::Layer& layer, std::span<const std::int64_t> slots)>;
+
 // Runs a policy over the calls, beginning with `residents` (no more than n_slots). A miss is admitted into a free slot,
 // or else in the place that the policy gives; what the layer calls in this step keeps its place. Guesses are taken in
 // steps of one token: a guessed expert lies in a staging buffer until its layer has run, evicts nothing, and when it
 // was used it is admitted like any other miss (Mixtral-Offloading, 3.2).
 ReplayResult replay(const CacheCalls& calls, CachePolicy& policy, std::int64_t n_slots,
-                    std::vector<ExpertKey> residents, const Speculation& speculation = {});
+                    std::vector<ExpertKey> residents, const Speculation& speculation = {},
+                    const ReplayWatch& watch = {});
 
 // The most hits that any policy without speculation can have from the same beginning: after each layer it keeps what
 // will be called soonest (Belady's minimum; it may choose not to admit).

@@ -13,20 +13,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string shape(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
-    return std::to_string(n_layers) + " layers of " + std::to_string(n_experts) + " experts, " +
-           std::to_string(n_active) + " active";
-}
-
 }  // namespace
 
 ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popularity, const ReplayRequest& request) {
     const TraceHeader& header = trace.header;
-    if (popularity.n_layers != header.n_layers || popularity.n_experts != header.n_experts) {
-        throw Error(ErrorKind::kInvalidInput, messages::popularity_of_other_trace(
-                                                  shape(popularity.n_layers, popularity.n_experts, popularity.n_active),
-                                                  shape(header.n_layers, header.n_experts, header.n_active)));
-    }
+    require_shapes(popularity, header);
     Speculation speculation;
     if (request.distance != 0) {
         if (std::find(header.distances.begin(), header.distances.end(), request.distance) == header.distances.end()) {
@@ -87,7 +78,7 @@ ordered_json to_json(const ReplayReport& report) {
 }
 
 std::string to_text(const ReplayReport& report) {
-    std::string text = shape(report.n_layers, report.n_experts, report.n_active) + "; " +
+    std::string text = shape_text(report.n_layers, report.n_experts, report.n_active) + "; " +
                        std::to_string(report.n_tokens) + " tokens in " + std::to_string(report.n_steps) + " steps\n";
     const auto total = static_cast<double>(report.n_layers * report.n_experts);
     const std::size_t n_columns = report.policies.size() + 1;

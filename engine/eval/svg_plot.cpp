@@ -38,12 +38,6 @@ std::string escaped(const std::string& text) {
     return out;
 }
 
-std::string text_at(double x, double y, const char* anchor, int size, const std::string& text,
-                    const std::string& more = {}) {
-    return print(R"(<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d" fill="%s")", x, y, anchor, size, kInk) +
-           more + ">" + escaped(text) + "</text>\n";
-}
-
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour, double width, bool dashed) {
     return print(R"(<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%.1f"%s/>)", x1, y1, x2, y2,
                  colour.c_str(), width, dashed ? R"( stroke-dasharray="6 4")" : "") +
@@ -77,11 +71,11 @@ class Area {
     Area(const Plot& plot, double left, double top) : plot_(plot), left_(left), top_(top) {}
 
     std::string draw() const {
-        std::string svg = text_at(left_ + kPlotWidth / 2, top_ - 16, "middle", 15, plot_.title);
+        std::string svg = svg_text(left_ + kPlotWidth / 2, top_ - 16, "middle", 15, plot_.title);
         const auto y_tick = [&](double value, const std::string& text) {
             const double y = y_of(value);
             svg += line(left_, y, left_ + kPlotWidth, y, kGrid, 1, false);
-            svg += text_at(left_ - 8, y + 4, "end", 12, text);
+            svg += svg_text(left_ - 8, y + 4, "end", 12, text);
         };
         if (plot_.y_is_share) {
             for (int percent = 0; percent <= 100; percent += 20)
@@ -93,13 +87,13 @@ class Area {
         const bool fine = plot_.x_last - plot_.x_first < 3;
         for (const double x : ticks(plot_.x_first, plot_.x_last, fine ? kShortestStep : 1)) {
             svg += line(x_of(x), bottom, x_of(x), bottom + 5, kInk, 1, false);
-            svg += text_at(x_of(x), bottom + 20, "middle", 12, print("%g", x));
+            svg += svg_text(x_of(x), bottom + 20, "middle", 12, print("%g", x));
         }
         svg += line(left_, bottom, left_ + kPlotWidth, bottom, kInk, 1, false);
         svg += line(left_, bottom, left_, top_, kInk, 1, false);
-        svg += text_at(left_ + kPlotWidth / 2, bottom + 42, "middle", 13, plot_.x_label);
+        svg += svg_text(left_ + kPlotWidth / 2, bottom + 42, "middle", 13, plot_.x_label);
         const double middle = top_ + kPlotHeight / 2;
-        svg += text_at(left_ - 54, middle, "middle", 13, plot_.y_label,
+        svg += svg_text(left_ - 54, middle, "middle", 13, plot_.y_label,
                        print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
         for (const PlotSeries& series : plot_.series) svg += draw(series);
         double y = bottom + kBelow;
@@ -107,7 +101,7 @@ class Area {
             if (series.name.empty()) continue;
             svg += line(left_, y, left_ + 34, y, series.colour, series.width, series.dashed);
             if (series.markers) svg += marker(left_ + 17, y, series.colour);
-            svg += text_at(left_ + 42, y + 4, "start", 12, series.name);
+            svg += svg_text(left_ + 42, y + 4, "start", 12, series.name);
             y += kLegendLine;
         }
         return svg;
@@ -166,6 +160,12 @@ class Area {
 
 }  // namespace
 
+std::string svg_text(double x, double y, const char* anchor, int size, const std::string& text,
+                     const std::string& more) {
+    return print(R"(<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d" fill="%s")", x, y, anchor, size, kInk) +
+           more + ">" + escaped(text) + "</text>\n";
+}
+
 std::string to_svg(std::span<const Plot> plots, const std::string& caption) {
     // Four make two rows of two.
     const std::size_t n_columns = plots.size() == 4 ? 2 : std::clamp<std::size_t>(plots.size(), 1, 3);
@@ -187,7 +187,7 @@ std::string to_svg(std::span<const Plot> plots, const std::string& caption) {
                  width, bottom, width, bottom) +
            "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n" +
            print(R"(<rect width="%.0f" height="%.0f" fill="#ffffff"/>)", width, bottom) + "\n" +
-           text_at(width / 2, 32, "middle", 18, caption) + body + "</svg>\n";
+           svg_text(width / 2, 32, "middle", 18, caption) + body + "</svg>\n";
 }
 
 }  // namespace offstage::engine

@@ -66,6 +66,13 @@ class TestCliRecall : public QObject {
         QCOMPARE(table.status, 0);
         QVERIFY2(table.out.contains("slru") && table.out.contains("oracle") && table.out.contains("59.4 %"),
                  table.out.constData());
+
+        const QString cache = folder.filePath(QStringLiteral("cache.svg"));
+        QCOMPARE(runCli(words("replay --trace %1 --svg %2", {trace, cache})).status, 1);  // which of them?
+        QVERIFY(!QFile::exists(cache));
+        QCOMPARE(runCli(words("replay --trace %1 --svg %2 --policy lru --slots 16 --layers 7", {trace, cache})).status, 0);
+        QFile cacheFile(cache);
+        QVERIFY(cacheFile.open(QIODevice::ReadOnly) && cacheFile.readAll().contains("layer 7: "));
     }
 
     void activations_areATableOrJson() {

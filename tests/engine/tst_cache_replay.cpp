@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/eval/cache_picture.h"
 #include "engine/eval/replay_report.h"
 
 using namespace offstage::engine;
@@ -64,6 +65,29 @@ class TestCacheReplay : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // LRU of two: 0 and 1 are there at the beginning, 2 takes the place of 1 after the third
+    // token, 1 that of 0 after the fourth.
+    void picture_showsHitsMissesAndWhatElseIsHeld() {
+        const RoutingTrace trace = sequence({1, 0, 2, 1, 2});
+        const CachePictureRequest request{CacheKind::kLru, 2, {}, {}, 0, 64};
+        const QString svg = QString::fromStdString(cache_picture(trace, nothingKnown(trace), request));
+        const auto count = [&](const char* colour) { return svg.count(QLatin1String(colour)) - 1; };  // the legend's
+        QCOMPARE(count("#1f5fa8"), 3);  // 1, 0, and 2 at the end
+        QCOMPARE(count("#c2410c"), 2);
+        QCOMPARE(count("#9a9a9a"), 1 + 1 + 2 + 2 + 1);
+        QVERIFY(svg.contains(QStringLiteral("layer 0: 60 % of what was used")));
+        QVERIFY(svg.endsWith(QStringLiteral("</svg>\n")));
+
+        // The cache meets the tokens before those that are drawn.
+        const CachePictureRequest last{CacheKind::kLru, 2, {}, {0}, 4, 1};
+        QVERIFY(QString::fromStdString(cache_picture(trace, nothingKnown(trace), last))
+                    .contains(QStringLiteral("layer 0: 100 %")));
+        const CachePictureRequest beyond{CacheKind::kLru, 2, {}, {}, 5, 1}, layer{CacheKind::kLru, 2, {}, {1}, 0, 1};
+        QVERIFY_THROWS_EXCEPTION(Error, cache_picture(trace, nothingKnown(trace), beyond));
+        QVERIFY_THROWS_EXCEPTION(Error, cache_picture(trace, nothingKnown(trace), layer));
+        QVERIFY_THROWS_EXCEPTION(Error, cache_picture(trace, nothingKnown(clustered(1)), request));
+    }
+
     void stepOfManyTokens_callsAnExpertOnce() {
         RoutingTrace trace;
         trace.header = {"m", 2, 4, 2, {}, 0};
