@@ -33,6 +33,7 @@ struct Facts {
     std::uint64_t checkpoint_bytes = 0;
     std::vector<engine::RoleTypes> types;  // of a checkpoint's tensors
     std::vector<engine::UnusedTensors> unused;
+    std::vector<engine::Message> notes;
     bool tokenizer = false;
     bool chat_template = false;
     bool thinks = false;  // the template knows thoughts before answers
@@ -57,7 +58,7 @@ Facts look_at(const std::string& model) {
         return facts;
     }
     const std::filesystem::path directory = engine::model_path(model);
-    facts.spec = engine::read_model_spec(directory);
+    facts.spec = engine::read_model_spec(directory, &facts.notes);
     facts.name = engine::model_name(directory);
     auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
@@ -264,6 +265,14 @@ std::string text_of(const std::vector<engine::UnusedTensors>& unused) {
     return lines;
 }
 
+std::string text_of(const std::vector<engine::Message>& notes) {
+    std::string lines;
+    for (const engine::Message& note : notes) {
+        lines += (lines.empty() ? "  notes          " : "                 ") + note.english() + "\n";
+    }
+    return lines;
+}
+
 nlohmann::ordered_json to_json(const std::vector<engine::UnusedTensors>& unused) {
     auto list = nlohmann::ordered_json::array();
     for (const engine::UnusedTensors& part : unused) {
@@ -335,6 +344,7 @@ int run_info(const ModelOptions& options) {
                     {"kv_windows", kv.windows},
                     {"tensor_types", to_json(facts.types)},
                     {"unused_tensors", to_json(facts.unused)},
+                    {"notes", engine::english(facts.notes)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"thinks", facts.thinks},
@@ -358,10 +368,10 @@ int run_info(const ModelOptions& options) {
               << " of KV cache each, in bf16\n"
               << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
               << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
-              << text_of(facts.types) << text_of(facts.unused) << "  tokenizer      " << yes_no(facts.tokenizer)
-              << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts) << "\n  this machine   "
-              << hardware.cpu_model << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
-              << engine::free_memory_text(hardware.ram).english() << " of "
+              << text_of(facts.types) << text_of(facts.unused) << text_of(facts.notes) << "  tokenizer      "
+              << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template) << thinking_of(facts)
+              << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
+              << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram).english() << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n"

@@ -298,6 +298,25 @@ class GgufParser {
     std::unordered_set<std::string_view> names_;
 };
 
+namespace {
+
+// The values too, of a list with a number for each layer.
+template <typename Number>
+MessageArgument list_of_values(const std::vector<Number>& list) {
+    constexpr std::size_t kMostShown = 128;
+    if (list.empty() || list.size() > kMostShown) return messages::a_list_of(list.size());
+    std::string values;
+    for (const Number number : list) values += (values.empty() ? "" : ", ") + nlohmann::json(number).dump();
+    return messages::a_list_of_values(list.size(), values);
+}
+
+template <typename Number>
+bool all_equal(const std::vector<Number>& list) {
+    return !list.empty() && std::ranges::count(list, list.front()) == std::ssize(list);
+}
+
+}  // namespace
+
 MessageArgument describe(const GgufValue& value) {
     struct Describe {
         MessageArgument operator()(std::monostate) const { return messages::a_list_of_lists; }
@@ -305,12 +324,23 @@ MessageArgument describe(const GgufValue& value) {
         MessageArgument operator()(std::int64_t number) const { return number; }
         MessageArgument operator()(double number) const { return engine::describe(nlohmann::json(number)); }
         MessageArgument operator()(std::string_view text) const { return in_quotes(text); }
-        MessageArgument operator()(const std::vector<std::int64_t>& list) const { return n_of(list.size()); }
-        MessageArgument operator()(const std::vector<double>& list) const { return n_of(list.size()); }
-        MessageArgument operator()(const std::vector<std::string_view>& list) const { return n_of(list.size()); }
-        static Message n_of(std::size_t n) { return messages::a_list_of(n); }
+        MessageArgument operator()(const std::vector<std::int64_t>& list) const { return list_of_values(list); }
+        MessageArgument operator()(const std::vector<double>& list) const { return list_of_values(list); }
+        MessageArgument operator()(const std::vector<std::string_view>& list) const {
+            return messages::a_list_of(list.size());
+        }
     };
     return std::visit(Describe(), value);
+}
+
+GgufValue one_number(const GgufValue& value) {
+    if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+        return all_equal(*integers) ? GgufValue(integers->front()) : value;
+    }
+    if (const auto* const numbers = std::get_if<std::vector<double>>(&value)) {
+        return all_equal(*numbers) ? GgufValue(numbers->front()) : value;
+    }
+    return value;
 }
 
 const GgufValue* GgufMetadata::find(std::string_view key) const {
@@ -331,7 +361,8 @@ std::int64_t GgufMetadata::integer(std::string_view key, std::int64_t low, std::
                                    std::optional<std::int64_t> fallback) const {
     const GgufValue* const value = find(key);
     if (value == nullptr && fallback) return *fallback;
-    const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+    const GgufValue one = value == nullptr ? GgufValue() : one_number(*value);
+    const auto* const number = std::get_if<std::int64_t>(&one);
     if (number == nullptr || *number < low || *number > high) {
         reject(key, messages::an_integer_in_range(low, high));
     }
@@ -342,8 +373,9 @@ double GgufMetadata::number(std::string_view key, std::optional<double> fallback
     const GgufValue* const value = find(key);
     if (value == nullptr && fallback) return *fallback;
     if (value != nullptr) {
-        if (const auto* const number = std::get_if<double>(value)) return *number;
-        if (const auto* const integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
+        const GgufValue one = one_number(*value);
+        if (const auto* const number = std::get_if<double>(&one)) return *number;
+        if (const auto* const integer = std::get_if<std::int64_t>(&one)) return static_cast<double>(*integer);
     }
     reject(key, messages::a_number);
 }

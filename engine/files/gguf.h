@@ -29,7 +29,7 @@ class GgufMetadata {
     bool has(std::string_view key) const { return find(key) != nullptr; }
     const GgufValue* find(std::string_view key) const;  // nullptr when absent
 
-    // Without a fallback the key must be there.
+    // Without a fallback the key must be there. A list of equal numbers is that number.
     std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
                          std::optional<std::int64_t> fallback = {}) const;
     double number(std::string_view key, std::optional<double> fallback = {}) const;
@@ -57,15 +57,18 @@ class GgufMetadata {
     std::unordered_map<std::string_view, std::size_t> by_key_;
 };
 
-// Found, for a message: a number as written, a text in quotes, "a list of 3".
+// Found, for a message: a number as written, a text in quotes, "a list of 3: 2, 4, 2".
 MessageArgument describe(const GgufValue& value);
+// Where a value is a list of equal numbers, that number: llama.cpp reads keys of layers so.
+// Else the value.
+GgufValue one_number(const GgufValue& value);
 
 struct GgufTensor {
     std::string_view name;
     std::vector<std::int64_t> shape;  // row-major: the file's in reverse
     std::uint32_t type = 0;           // ggml's number
     std::uint64_t offset = 0;         // from the beginning of the file, in bytes
-    std::uint64_t bytes = 0;          // all within the file; 0 too where nobody knows the type
+    std::uint64_t bytes = 0;          // all within the file; 0 too where the type is not known
 };
 
 struct GgufHeader {

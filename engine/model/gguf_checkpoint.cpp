@@ -9,6 +9,7 @@
 #include "engine/files/gguf_type.h"
 #include "engine/json.h"
 #include "engine/model/gguf_model.h"
+#include "engine/model/gguf_tensor_names.h"
 #include "engine/model/mapped_checkpoint.h"
 #include "engine/model/model_messages.h"
 
@@ -40,9 +41,9 @@ std::optional<SplitName> split_name(const fs::path& file) {
     return name;
 }
 
-TensorView view_of(const GgufTensor& tensor, std::span<const std::byte> file) {
+TensorView view_of(const GgufTensor& tensor, std::string name, std::span<const std::byte> file) {
     TensorView view;
-    view.name = tensor.name;
+    view.name = std::move(name);
     view.shape = tensor.shape;
     const GgufType type = gguf_type(tensor.type);
     view.type = type.type;
@@ -97,6 +98,7 @@ std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
     const std::vector<fs::path> parts = gguf_parts_of(file);
     auto checkpoint = std::make_unique<MappedCheckpoint>(parts.front().string(), readable_gguf_types());
     std::unordered_set<std::string> names;
+    const GgufNamedFamily* family = nullptr;  // the first part says which
     for (std::size_t i = 0; i < parts.size(); ++i) {
         MappedFile map(parts[i]);
         const std::string source = map.file().path();
@@ -107,9 +109,10 @@ std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
             header.metadata.reject("split.count",
                                    n_parts == 1 ? messages::a_part_name(said) : messages::as_its_name_says(n_parts));
         }
+        if (i == 0) family = find_gguf_family(header.metadata);
         std::vector<TensorView> tensors;
         for (const GgufTensor& tensor : header.tensors) {
-            tensors.push_back(view_of(tensor, map.bytes()));
+            tensors.push_back(view_of(tensor, gguf_tensor_name(family, tensor.name), map.bytes()));
             if (!names.insert(tensors.back().name).second) {
                 throw Error(ErrorKind::kInvalidModel,
                             messages::tensor_in_two_parts(source, in_quotes(tensors.back().name)));

@@ -1,5 +1,7 @@
 #include "engine/model/gguf_config.h"
 
+#include "engine/model/model_messages.h"
+
 namespace offstage::engine {
 
 using nlohmann::json;
@@ -24,14 +26,15 @@ json json_of(const GgufValue& value) {
 void GgufConfig::take(const std::string& field, const std::string& name, const json& fallback) {
     names_[field] = key(name);
     if (const GgufValue* const value = metadata_.find(key(name))) {
-        config_[field] = json_of(*value);
+        config_[field] = json_of(one_number(*value));
+        if (config_[field].is_array()) metadata_.reject(key(name), messages::one_number_for_all_layers);
     } else if (!fallback.is_null()) {
         config_[field] = fallback;
     }
 }
 
 void GgufConfig::take_into(json& object, const char* field, const std::string& name) const {
-    if (const GgufValue* const value = metadata_.find(key(name))) object[field] = json_of(*value);
+    if (const GgufValue* const value = metadata_.find(key(name))) object[field] = json_of(one_number(*value));
 }
 
 const std::vector<std::int64_t>* GgufConfig::shape_in_a_layer(const std::string& name) const {

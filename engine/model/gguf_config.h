@@ -2,14 +2,15 @@
 // The metadata of a GGUF file as a configuration that families read; for
 // gguf_families.cpp.
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/files/gguf_file.h"
 #include "engine/model/config_fields.h"
+#include "engine/model/gguf_tensor_names.h"
 
 namespace offstage::engine {
 
@@ -18,13 +19,17 @@ nlohmann::json json_of(const GgufValue& value);
 // A file's metadata and tensors on their way to a configuration.
 class GgufConfig {
   public:
-    // The header must outlive this object.
-    GgufConfig(std::string architecture, const GgufHeader& header)
-        : architecture_(std::move(architecture)), metadata_(header.metadata) {
-        for (const GgufTensor& tensor : header.tensors) add_tensor(tensor);
+    // The header, of a split file's first part, must outlive this object.
+    GgufConfig(const GgufNamedFamily& family, const GgufHeader& header)
+        : family_(family), architecture_(header.metadata.text("general.architecture")), metadata_(header.metadata) {
+        add_tensors(header);
     }
     // Of a further part of a split file.
-    void add_tensor(const GgufTensor& tensor) { shapes_.emplace(tensor.name, &tensor.shape); }
+    void add_tensors(const GgufHeader& header) {
+        for (const GgufTensor& tensor : header.tensors) {
+            shapes_.emplace(gguf_tensor_name(&family_, tensor.name), &tensor.shape);
+        }
+    }
 
     // "block_count" is qwen3moe.block_count.
     std::string key(const std::string& name) const { return architecture_ + "." + name; }
@@ -32,7 +37,7 @@ class GgufConfig {
     const GgufMetadata& metadata() const { return metadata_; }
 
     // The configuration's `field` is what `name` says, if that is there; else the
-    // fallback, unless it is null.
+    // fallback, unless it is null. One number, or a list of numbers that are all equal.
     void take(const std::string& field, const std::string& name, const nlohmann::json& fallback = nullptr);
     // The same of an object in the configuration, without a fallback.
     void take_into(nlohmann::json& object, const char* field, const std::string& name) const;
@@ -52,17 +57,43 @@ class GgufConfig {
     // In the first layer that has one of this name, "ffn_down_exps.weight"; nullptr: none.
     const std::vector<std::int64_t>* shape_in_a_layer(const std::string& name) const;
     bool any_layer_has(const std::string& name) const { return shape_in_a_layer(name) != nullptr; }
+    bool layer_has(std::int64_t layer, const std::string& name) const {
+        return has_tensor("blk." + std::to_string(layer) + "." + name);
+    }
+    // By name, as gguf_tensor_name() gives it.
+    using Shapes = std::map<std::string, const std::vector<std::int64_t>*, std::less<>>;
+    const Shapes& shapes() const { return shapes_; }
 
     nlohmann::json& config() { return config_; }
     const ConfigFields::KeyNames& names() const { return names_; }
 
   private:
+    const GgufNamedFamily& family_;
     std::string architecture_;
     const GgufMetadata& metadata_;
-    std::unordered_map<std::string_view, const std::vector<std::int64_t>*> shapes_;
+    Shapes shapes_;
     nlohmann::json config_ = nlohmann::json::object();
     ConfigFields::KeyNames names_;
 };
+
+// ---- blocks, in gguf_blocks.cpp
+
+// How many layers the model has. Blocks behind them predict further tokens; a key counts
+// those, and either may be there without the other, which becomes a note.
+std::int64_t count_gguf_layers(const GgufConfig& c, std::vector<Message>* notes);
+// What a layer has where it has the tensors: biases, and factors of the experts' outputs.
+void take_optional_tensors(const GgufConfig& c, ModelSpec& spec);
+// Throws Error (kUnsupported) naming a tensor of the language model that nothing reads:
+// without it the model would compute something else.
+void refuse_unread_tensors(const GgufConfig& c, const ModelSpec& spec);
+
+// ---- families whose layers differ, in gguf_layers.cpp
+
+// Which layers are recurrent, and the KV heads of the others. Ollama writes the heads of
+// each layer, 0 for a recurrent one.
+void configure_qwen35_layers(GgufConfig& c);
+// Each layer gets heads and positions of its own.
+void configure_gemma4(GgufConfig& c);
 
 // ---- rotary positions, in gguf_rope.cpp
 

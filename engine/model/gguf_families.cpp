@@ -22,18 +22,20 @@ using nlohmann::json;
 
 struct GgufFamily : GgufNamedFamily {
     const char* key = "";                        // general.architecture
+    const char* other_key = nullptr;             // as Ollama writes it
+    bool own_kv_heads = false;                   // configure() reads attention.head_count_kv, by layer
     void (*configure)(GgufConfig& c) = nullptr;  // beyond configure_any()
 };
 
 // ---- metadata
 
-void configure_any(GgufConfig& c) {
+void configure_any(const GgufFamily& family, GgufConfig& c, std::vector<Message>* notes) {
     const GgufMetadata& metadata = c.metadata();
     c.take("hidden_size", "embedding_length");
     c.take("max_position_embeddings", "context_length");
     c.take("num_attention_heads", "attention.head_count");
-    c.take("num_key_value_heads", "attention.head_count_kv");
     if (!c.has("attention.head_count_kv")) c.set("num_key_value_heads", nullptr);
+    if (!family.own_kv_heads) c.take("num_key_value_heads", "attention.head_count_kv");
     c.take("head_dim", "attention.key_length");
     c.take("rms_norm_eps", "attention.layer_norm_rms_epsilon");
     c.take("intermediate_size", "feed_forward_length");
@@ -41,10 +43,7 @@ void configure_any(GgufConfig& c) {
     for (const char* field : {"num_experts", "num_local_experts", "n_routed_experts"}) c.take(field, "expert_count", 0);
     c.take("num_experts_per_tok", "expert_used_count");
     configure_gguf_rope(c);
-
-    const std::int64_t n_layers = metadata.integer(c.key("block_count"), 1, 1 << 16);
-    const std::int64_t n_trailing = metadata.integer(c.key("nextn_predict_layers"), 0, n_layers - 1, 0);
-    c.set("num_hidden_layers", n_layers - n_trailing, c.key("block_count"));
+    c.set("num_hidden_layers", count_gguf_layers(c, notes), c.key("block_count"));
 
     // Sizes that some files leave to the tensors.
     if (const auto* const down = c.shape_in_a_layer("ffn_down_exps.weight"); down != nullptr && down->size() == 3) {
@@ -72,7 +71,6 @@ void configure_qwen2(GgufConfig& c) {
     const auto* const shared = c.shape_in_a_layer("ffn_up_shexp.weight");
     c.take("shared_expert_intermediate_size", "expert_shared_feed_forward_length",
            shared == nullptr || shared->empty() ? json() : json(shared->front()));
-    c.set("qkv_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
     c.set("sliding_window", nullptr);
 }
 
@@ -86,20 +84,13 @@ void configure_qwen35(GgufConfig& c) {
     const std::int64_t n_heads = c.metadata().integer(c.key("ssm.time_step_rank"), 1, 1 << 16);
     const std::int64_t inner = c.metadata().integer(c.key("ssm.inner_size"), n_heads, std::int64_t{1} << 32);
     c.set("linear_value_head_dim", inner / n_heads, c.key("ssm.inner_size"));
-    c.set("linear_value_heads_tiled", true);
+    c.take("linear_value_heads_tiled", "ssm.v_head_reordered", true);
     c.take("full_attention_interval", "full_attention_interval");
-    const GgufValue* const recurrent = c.metadata().find(c.key("attention.recurrent_layers"));
-    if (recurrent == nullptr) return;
-    json types = json::array();
-    for (const json& layer : json_of(*recurrent)) {
-        if (types.size() == c.config()["num_hidden_layers"]) break;  // those behind predict further tokens
-        types.push_back(layer == 0u || layer == false ? "full_attention" : "linear_attention");
-    }
-    c.set("layer_types", types, c.key("attention.recurrent_layers"));
+    configure_qwen35_layers(c);
 }
 
 void configure_qwen3(GgufConfig& c) {
-    c.set("norm_topk_prob", true);
+    c.take("norm_topk_prob", "norm_top_k_prob", true);
 }
 
 void configure_shared(GgufConfig& c) {
@@ -134,18 +125,24 @@ void configure_deepseek2(GgufConfig& c) {
         c.set("n_group", n_used > 0 ? 8u : 1u);
         c.set("topk_group", std::max(n_used, 1u));
     }
-    const std::int64_t scoring = metadata.integer(c.key("expert_gating_func"), 1, 2, biased ? 2 : 1);
-    c.set("scoring_func", scoring == 2 ? "sigmoid" : "softmax", c.key("expert_gating_func"));
+    const std::int64_t scoring = metadata.integer(c.key("expert_gating_func"), 0, 2, 0);  // 0: not said
+    c.set("scoring_func", scoring == 2 || (scoring == 0 && biased) ? "sigmoid" : "softmax",
+          c.key("expert_gating_func"));
     c.set("topk_method", biased ? "noaux_tc" : c.config()["n_group"] == 1u ? "greedy" : "group_limited_greedy");
     c.take("kv_lora_rank", "attention.kv_lora_rank");
     c.take("q_lora_rank", "attention.q_lora_rank");
     if (!c.has("attention.q_lora_rank")) c.set("q_lora_rank", nullptr);
     c.take("qk_rope_head_dim", "rope.dimension_count", 64);
-    const auto length = [&](const char* mla, const char* plain) { return c.has(mla) ? mla : plain; };
-    const char* const key = length("attention.key_length_mla", "attention.key_length");
     const std::int64_t rotary = metadata.integer(c.key("rope.dimension_count"), 2, 1 << 16, 64);
+    const std::int64_t latent = metadata.integer(c.key("attention.kv_lora_rank"), 1, 1 << 20, 512);
+    // Of the two sizes, a head's own and that of the latent which takes its place, llama.cpp
+    // writes a head's as "mla", Ollama's glm4moelite the other one.
+    const auto length_of_head = [&](const char* mla, const char* plain, std::int64_t of_latent) {
+        return c.has(mla) && (!c.has(plain) || metadata.integer(c.key(mla), 1, 1 << 20) != of_latent) ? mla : plain;
+    };
+    const char* const key = length_of_head("attention.key_length_mla", "attention.key_length", latent + rotary);
     c.set("qk_nope_head_dim", metadata.integer(c.key(key), rotary + 1, 1 << 20) - rotary, c.key(key));
-    c.take("v_head_dim", length("attention.value_length_mla", "attention.value_length"));
+    c.take("v_head_dim", length_of_head("attention.value_length_mla", "attention.value_length", latent));
     c.config().erase("head_dim");
     // The converter writes a tenth of mscale_all_dim. It does not write mscale, which is
     // the same in every published model.
@@ -160,7 +157,6 @@ void configure_glm4(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
     c.set("use_qk_norm", c.any_layer_has("attn_q_norm.weight"));
-    c.set("attention_bias", c.any_layer_has("attn_q.bias"));
     c.take("rotary_dim", "rope.dimension_count");
 }
 
@@ -176,7 +172,6 @@ void configure_olmoe(GgufConfig& c) {
 
 void configure_phimoe(GgufConfig& c) {
     configure_small(c);
-    c.set("attention_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
     c.set("lm_head_bias", c.has_tensor("output.bias"));
     if (c.config().contains("sliding_window") && c.config()["sliding_window"] == 0u) c.set("sliding_window", nullptr);
     // Phi-3.5-MoE is published with this factor of cos and sin. GGUF has no key for it;
@@ -197,57 +192,13 @@ void configure_granite(GgufConfig& c) {
     c.take("shared_intermediate_size", "expert_shared_feed_forward_length", 0);
 }
 
-// Layers differ in heads and positions: each gets its own.
-void configure_gemma4(GgufConfig& c) {
-    const GgufMetadata& metadata = c.metadata();
-    const auto n_layers = metadata.integer(c.key("block_count"), 1, 1 << 16);
-    const std::string pattern_key = c.key("attention.sliding_window_pattern");
-    const std::span<const std::int64_t> windowed = metadata.integers(pattern_key);
-    if (static_cast<std::int64_t>(windowed.size()) < n_layers) {
-        metadata.reject(pattern_key, messages::a_list_of_booleans(n_layers));
-    }
-    const std::string heads_key = c.key("attention.head_count_kv");
-    const GgufValue* const heads = metadata.find(heads_key);
-    const bool has_list = heads != nullptr && std::holds_alternative<std::vector<std::int64_t>>(*heads);
-    if (has_list && std::get<std::vector<std::int64_t>>(*heads).size() < windowed.size()) {
-        metadata.reject(heads_key, messages::a_number_for_each_layer(windowed.size()));
-    }
-    json types = json::array();
-    json layers = json::object();
-    bool values_from_keys = false;
-    for (std::int64_t l = 0; l < n_layers; ++l) {
-        const auto at = static_cast<std::size_t>(l);
-        const bool has_window = windowed[at] != 0;
-        types.push_back(has_window ? "sliding_attention" : "full_attention");
-        const std::string size_key = c.key(has_window ? "attention.key_length_swa" : "attention.key_length");
-        json& own = layers[std::to_string(l)];
-        own["head_dim"] = metadata.integer(size_key, 1, 1 << 16);
-        own["num_key_value_heads"] =
-            has_list ? std::get<std::vector<std::int64_t>>(*heads)[at] : metadata.integer(heads_key, 1, 1 << 16);
-        values_from_keys |= !has_window && !c.has_tensor("blk." + std::to_string(l) + ".attn_v.weight");
-    }
-    c.set("layer_types", types, pattern_key);
-    c.set("per_layer_config", layers, c.key("attention.key_length"));
-    c.set("attention_k_eq_v", values_from_keys);
-    c.set("rope_parameters",
-          {{"sliding_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base_swa"), 1e4)}}},
-           {"full_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base"), 1e6)}}}},
-          c.key("rope.freq_base"));
-    c.take("final_logit_softcapping", "final_logit_softcapping");
-    c.take("hidden_size_per_layer_input", "embedding_length_per_layer_input", 0u);
-    c.take("num_kv_shared_layers", "attention.shared_kv_layers", 0u);
-    c.take("top_k_experts", "expert_used_count");
-    c.set("enable_moe_block", true);
-    c.set("layer_scalars", c.any_layer_has("layer_output_scale.weight"));
-}
-
 void configure_gpt_oss(GgufConfig& c) {
     configure_small(c);
-    c.set("attention_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
     // Without rope_scaling transformers has YaRN here. Its borders are not cut to whole
     // pairs in the published configuration; GGUF has no key for that.
     json& scaling = c.config()["rope_scaling"];
     if (scaling.is_null()) scaling["rope_type"] = "default";
+    if (!c.has("rope.scaling.type") && scaling.contains("factor")) scaling["rope_type"] = "yarn";  // Ollama's first
     scaling["truncate"] = false;
 }
 
@@ -295,31 +246,72 @@ GgufFamily without_shexp(GgufFamily family) {
     return family;
 }
 
+GgufFamily with_kv_heads_of_layers(GgufFamily family) {
+    family.own_kv_heads = true;
+    return family;
+}
+
+GgufFamily also(GgufFamily family, const char* other_key, std::span<const GgufOtherName> names) {
+    family.other_key = other_key;
+    family.other_names = names;
+    return family;
+}
+
+// As Ollama's converters and models write and read them.
+constexpr GgufOtherName kGptOssNames[] = {
+    {"attn_out.weight", "attn_output.weight"},
+    {"attn_out.bias", "attn_output.bias"},
+    {"attn_sinks", "attn_sinks.weight"},
+    {"ffn_norm.weight", "post_attention_norm.weight"},
+};
+constexpr GgufOtherName kDeepseek2Names[] = {
+    {"attn_out.weight", "attn_output.weight"},
+    {"exp_probs_b", "exp_probs_b.bias"},
+};
+constexpr GgufOtherName kQwen35Names[] = {{"ssm_dt", "ssm_dt.bias"}};
+constexpr GgufOtherName kGemma4Names[] = {
+    {"attn_post_norm.weight", "post_attention_norm.weight"},  {"ffn_pre_norm.weight", "ffn_norm.weight"},
+    {"ffn_post_norm.weight", "post_ffw_norm.weight"},         {"ffn_post_norm_1.weight", "post_ffw_norm_1.weight"},
+    {"ffn_pre_norm_2.weight", "pre_ffw_norm_2.weight"},       {"ffn_post_norm_2.weight", "post_ffw_norm_2.weight"},
+    {"ffn_gate_inp.per_expert_scale", "ffn_down_exps.scale"}, {"layer_scalar", "layer_output_scale.weight"},
+};
+
 std::span<const GgufFamily> gguf_families() {
     static const std::array kFamilies = {
         interleaved(row(kMixtral, "llama", configure_small)),
         row(kQwen2Moe, "qwen2moe", configure_qwen2),
         row(kQwen3Moe, "qwen3moe", configure_qwen3),
-        with_norm(row(kQwen35MoeText, "qwen35moe", configure_qwen35), "post_attention_norm"),
+        with_kv_heads_of_layers(
+            also(with_norm(row(kQwen35MoeText, "qwen35moe", configure_qwen35), "post_attention_norm"), nullptr,
+                 kQwen35Names)),
         interleaved(row(kDeepseekMoe, "deepseek", configure_shared)),
-        row(kDeepseekV3, "deepseek2", configure_deepseek2),
+        also(row(kDeepseekV3, "deepseek2", configure_deepseek2), "glm4moelite", kDeepseek2Names),
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kMinimaxM2, "minimax-m2", configure_minimax),
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),
-        without_shexp(row(kGemma4Text, "gemma4", configure_gemma4)),
-        with_norm(row(kGptOss, "gpt-oss", configure_gpt_oss), "post_attention_norm", "ffn_gate_inp.bias"),
+        with_kv_heads_of_layers(
+            also(without_shexp(row(kGemma4Text, "gemma4", configure_gemma4)), nullptr, kGemma4Names)),
+        also(with_norm(row(kGptOss, "gpt-oss", configure_gpt_oss), "post_attention_norm", "ffn_gate_inp.bias"),
+             "gptoss", kGptOssNames),
     };
     return kFamilies;
 }
 
+const GgufFamily* find_row(std::string_view key) {
+    for (const GgufFamily& family : gguf_families()) {
+        if (family.key == key || (family.other_key != nullptr && family.other_key == key)) return &family;
+    }
+    return nullptr;
+}
+
 const GgufFamily& gguf_family(const GgufMetadata& metadata) {
     const std::string_view key = metadata.text("general.architecture");
+    if (const GgufFamily* const family = find_row(key)) return *family;
     std::string supported;
     for (const GgufFamily& family : gguf_families()) {
-        if (family.key == key) return family;
         supported += (supported.empty() ? "" : ", ") + std::string(family.key);
     }
     throw Error(ErrorKind::kUnsupported,
@@ -328,20 +320,24 @@ const GgufFamily& gguf_family(const GgufMetadata& metadata) {
 
 }  // namespace
 
-ModelSpec read_gguf_spec(const fs::path& file) {
+const GgufNamedFamily* find_gguf_family(const GgufMetadata& metadata) {
+    const GgufValue* const key = metadata.find("general.architecture");
+    const auto* const text = key == nullptr ? nullptr : std::get_if<std::string_view>(key);
+    return text == nullptr ? nullptr : find_row(*text);
+}
+
+ModelSpec read_gguf_spec(const fs::path& file, std::vector<Message>* notes) {
     std::vector<GgufFile> files;
     for (const fs::path& part : gguf_parts_of(file)) files.emplace_back(part);
     const GgufHeader& first = files.front().header();
     const GgufFamily& family = gguf_family(first.metadata);
-    GgufConfig config(family.key, first);
-    for (std::size_t i = 1; i < files.size(); ++i) {
-        for (const GgufTensor& tensor : files[i].header().tensors) config.add_tensor(tensor);
-    }
+    GgufConfig config(family, first);
+    for (std::size_t i = 1; i < files.size(); ++i) config.add_tensors(files[i].header());
     const std::string& source = first.metadata.source();
     if (first.metadata.integer(config.key("expert_count"), 0, kMostExperts, 0) == 0) {
         throw Error(ErrorKind::kUnsupported, messages::family_without_experts(source, family.key));
     }
-    configure_any(config);
+    configure_any(family, config, notes);
     const auto* const embedding = config.shape_of("token_embd.weight");
     if (embedding == nullptr || embedding->size() != 2) {
         throw Error(ErrorKind::kInvalidModel, messages::embedding_missing(source));
@@ -356,6 +352,8 @@ ModelSpec read_gguf_spec(const fs::path& file) {
     spec.gguf.joined_kv_b = config.any_layer_has("attn_kv_b.weight");
     spec.gguf.fused_gate_up = config.any_layer_has("ffn_gate_up_exps.weight");
     spec.gguf.separate_experts = config.any_layer_has("ffn_gate.0.weight");
+    take_optional_tensors(config, spec);
+    refuse_unread_tensors(config, spec);
     return spec;
 }
 

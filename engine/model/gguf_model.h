@@ -32,6 +32,7 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file);
 
 // From the metadata of a file (of a split one, of its first part) and its tensors' names
 // and shapes. Throws Error as reading config.json does, naming the metadata's keys.
-ModelSpec read_gguf_spec(const std::filesystem::path& file);
+// `notes`: read_model_spec()'s.
+ModelSpec read_gguf_spec(const std::filesystem::path& file, std::vector<Message>* notes = nullptr);
 
 }  // namespace offstage::engine

@@ -106,6 +106,18 @@ std::vector<TensorPart> delta_net_parts_of(const DenseTensor& tensor) {
 
 }  // namespace
 
+std::string gguf_tensor_name(const GgufNamedFamily* family, std::string_view in_file) {
+    constexpr std::string_view kBlocks = "blk.";
+    const std::size_t dot = in_file.starts_with(kBlocks) ? in_file.find('.', kBlocks.size()) : in_file.npos;
+    if (family == nullptr || dot == in_file.npos) return std::string(in_file);
+    for (const GgufOtherName& name : family->other_names) {
+        if (in_file.substr(dot + 1) == name.theirs) {
+            return std::string(in_file.substr(0, dot + 1)) + std::string(name.ours);
+        }
+    }
+    return std::string(in_file);
+}
+
 std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const std::string p = block(tensor.layer);
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];

@@ -2,11 +2,21 @@
 // Where the tensors of a family lie in GGUF files; for gguf_families.cpp.
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/files/gguf.h"
 #include "engine/model/families/family.h"
 
 namespace offstage::engine {
+
+// A tensor of a block, behind "blk.N.", as other converters write it and as llama.cpp does.
+struct GgufOtherName {
+    std::string_view theirs;
+    std::string_view ours;
+};
 
 // A Family whose tensors have the names of GGUF: ModelSpec::family of a model from such a
 // file. What its names differ in.
@@ -15,7 +25,14 @@ struct GgufNamedFamily : Family {
     const char* ffn_norm = "ffn_norm";
     const char* selection_bias = "exp_probs_b.bias";
     const char* shared_network = "_shexp";  // follows ffn_gate in a layer with experts
+    std::span<const GgufOtherName> other_names;
 };
+
+// By general.architecture; nullptr: there is none, or none that is supported.
+const GgufNamedFamily* find_gguf_family(const GgufMetadata& metadata);
+
+// The name here of a tensor in a file. nullptr: it keeps its own.
+std::string gguf_tensor_name(const GgufNamedFamily* family, std::string_view in_file);
 
 // Family::parts and Family::expert.
 std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTensor& tensor);

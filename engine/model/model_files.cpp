@@ -125,8 +125,8 @@ ModelSpec read_model_spec(const json& document, const std::string& source, const
     return spec;
 }
 
-ModelSpec read_model_spec(const std::filesystem::path& directory) {
-    if (is_gguf_path(directory)) return read_gguf_spec(directory);
+ModelSpec read_model_spec(const std::filesystem::path& directory, std::vector<Message>* notes) {
+    if (is_gguf_path(directory)) return read_gguf_spec(directory, notes);
     std::error_code code;
     const auto status = std::filesystem::status(directory, code);
     if (status.type() == std::filesystem::file_type::not_found) {

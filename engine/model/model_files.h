@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "engine/message.h"
 #include "engine/model/config_fields.h"
 #include "engine/model/model_spec.h"
 
@@ -26,6 +28,7 @@ ModelSpec read_model_spec(const nlohmann::json& config, const std::string& sourc
 // there, DIR/generation_config.json (for eos_token_id), each up to 16 MiB. Throws Error:
 // kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as
 // above.
-ModelSpec read_model_spec(const std::filesystem::path& model);
+// `notes` gets what a person should know of the files besides, unless it is nullptr.
+ModelSpec read_model_spec(const std::filesystem::path& model, std::vector<Message>* notes = nullptr);
 
 }  // namespace offstage::engine

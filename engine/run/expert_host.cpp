@@ -56,7 +56,7 @@ void ExpertHost::open_source() {
         throw Error(ErrorKind::kInvalidInput, messages::dry_run_needs_synthetic(request_.model));
     }
     directory_ = model_path(request_.model);
-    spec_ = read_model_spec(directory_);
+    spec_ = read_model_spec(directory_, &notes_);
     source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_);
     for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
     quant_cache_ =

@@ -94,7 +94,7 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         return;
     }
     directory_ = model_path(model);
-    spec_ = read_model_spec(directory_);
+    spec_ = read_model_spec(directory_, &not_used_);
     if (text == Text::kWanted) {
         static_cast<void>(Tokenizer::open(directory_, spec_.vocab_size));
         static_cast<void>(ChatTemplate::read(directory_));

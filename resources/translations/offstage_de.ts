@@ -3804,6 +3804,36 @@
         <comment>node_use_is_faster</comment>
         <translation>%1 ist im Gebrauch schneller geworden: ein Experte dauert dort, den Weg eingerechnet, %2 ms (zuvor: %3 ms), daher wird dort mehr berechnet.</translation>
     </message>
+    <message>
+        <source>a list of %1: %2</source>
+        <comment>a_list_of_values</comment>
+        <translation>eine Liste von %1: %2</translation>
+    </message>
+    <message>
+        <source>one number, or a list that has it for every layer</source>
+        <comment>one_number_for_all_layers</comment>
+        <translation>eine Zahl, oder eine Liste, die sie für jede Schicht hat</translation>
+    </message>
+    <message>
+        <source>one number, or a list of at least %1 numbers that has it for every layer with attention and 0 for every other</source>
+        <comment>one_number_of_heads</comment>
+        <translation>eine Zahl, oder eine Liste von mindestens %1 Zahlen, die sie für jede Schicht mit Attention hat und 0 für jede andere</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is not supported, and results without it would be wrong; expected a file of this model that has only the tensors of architecture %3: take another one</source>
+        <comment>tensor_unread</comment>
+        <translation>%1: Der Tensor %2 wird nicht unterstützt, und ohne ihn wären die Ergebnisse falsch; erwartet: eine Datei dieses Modells, die nur die Tensoren der Architektur %3 hat: Nehmen Sie eine andere</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is %2, but the number of the file&apos;s layers that predict further tokens is %3. The %4 layers before them are used.</source>
+        <comment>prediction_layers_miscounted</comment>
+        <translation>&quot;%1&quot; ist %2, aber die Zahl der Schichten in der Datei, die weitere Tokens vorhersagen, ist %3. Die %4 Schichten vor ihnen werden benutzt.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is missing, but the number of the file&apos;s layers that predict further tokens is %2. The %3 layers before them are used.</source>
+        <comment>prediction_layers_uncounted</comment>
+        <translation>&quot;%1&quot; fehlt, aber die Zahl der Schichten in der Datei, die weitere Tokens vorhersagen, ist %2. Die %3 Schichten vor ihnen werden benutzt.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -3804,6 +3804,36 @@
         <comment>node_use_is_faster</comment>
         <translation>Khi sử dụng, %1 đã nhanh hơn: một chuyên gia ở đó mất %2 ms kể cả đường truyền (trước đó: %3 ms), nên ở đó được tính nhiều hơn.</translation>
     </message>
+    <message>
+        <source>a list of %1: %2</source>
+        <comment>a_list_of_values</comment>
+        <translation>danh sách gồm %1 mục: %2</translation>
+    </message>
+    <message>
+        <source>one number, or a list that has it for every layer</source>
+        <comment>one_number_for_all_layers</comment>
+        <translation>một số, hoặc danh sách có số đó cho mọi lớp</translation>
+    </message>
+    <message>
+        <source>one number, or a list of at least %1 numbers that has it for every layer with attention and 0 for every other</source>
+        <comment>one_number_of_heads</comment>
+        <translation>một số, hoặc danh sách có ít nhất %1 số, trong đó có số ấy cho mỗi lớp có attention và 0 cho mỗi lớp khác</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is not supported, and results without it would be wrong; expected a file of this model that has only the tensors of architecture %3: take another one</source>
+        <comment>tensor_unread</comment>
+        <translation>%1: tensor %2 không được hỗ trợ, và không có nó thì kết quả sẽ sai; cần một tệp của mô hình này chỉ có các tensor của kiến trúc %3: hãy dùng tệp khác</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is %2, but the number of the file&apos;s layers that predict further tokens is %3. The %4 layers before them are used.</source>
+        <comment>prediction_layers_miscounted</comment>
+        <translation>&quot;%1&quot; là %2, nhưng số lớp dự đoán token tiếp theo trong tệp là %3. %4 lớp đứng trước chúng được dùng.</translation>
+    </message>
+    <message>
+        <source>&quot;%1&quot; is missing, but the number of the file&apos;s layers that predict further tokens is %2. The %3 layers before them are used.</source>
+        <comment>prediction_layers_uncounted</comment>
+        <translation>Thiếu &quot;%1&quot;, nhưng số lớp dự đoán token tiếp theo trong tệp là %2. %3 lớp đứng trước chúng được dùng.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -32,6 +32,13 @@ class GgufWriter {
         return *this;
     }
 
+    GgufWriter& rename_keys(const std::string& from, const std::string& to) {
+        for (auto& [key, value] : pairs_) {
+            if (key.starts_with(from)) key = to + key.substr(from.size());
+        }
+        return *this;
+    }
+
     // `shape`: row-major, the innermost dimension last. `type`: ggml's number. `data`: any
     // number of bytes.
     GgufWriter& add_tensor(const std::string& name, const std::vector<std::uint64_t>& shape, std::uint32_t type,

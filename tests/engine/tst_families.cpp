@@ -52,6 +52,8 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("dbrx_bf16"),
                                QStringLiteral("granite_moe_tied_bf16"),
                                QStringLiteral("granite_moe_shared_f32"),
+                               QStringLiteral("granite_moe_bias_bf16"),
+                               QStringLiteral("qwen3_moe_bias_bf16"),
                                QStringLiteral("gpt_oss_bf16"),
                                QStringLiteral("gpt_oss_mxfp4")};
 

@@ -1,6 +1,6 @@
 // GGUF files: the container, models of all families made by llama.cpp's converter
-// (tests/golden/make_gguf_golden.py) against Hugging Face transformers, split files, and
-// what is wrong with bad ones.
+// (tests/golden/make_gguf_golden.py) against Hugging Face transformers, names and keys of
+// other converters, split files, and what is wrong with bad ones.
 
 #include <algorithm>
 #include <fstream>
@@ -17,65 +17,17 @@
 #include "engine/model/model_files.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_shape.h"
-#include "tests/engine/gguf_writer.h"
+#include "tests/engine/gguf_parts.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
+using offstage::tests::ggufModel;
+using offstage::tests::GgufParts;
 using offstage::tests::GgufWriter;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string ggufModel(const QString& name) {
-    return sourcePath(QStringLiteral("tests/engine/data/gguf/") + name + QStringLiteral(".gguf")).toStdString();
-}
-
-// A file taken apart, to be written again with something changed.
-struct Parts {
-    MappedFile map;
-    GgufHeader header;
-
-    explicit Parts(const QString& name) : map(ggufModel(name)), header(parse_gguf(map.bytes(), name.toStdString())) {}
-
-    GgufWriter pairs() const {
-        GgufWriter writer;
-        for (const GgufMetadata::Entry& entry : header.metadata.entries()) {
-            const std::string key(entry.key);
-            std::visit(
-                [&](const auto& value) {
-                    using Value = std::decay_t<decltype(value)>;
-                    if constexpr (std::is_same_v<Value, std::string_view>) {
-                        writer.add(key, std::string(value));
-                    } else if constexpr (std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double> ||
-                                         std::is_same_v<Value, bool>) {
-                        writer.add(key, value);
-                    }
-                },
-                entry.value);
-        }
-        return writer;
-    }
-    static std::vector<std::uint64_t> shapeOf(const GgufTensor& tensor) {
-        return {tensor.shape.begin(), tensor.shape.end()};
-    }
-    std::string_view bytesOf(const GgufTensor& tensor) const {
-        std::int64_t n = 1;
-        for (const std::int64_t dim : tensor.shape) n *= dim;
-        const GgufType type = gguf_type(tensor.type);
-        const auto bytes =
-            map.bytes().subspan(tensor.offset, static_cast<std::uint64_t>(n) / type.weights * type.bytes);
-        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    }
-    // Tensors [first, last) as they are.
-    void copy(GgufWriter& writer, std::size_t first, std::size_t last) const {
-        for (std::size_t i = first; i < last; ++i) {
-            const GgufTensor& tensor = header.tensors[i];
-            writer.add_tensor(std::string(tensor.name), shapeOf(tensor), tensor.type, bytesOf(tensor));
-        }
-    }
-    std::size_t n() const { return header.tensors.size(); }
-};
 
 template <typename Action>
 QString errorOf(const Action& action) {
@@ -127,12 +79,42 @@ class TestGguf : public QObject {
         }
     }
     // Of a file's tensors with these pairs, and what tensors the writer has already.
-    ModelSpec specOf(const Parts& parts, GgufWriter writer) const {
+    ModelSpec specOf(const GgufParts& parts, GgufWriter writer) const {
         parts.copy(writer, 0, parts.n());
+        return specOf(writer);
+    }
+    static ModelSpec specOf(const GgufWriter& writer, std::vector<Message>* notes = nullptr) {
         const QTemporaryDir folder;
         const fs::path path = fs::path(folder.path().toStdString()) / "changed.gguf";
         writer.write(path);
-        return read_model_spec(path);
+        return read_model_spec(path, notes);
+    }
+    std::vector<std::vector<float>> logitsOf(const std::string& model) const {
+        const std::vector<TokenId> tokens = {3, 17, 40, 5, 22, 9, 31};
+        return compute_logits(*open(on(model)), tokens, true);
+    }
+    std::vector<std::vector<float>> logitsOf(const GgufWriter& writer) const {
+        const QTemporaryDir folder;
+        const fs::path path = fs::path(folder.path().toStdString()) / "changed.gguf";
+        writer.write(path);
+        return logitsOf(path.string());
+    }
+    // Pairs under another architecture's name.
+    static GgufWriter renamedPairs(const GgufParts& parts, const std::string& from, const std::string& to) {
+        GgufWriter writer = parts.pairs();
+        writer.rename_keys(from + ".", to + ".");
+        return writer.add("general.architecture", to);
+    }
+    static GgufParts::Rename renaming(const std::vector<std::pair<std::string, std::string>>& names) {
+        return [names](std::string name) {
+            for (const auto& [ours, theirs] : names) {
+                const std::size_t at = name.find("." + ours, name.find('.') + 1);
+                if (at != std::string::npos && at + 1 + ours.size() == name.size()) {
+                    return name.substr(0, at + 1) + theirs;
+                }
+            }
+            return name;
+        };
     }
     fs::path file(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
 
@@ -144,7 +126,7 @@ class TestGguf : public QObject {
         QTest::addColumn<QString>("name");
         const QDir folder(sourcePath(QStringLiteral("tests/engine/data/gguf")));
         const QStringList files = folder.entryList({QStringLiteral("*.gguf")});
-        QVERIFY(files.size() >= 13);
+        QVERIFY(files.size() >= 17);
         for (const QString& name : files) QTest::newRow(qPrintable(name)) << name.chopped(5);
     }
     void converted_computesAsTransformers() {
@@ -175,7 +157,7 @@ class TestGguf : public QObject {
     // ------------------------------------ what published models have, and the tiny ones have not
 
     void yarn_isAsTheFileSays() {
-        const Parts deepseek(QStringLiteral("deepseek_v3_bf16"));
+        const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
         const std::string scaling = "deepseek2.rope.scaling.";
         // Kimi K2 has 1 for both borders of the ramp. llama.cpp takes 32 and 1 for all.
         const RopeSpec kimi = specOf(deepseek, deepseek.pairs().add(scaling + "yarn_beta_fast", 1.0f)).rope();
@@ -189,7 +171,7 @@ class TestGguf : public QObject {
 
     // gpt-oss has YaRN where the configuration says nothing; a file says what there is.
     void gptOss_withoutScalingHasNone() {
-        const Parts gpt_oss(QStringLiteral("gpt_oss_mxfp4"));
+        const GgufParts gpt_oss(QStringLiteral("gpt_oss_mxfp4"));
         const RopeSpec rope = specOf(gpt_oss, gpt_oss.pairs().add("gpt-oss.rope.scaling.type", "none")).rope();
         QVERIFY(rope.frequency_scale.empty());
         QCOMPARE(rope.amplitude, 1.0);
@@ -197,7 +179,7 @@ class TestGguf : public QObject {
 
     // Phi-3.5-MoE: its factor of cos and sin is not in the file.
     void phimoeLongRope_hasThePublishedFactor() {
-        const Parts phi(QStringLiteral("phimoe_plain_bf16"));
+        const GgufParts phi(QStringLiteral("phimoe_plain_bf16"));
         const auto n = static_cast<std::size_t>(specOf(phi, phi.pairs()).rope().dim / 2);
         GgufWriter writer = phi.pairs().add("phimoe.rope.scaling.attn_factor", 1.19f);
         writer.add_floats("rope_factors_short.weight", {n}, std::vector<float>(n, 2));
@@ -211,7 +193,7 @@ class TestGguf : public QObject {
 
     // Llama 3.1's scaling, in a model of Mixtral's shape.
     void frequencyFactors_divideAtEveryLength() {
-        const Parts mixtral(QStringLiteral("grouped_bf16"));
+        const GgufParts mixtral(QStringLiteral("grouped_bf16"));
         const auto n = static_cast<std::size_t>(specOf(mixtral, mixtral.pairs()).rope().dim / 2);
         GgufWriter writer = mixtral.pairs();
         writer.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, 8));
@@ -240,7 +222,7 @@ class TestGguf : public QObject {
     void groupsOfExperts_areKnownWhereTheFileIsOlder() {
         QFETCH(quint32, n_experts);
         QFETCH(QString, name);
-        const Parts parts(name);
+        const GgufParts parts(name);
         GgufWriter writer = parts.pairs().add("deepseek2.expert_count", n_experts);
         const auto router = [&] { return specOf(parts, writer).layers.back().moe()->router; };
         QCOMPARE(router().n_groups, name == QLatin1String("deepseek_v3_bf16") ? 4 : 1);  // as the file says
@@ -251,7 +233,7 @@ class TestGguf : public QObject {
 
     // Mistral Large 3 comes as deepseek2.
     void attentionScaledByPosition_isRefused() {
-        const Parts deepseek(QStringLiteral("deepseek_v3_bf16"));
+        const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
         const QString error =
             errorOf([&] { specOf(deepseek, deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.1f)); });
         QVERIFY2(error.contains(QStringLiteral("\"deepseek2.attention.temperature_scale\" is there, which is not "
@@ -259,8 +241,277 @@ class TestGguf : public QObject {
                  qPrintable(error));
     }
 
+    // ------------------------------------ as other converters write them, Ollama's above all
+
+    // Published with these names before llama.cpp had any for the family.
+    void gptOssOfOllama_computesTheSame() {
+        const GgufParts parts(QStringLiteral("gpt_oss_mxfp4"));
+        GgufWriter writer = renamedPairs(parts, "gpt-oss", "gptoss");
+        writer.remove("gptoss.rope.scaling.type").remove("gptoss.expert_feed_forward_length");
+        parts.copy(writer, 0, parts.n(),
+                   renaming({{"attn_output.weight", "attn_out.weight"},
+                             {"attn_output.bias", "attn_out.bias"},
+                             {"attn_sinks.weight", "attn_sinks"},
+                             {"post_attention_norm.weight", "ffn_norm.weight"}}));
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("gpt_oss_mxfp4"))));
+    }
+
+    // Heads of each layer, none in the recurrent ones, which no other key names here. The
+    // tower and the prediction layer lie in the same file.
+    void qwen35OfOllama_computesTheSame() {
+        const GgufParts parts(QStringLiteral("qwen3_5_moe_bf16"));
+        const std::string heads = "qwen35moe.attention.head_count_kv";
+        GgufWriter writer = parts.pairs();
+        writer.remove("qwen35moe.nextn_predict_layers").remove("qwen35moe.full_attention_interval");
+        writer.add("qwen35moe.block_count", std::uint32_t{4}).add("qwen35moe.ssm.v_head_reordered", true);
+        writer.add(heads, std::vector<std::uint32_t>{0, 0, 0, 2});
+        const auto rename = renaming({{"ssm_dt.bias", "ssm_dt"}});
+        parts.copy(writer, 0, parts.n(), [&](std::string name) {
+            return name.starts_with("blk.4.") ? "mtp.layers.0." + name.substr(6) : rename(std::move(name));
+        });
+        for (const char* name : {"v.blk.0.attn_q.weight", "v.patch_embed.weight", "mm.input_projection.weight"}) {
+            writer.add_floats(name, {2}, {1, 2});
+        }
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("qwen3_5_moe_bf16"))));
+        const auto error = [&](const std::vector<std::uint32_t>& list) {
+            GgufWriter changed = writer;
+            return errorOf([&] { specOf(changed.add(heads, list)); });
+        };
+        QVERIFY2(error({0, 1, 0, 2})
+                     .contains(QStringLiteral(
+                         "\"qwen35moe.attention.head_count_kv\" is a list of 4: 0, 1, 0, 2; expected one number, or")),
+                 qPrintable(error({0, 1, 0, 2})));
+        QVERIFY(error({0, 0, 2}).contains(QStringLiteral("is a list of 3: 0, 0, 2; expected")));
+        QVERIFY(error({0, 0, 0, 0}).contains(QStringLiteral("num_key_value_heads")) ||
+                error({0, 0, 0, 0}).contains(QString::fromStdString(heads)));
+    }
+
+    void gemma4OfOllama_computesTheSame() {
+        const GgufParts parts(QStringLiteral("gemma4_bf16"));
+        GgufWriter writer = parts.pairs();
+        parts.copy(writer, 0, parts.n(),
+                   renaming({{"ffn_down_exps.scale", "ffn_gate_inp.per_expert_scale"},
+                             {"post_attention_norm.weight", "attn_post_norm.weight"},
+                             {"ffn_norm.weight", "ffn_pre_norm.weight"},
+                             {"post_ffw_norm.weight", "ffn_post_norm.weight"},
+                             {"post_ffw_norm_1.weight", "ffn_post_norm_1.weight"},
+                             {"pre_ffw_norm_2.weight", "ffn_pre_norm_2.weight"},
+                             {"post_ffw_norm_2.weight", "ffn_post_norm_2.weight"},
+                             {"layer_output_scale.weight", "layer_scalar"}}));
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("gemma4_bf16"))));
+    }
+
+    // GLM-4.7-Flash: a head's sizes and those of the latent under each other's keys, or a
+    // head's alone.
+    void glm4MoeLiteOfOllama_computesTheSame_data() {
+        QTest::addColumn<bool>("both");
+        QTest::newRow("sizes of the latent as mla") << true;
+        QTest::newRow("sizes of a head alone") << false;
+    }
+    void glm4MoeLiteOfOllama_computesTheSame() {
+        QFETCH(bool, both);
+        const GgufParts parts(QStringLiteral("deepseek_v3_bf16"));
+        GgufWriter writer = renamedPairs(parts, "deepseek2", "glm4moelite");
+        const GgufMetadata& metadata = parts.header.metadata;
+        for (const char* key : {"attention.key_length", "attention.value_length"}) {
+            const std::string plain = std::string("deepseek2.") + key, mla = plain + "_mla";
+            const std::string theirs = std::string("glm4moelite.") + key;
+            writer.add(theirs, metadata.integer(mla, 0, 1000)).remove(theirs + "_mla");
+            if (both) writer.add(theirs + "_mla", metadata.integer(plain, 0, 1000));
+        }
+        parts.copy(writer, 0, parts.n(),
+                   renaming({{"attn_output.weight", "attn_out.weight"}, {"exp_probs_b.bias", "exp_probs_b"}}));
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("deepseek_v3_bf16"))));
+    }
+
+    // As llama.cpp reads keys that may differ from layer to layer.
+    void listsOfEqualNumbers_areThatNumber() {
+        const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
+        const GgufMetadata& metadata = parts.header.metadata;
+        const ModelSpec expected = specOf(parts, parts.pairs());
+        int n_keys = 0;
+        for (const GgufMetadata::Entry& entry : metadata.entries()) {
+            const auto* const number = std::get_if<std::int64_t>(&entry.value);
+            const std::string key(entry.key);
+            if (number == nullptr || !key.starts_with("qwen3moe.")) continue;
+            ++n_keys;
+            const ModelSpec got = specOf(parts, parts.pairs().add(key, std::vector<std::int64_t>(3, *number)));
+            QCOMPARE(got.total_weights(), expected.total_weights());
+            QCOMPARE(got.max_context, expected.max_context);
+            QVERIFY(got.experts == expected.experts);
+            const std::vector<std::int64_t> unequal = {*number, *number, *number + 1};
+            const QString error = errorOf([&] { specOf(parts, parts.pairs().add(key, unequal)); });
+            const QString words = QStringLiteral("\"%1\" is a list of 3: %2, %2, %3; expected")
+                                      .arg(QString::fromStdString(key))
+                                      .arg(*number)
+                                      .arg(*number + 1);
+            // What nothing reads may be anything.
+            if (!key.ends_with("value_length")) QVERIFY2(error.contains(words), qPrintable(error));
+        }
+        QVERIFY(n_keys >= 9);
+    }
+
+    // ------------------------------------ tensors that only some files have
+
+    // A factor of each expert's output: powers of two, so that the file whose experts have
+    // it in their weights computes the very same.
+    void factorsOfExperts_areRead() {
+        const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
+        GgufWriter scaled = parts.pairs(), multiplied = parts.pairs();
+        parts.copy(scaled, 0, parts.n());
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            std::string bytes(parts.bytesOf(tensor));
+            if (name.ends_with(".ffn_down_exps.weight")) {
+                const auto n_experts = static_cast<std::size_t>(tensor.shape[0]);
+                std::vector<float> factors(n_experts);
+                for (std::size_t e = 0; e < n_experts; ++e) factors[e] = e % 3 == 0 ? 4 : e % 3 == 1 ? 0.5f : 1;
+                scaled.add_floats(name.substr(0, name.size() - 6) + "scale", {n_experts}, factors);
+                QCOMPARE(tensor.type, 30u);  // bf16: 8 bits of exponent above 7 of fraction
+                for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
+                    std::uint16_t value = 0;
+                    std::memcpy(&value, bytes.data() + 2 * i, 2);
+                    const float factor = factors[i / (bytes.size() / 2 / n_experts)];
+                    const int exponents = factor == 4 ? 2 : factor == 1 ? 0 : -1;
+                    if ((value & 0x7f80) != 0) value = static_cast<std::uint16_t>(value + exponents * (1 << 7));
+                    std::memcpy(bytes.data() + 2 * i, &value, 2);
+                }
+            }
+            multiplied.add_tensor(name, GgufParts::shapeOf(tensor), tensor.type, bytes);
+        }
+        const auto expected = logitsOf(multiplied);
+        QCOMPARE(logitsOf(scaled), expected);
+        QVERIFY(expected != logitsOf(ggufModel(QStringLiteral("qwen3_moe_bf16"))));
+    }
+
+    // Layers behind the model's, by the tensors that they have and by the key that counts
+    // them: wherever one is without the other, all layers of the model stay.
+    void predictionLayers_areCounted_data() {
+        QTest::addColumn<int>("said");  // -1: no key
+        QTest::addColumn<int>("there");
+        QTest::addColumn<int>("block_count");  // more than the model's layers
+        QTest::addColumn<QString>("note");
+        const QString at_end = QStringLiteral("layers that predict further tokens is %1. The 3 layers before them");
+        QTest::newRow("none") << -1 << 0 << 0 << QString();
+        QTest::newRow("said and there") << 1 << 1 << 1 << QString();
+        QTest::newRow("two") << 2 << 2 << 2 << QString();
+        QTest::newRow("said, left out, not counted")
+            << 1 << 0 << 0
+            << QStringLiteral("\"qwen3moe.nextn_predict_layers\" is 1, but the number of the file's ") + at_end.arg(0);
+        QTest::newRow("said, left out, counted")
+            << 1 << 0 << 1
+            << QStringLiteral("\"qwen3moe.nextn_predict_layers\" is 1, but the number of the file's ") + at_end.arg(0);
+        QTest::newRow("said two, one there")
+            << 2 << 1 << 2
+            << QStringLiteral("\"qwen3moe.nextn_predict_layers\" is 2, but the number of the file's ") + at_end.arg(1);
+        QTest::newRow("not said, counted")
+            << -1 << 1 << 1
+            << QStringLiteral("\"qwen3moe.nextn_predict_layers\" is missing, but the number of the file's ") +
+                   at_end.arg(1);
+        QTest::newRow("not said, not counted")
+            << -1 << 1 << 0
+            << QStringLiteral("\"qwen3moe.nextn_predict_layers\" is missing, but the number of the file's ") +
+                   at_end.arg(1);
+    }
+    void predictionLayers_areCounted() {
+        QFETCH(int, said);
+        QFETCH(int, there);
+        QFETCH(int, block_count);
+        QFETCH(QString, note);
+        const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
+        GgufWriter writer = parts.pairs();
+        writer.add("qwen3moe.block_count", static_cast<std::uint32_t>(3 + block_count));
+        if (said >= 0) writer.add("qwen3moe.nextn_predict_layers", static_cast<std::uint32_t>(said));
+        parts.copy(writer, 0, parts.n());
+        for (int i = 0; i < there; ++i) {
+            const std::string block = "blk." + std::to_string(3 + i) + ".";
+            writer.add_floats(block + "attn_norm.weight", {2}, {1, 1});
+            writer.add_floats(block + "nextn.eh_proj.weight", {2}, {1, 1});
+        }
+        std::vector<Message> notes;
+        QCOMPARE(specOf(writer, &notes).n_layers(), 3);
+        QCOMPARE(notes.size(), note.isEmpty() ? 0u : 1u);
+        if (!notes.empty())
+            QVERIFY2(QString::fromStdString(notes[0].english()).contains(note), notes[0].english().c_str());
+    }
+
+    // What the model would need to compute what it is meant to, and nothing here reads.
+    void tensorThatNothingReads_isRefused_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QByteArray>("tensor");
+        const auto row = [](const char* model, const char* tensor) {
+            QTest::newRow(tensor) << QString::fromLatin1(model) << QByteArray(tensor);
+        };
+        row("qwen3_moe_bf16", "blk.1.ffn_gate_exps.scale");
+        row("qwen3_moe_bf16", "blk.1.ffn_up_exps.scale");
+        row("qwen3_moe_bf16", "blk.1.attn_q.scale");
+        row("qwen3_moe_bf16", "blk.1.ffn_gate_inp.bias");
+        row("qwen3_moe_bf16", "blk.1.ffn_down_exps.bias");
+        row("qwen3_moe_bf16", "blk.1.exp_probs_b.bias");
+        row("qwen3_moe_bf16", "blk.1.attn_sinks.weight");
+        row("qwen3_moe_bf16", "blk.1.attn_norm.bias");
+        row("qwen3_moe_bf16", "blk.7.attn_norm.weight");
+        row("qwen3_moe_bf16", "blk.x.attn_norm.weight");
+        row("qwen3_moe_bf16", "output.bias");
+        row("qwen3_moe_bf16", "token_embd_norm.weight");
+        row("grouped_bf16", "blk.0.attn_q_norm.weight");
+        row("granite_moe_shared_f32", "blk.0.ffn_up_shexp.bias");
+        row("deepseek_v3_bf16", "blk.0.attn_q_a.bias");
+        row("gpt_oss_mxfp4", "blk.0.ffn_down_exps.scale");
+        row("gemma4_bf16", "blk.1.attn_v.weight");
+    }
+    void tensorThatNothingReads_isRefused() {
+        QFETCH(QString, model);
+        QFETCH(QByteArray, tensor);
+        const GgufParts parts(model);
+        GgufWriter writer = parts.pairs();
+        writer.add_floats(tensor.toStdString(), {2}, {1, 2});
+        const QString error = errorOf([&] { specOf(parts, writer); });
+        QVERIFY2(error.contains(QStringLiteral("changed.gguf: tensor \"%1\" is not supported, and results without it "
+                                               "would be wrong")
+                                    .arg(QString::fromLatin1(tensor))),
+                 qPrintable(error));
+    }
+    // What the program computes itself, has in another form, or leaves out with a note.
+    void tensorThatChangesNothing_isNotRefused_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QByteArray>("tensor");
+        const auto row = [](const char* model, const char* tensor) {
+            QTest::newRow(tensor) << QString::fromLatin1(model) << QByteArray(tensor);
+        };
+        row("grouped_bf16", "blk.0.attn_rot_embd.inv_freq");
+        row("deepseek_v2_lite_bf16", "rope_freqs_unused.weight");
+        row("qwen3_moe_bf16", "blk.2.nextn.shared_head_norm.weight");
+        row("qwen3_moe_bf16", "v.blk.0.attn_norm.weight");
+        row("qwen3_moe_bf16", "mm.0.weight");
+        row("qwen3_moe_bf16", "mtp.fc.weight");
+    }
+    void tensorThatChangesNothing_isNotRefused() {
+        QFETCH(QString, model);
+        QFETCH(QByteArray, tensor);
+        const GgufParts parts(model);
+        GgufWriter writer = parts.pairs();
+        writer.add_floats(tensor.toStdString(), {2}, {1, 2});
+        QCOMPARE(errorOf([&] { specOf(parts, writer); }), QString());
+    }
+    // ik_llama.cpp keeps both forms of latent attention's matrix.
+    void latentMatrix_inBothForms_isRead() {
+        const GgufParts parts(QStringLiteral("deepseek_v2_lite_bf16"));
+        const ModelSpec apart = specOf(parts, parts.pairs());
+        QVERIFY(!apart.gguf.joined_kv_b);
+        const auto& latent = std::get<LatentSpec>(apart.layers[0].attention);
+        GgufWriter writer = parts.pairs();
+        const auto rows = static_cast<std::uint64_t>(latent.n_heads * (latent.nope_dim + latent.value_dim));
+        const auto columns = static_cast<std::uint64_t>(latent.latent_dim);
+        for (std::int64_t l = 0; l < apart.n_layers(); ++l) {
+            writer.add_floats("blk." + std::to_string(l) + ".attn_kv_b.weight", {rows, columns},
+                              std::vector<float>(rows * columns));
+        }
+        QVERIFY(specOf(parts, writer).gguf.joined_kv_b);
+    }
+
     void splitFile_isOneModel() {
-        const Parts whole(QStringLiteral("qwen3_moe_bf16"));
+        const GgufParts whole(QStringLiteral("qwen3_moe_bf16"));
         const auto part = [&](int i) {
             GgufWriter writer = i == 1 ? whole.pairs() : GgufWriter();
             writer.add("split.no", static_cast<std::uint16_t>(i - 1)).add("split.count", std::uint16_t{3});
@@ -406,7 +657,10 @@ class TestGguf : public QObject {
         row("layers", "\"qwen3moe.block_count\" is \"four\"; expected an integer");
         row("more layers", "tensor \"blk.4.ffn_gate_exps.weight\" is missing");
         row("ffn", "tensor \"blk.0.ffn_gate_exps.weight\" has shape");
-        row("type", "tensor \"blk.0.attn_output.weight\" has dtype type 41; expected one of F32, F16, Q4_0");
+        row("type", "tensor \"blk.0.attn_output.weight\" has dtype type 43; expected one of F32, F16, Q4_0");
+        row("IQ4_KS", "has dtype IQ4_KS of ik_llama.cpp (type 144); expected one of F32, F16, Q4_0");
+        row("Q4_0_R4", "has dtype Q4_0_R4/R8 of ik_llama.cpp (type 202); expected one of F32, F16, Q4_0");
+        row("Q4_0_4_4", "has dtype Q4_0_4_4 (type 31); expected one of F32, F16, Q4_0");
         row("NVFP4", "tensor \"blk.0.attn_output.weight\" has dtype NVFP4 (type 40); expected one of F32, F16, Q4_0");
         row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8 (type 24); expected one of");
         row("what to take instead", "MXFP4; take a file of this model in one of them, such as its Q4_K_M");
@@ -417,7 +671,7 @@ class TestGguf : public QObject {
     void badModel_isNamed() {
         QFETCH(QString, changed);
         QFETCH(QString, words);
-        const Parts whole(QStringLiteral("qwen3_moe_bf16"));
+        const GgufParts whole(QStringLiteral("qwen3_moe_bf16"));
         GgufWriter writer = whole.pairs();
         if (changed == QLatin1String("architecture")) writer.add("general.architecture", "mamba");
         if (changed == QLatin1String("no architecture")) writer.remove("general.architecture");
@@ -432,9 +686,12 @@ class TestGguf : public QObject {
         if (changed == QLatin1String("ffn")) writer.add("qwen3moe.expert_feed_forward_length", std::uint32_t{8});
         for (const GgufTensor& tensor : whole.header.tensors) {
             std::uint32_t type = tensor.type;
-            auto shape = Parts::shapeOf(tensor);
+            auto shape = GgufParts::shapeOf(tensor);
             if (tensor.name == "blk.0.attn_output.weight") {
-                if (changed == QLatin1String("type")) type = 41;
+                if (changed == QLatin1String("type")) type = 43;
+                if (changed == QLatin1String("IQ4_KS")) type = 144;
+                if (changed == QLatin1String("Q4_0_R4")) type = 202;
+                if (changed == QLatin1String("Q4_0_4_4")) type = 31;
                 if (changed == QLatin1String("NVFP4")) type = 40;
                 if (changed == QLatin1String("foreign type") || changed == QLatin1String("what to take instead")) {
                     type = 24;

@@ -292,6 +292,20 @@ CASES = {
              residual_multiplier=0.7, attention_multiplier=0.3, logits_scaling=0.8,
              rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict()),
+    # Biases on q, k, v and output, where the published models have none.
+    "granite_moe_bias_bf16": (
+        "granitemoe", torch.bfloat16,
+        dict(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, num_local_experts=6,
+             num_experts_per_tok=2, intermediate_size=20, embedding_multiplier=1.5, residual_multiplier=0.7,
+             attention_multiplier=0.4, logits_scaling=1.25, attention_bias=True,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
+    "qwen3_moe_bias_bf16": (
+        "qwen3_moe", torch.bfloat16,
+        dict(hidden_size=24, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2,
+             num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=40, norm_topk_prob=True,
+             attention_bias=True, rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
     "gpt_oss_bf16": (
         "gpt_oss", torch.bfloat16,
         dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
