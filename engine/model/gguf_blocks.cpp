@@ -14,6 +14,8 @@
 namespace offstage::engine {
 namespace {
 
+constexpr std::string_view kGateUp = ".ffn_gate_up_exps.weight";
+
 // "blk.12.attn_norm.weight": 12; -1: of no block.
 std::int64_t block_of(std::string_view name) {
     constexpr std::string_view kBlocks = "blk.";
@@ -58,6 +60,9 @@ std::set<std::string, std::less<>> read_tensors(const ModelSpec& spec) {
             for (const ExpertPart& part : parts.biases) read.insert(part.name);
         }
     }
+    // Of gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up in one
+    // tensor, their rows in turns.
+    if (spec.experts.expert.biases) std::erase_if(read, [](const auto& name) { return name.ends_with(kGateUp); });
     return read;
 }
 

@@ -54,7 +54,8 @@ void configure_gguf_rope(GgufConfig& c) {
     c.take("rope_theta", "rope.freq_base", 10000.0);
     const std::string key = c.key("rope.scaling.type");
     const std::string type(c.metadata().text(key, c.has("rope.scaling.factor") ? "linear" : "none"));
-    if (type == "none" || type == "longrope") return;  // LongRoPE: its family sees to it
+    // LongRoPE: its family sees to it. Ollama writes an empty text where there is none.
+    if (type.empty() || type == "none" || type == "longrope") return;
     const double factor = c.metadata().number(c.key("rope.scaling.factor"), 1.0);
     if (type == "linear" && factor == 1) return;
     json scaling = {{"rope_type", type}, {"factor", factor}};

@@ -172,9 +172,11 @@ class TestGguf : public QObject {
     // gpt-oss has YaRN where the configuration says nothing; a file says what there is.
     void gptOss_withoutScalingHasNone() {
         const GgufParts gpt_oss(QStringLiteral("gpt_oss_mxfp4"));
-        const RopeSpec rope = specOf(gpt_oss, gpt_oss.pairs().add("gpt-oss.rope.scaling.type", "none")).rope();
-        QVERIFY(rope.frequency_scale.empty());
-        QCOMPARE(rope.amplitude, 1.0);
+        for (const char* type : {"none", ""}) {
+            const RopeSpec rope = specOf(gpt_oss, gpt_oss.pairs().add("gpt-oss.rope.scaling.type", type)).rope();
+            QVERIFY(rope.frequency_scale.empty());
+            QCOMPARE(rope.amplitude, 1.0);
+        }
     }
 
     // Phi-3.5-MoE: its factor of cos and sin is not in the file.
@@ -254,6 +256,19 @@ class TestGguf : public QObject {
                              {"attn_sinks.weight", "attn_sinks"},
                              {"post_attention_norm.weight", "ffn_norm.weight"}}));
         QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("gpt_oss_mxfp4"))));
+    }
+
+    // As it was written for some weeks: the rows of gate and up in turns.
+    void gptOssWithGateAndUpInOne_isRefused() {
+        const GgufParts parts(QStringLiteral("gpt_oss_mxfp4"));
+        GgufWriter writer = parts.pairs();
+        const auto rename = renaming({{"ffn_gate_exps.weight", "ffn_gate_up_exps.weight"}});
+        parts.copy(writer, 0, parts.n(), [&](std::string name) {
+            return name.ends_with("ffn_up_exps.weight") ? std::string() : rename(std::move(name));
+        });
+        const QString error = errorOf([&] { specOf(writer); });
+        QVERIFY2(error.contains(QStringLiteral("tensor \"blk.0.ffn_gate_up_exps.weight\" is not supported")),
+                 qPrintable(error));
     }
 
     // Heads of each layer, none in the recurrent ones, which no other key names here. The
