@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "engine/error.h"
@@ -42,13 +43,53 @@ class JinjaTemplate final : public ChatTemplate {
 
     PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
                       const std::vector<TemplateVariable>& choices) const override {
+        std::call_once(is_probed_, [&] { probe_parts(tokens); });
+        return render_with(takes_parts_, messages, tokens, add_generation_prompt, choices);
+    }
+
+  private:
+    // By role: whether a message's content is a list of parts and no text.
+    using TakesParts = std::array<bool, 3>;
+
+    // Some templates look for the parts of a content alone, and pass over one that is a text: a role gets parts where
+    // they bring its text into the prompt, which the text itself does not.
+    void probe_parts(const Tokens& tokens) const {
+        static constexpr std::string_view kProbe = "Probe7x";
+        if (!survey_.fields.contains("text")) return;  // what a part is named by
+        for (const Role role : {Role::kUser, Role::kAssistant, Role::kSystem}) {
+            std::vector<ChatMessage> messages = {{Role::kUser, "Hi"}};
+            if (role == Role::kUser) messages.clear();
+            messages.insert(role == Role::kSystem ? messages.begin() : messages.end(), {role, std::string(kProbe)});
+            const auto shows = [&](bool parts) {
+                TakesParts takes = takes_parts_;
+                takes[static_cast<std::size_t>(role)] = parts;
+                try {
+                    return render_with(takes, messages, tokens, true, {}).bytes.find(kProbe) != std::string::npos;
+                } catch (const Error&) {
+                    return false;
+                }
+            };
+            takes_parts_[static_cast<std::size_t>(role)] = !shows(false) && shows(true);
+        }
+    }
+
+    static Value content_of(const ChatMessage& message, bool in_parts) {
+        const Value text = Value::string(PromptText::of_data(message.content));
+        if (!in_parts) return text;
+        return Value::list(
+            {Value::dict({{Value::string("type"), Value::string("text")}, {Value::string("text"), text}})});
+    }
+
+    PromptText render_with(const TakesParts& takes_parts, const std::vector<ChatMessage>& messages,
+                           const Tokens& tokens, bool add_generation_prompt,
+                           const std::vector<TemplateVariable>& choices) const {
         std::vector<Value> list;
         list.reserve(messages.size());
         for (const ChatMessage& message : messages) {
             check(message.content, messages::chat_message_not_utf8);
             std::vector<std::pair<Value, Value>> fields = {
                 {Value::string("role"), Value::string(std::string(name_of(message.role)))},
-                {Value::string("content"), Value::string(PromptText::of_data(message.content))}};
+                {Value::string("content"), content_of(message, takes_parts[static_cast<std::size_t>(message.role)])}};
             if (message.role == Role::kAssistant && !message.thought.empty()) {
                 check(message.thought, messages::thought_not_utf8);
                 const Value thought = Value::string(PromptText::of_data(message.thought));
@@ -77,7 +118,6 @@ class JinjaTemplate final : public ChatTemplate {
         return jinja::Evaluator(source_, tokens.now.value_or(local_time())).run(block_, std::move(variables));
     }
 
-  private:
     static void check(const std::string& text, const MessageCode<1>& what) {
         const std::size_t bad = find_invalid_utf8(text);
         if (bad != std::string_view::npos) {
@@ -103,6 +143,8 @@ class JinjaTemplate final : public ChatTemplate {
     std::string source_;
     jinja::Block block_;
     jinja::Survey survey_;
+    mutable std::once_flag is_probed_;
+    mutable TakesParts takes_parts_ = {};
 };
 
 // A string, or a list of {"name": ..., "template": ...} of which "default" is taken.

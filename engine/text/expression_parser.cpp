@@ -135,6 +135,14 @@ ExprPtr ExpressionParser::condition_without_if() {
     return parse_or();
 }
 
+ExprPtr ExpressionParser::filters_of_block() {
+    const Level level(*this);
+    ExprPtr node = make(ExprKind::kName, line());
+    node->name = kBlockText;
+    if (!at_operator("|")) node = parse_filter(std::move(node));
+    return parse_filters(std::move(node));
+}
+
 ExprPtr ExpressionParser::parse_or() {
     ExprPtr left = parse_and();
     while (at_name("or")) {
@@ -390,12 +398,8 @@ void ExpressionParser::parse_arguments(Expr& call) {
 
 ExprPtr ExpressionParser::parse_filters(ExprPtr node) {
     while (true) {
-        if (at_operator("|")) {
-            ExprPtr filter = make(ExprKind::kFilter, take().line);
-            filter->name = expect_name();
-            adopt(*filter, std::move(node));
-            if (at_operator("(")) parse_arguments(*filter);
-            node = std::move(filter);
+        if (take_operator("|")) {
+            node = parse_filter(std::move(node));
         } else if (at_name("is")) {
             node = parse_test(std::move(node));
         } else if (at_operator("(")) {
@@ -404,6 +408,14 @@ ExprPtr ExpressionParser::parse_filters(ExprPtr node) {
             return node;
         }
     }
+}
+
+ExprPtr ExpressionParser::parse_filter(ExprPtr node) {
+    ExprPtr filter = make(ExprKind::kFilter, line());
+    filter->name = expect_name();
+    adopt(*filter, std::move(node));
+    if (at_operator("(")) parse_arguments(*filter);
+    return filter;
 }
 
 ExprPtr ExpressionParser::parse_test(ExprPtr node) {

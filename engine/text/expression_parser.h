@@ -39,6 +39,7 @@ class ExpressionParser {
     ExprPtr expression();            // with an inline if
     ExprPtr expression_or_tuple();   // a, b
     ExprPtr condition_without_if();  // what follows "in" of a for: its if is the loop's filter
+    ExprPtr filters_of_block();      // a | b, or | a | b: of the block's text, whose name is kBlockText
 
     const Token& peek(std::size_t ahead = 0) const;
     Token take();
@@ -76,6 +77,7 @@ class ExpressionParser {
     ExprPtr parse_postfix(ExprPtr node);
     ExprPtr parse_subscript(ExprPtr node);
     ExprPtr parse_filters(ExprPtr node);
+    ExprPtr parse_filter(ExprPtr node);  // behind |
     ExprPtr parse_test(ExprPtr node);
     void parse_arguments(Expr& call);
 

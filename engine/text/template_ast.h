@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,14 +48,16 @@ struct Expr {
 };
 
 enum class StmtKind {
-    kText,      // name: the text
-    kPrint,     // value
-    kIf,        // branches; body of the else in `otherwise`
-    kFor,       // targets in value, filter; body, otherwise
-    kSet,       // targets = value
-    kSetBlock,  // targets[0] = body as text
-    kMacro,     // name, parameters; body
-    kGroup,     // body
+    kText,       // name: the text
+    kPrint,      // value
+    kIf,         // branches; body of the else in `otherwise`
+    kFor,        // targets in value, filter; body, otherwise; is_recursive: `loop` may be called
+    kSet,        // targets = value
+    kSetBlock,   // targets[0] = body as text; value: filters of it, or nullptr
+    kFilter,     // body as text, through the filters of value
+    kCallBlock,  // value, a call of a macro, which may call `caller`: parameters; body
+    kMacro,      // name, parameters; body
+    kGroup,      // body
     kBreak,
     kContinue,
 };
@@ -78,9 +81,14 @@ struct Parameter {
     ExprPtr fallback;  // nullptr: undefined when not given
 };
 
+// By what name the filters of a block find its text.
+inline constexpr std::string_view kBlockText = "";
+
 struct Stmt {
     StmtKind kind = StmtKind::kText;
     int line = 1;
+    bool is_recursive = false;
+    bool uses_caller = false;  // kMacro
     std::string name;
     ExprPtr value;
     ExprPtr filter;

@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "engine/text/template_evaluator.h"
+#include "engine/text/template_format.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
 
 constexpr std::int64_t kMaxRange = 100'000;
+constexpr std::uint64_t kStepsOfNamespace = 16;  // it stays until the end of the rendering
 
 [[noreturn]] void too_large() {
     fail(messages::number_too_large);
@@ -223,25 +225,25 @@ Value changed_string(std::string text, const PromptText& from, Budget& budget) {
     return new_string(from.has_data() ? PromptText::of_data(std::move(text)) : PromptText(std::move(text)), budget);
 }
 
-Value Evaluator::binary(const std::string& op, const Value& a, const Value& b) {
+Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget) {
     if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
     if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
         PromptText text = a.as_text();
         text.append(b.as_text());
-        return new_string(std::move(text), budget_);
+        return new_string(std::move(text), budget);
     }
     if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple &&
         !a.as_list().is_lazy && !b.as_list().is_lazy) {
         std::vector<Value> items = a.as_list().items;
         items.insert(items.end(), b.as_list().items.begin(), b.as_list().items.end());
-        budget_.spend_steps(items.size());
+        budget.spend_steps(items.size());
         return Value::list(std::move(items), a.as_list().is_tuple);
     }
     if (op == "*") {
-        if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget_);
-        if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget_);
+        if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget);
+        if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget);
     }
-    if (op == "%" && a.is(Kind::kString)) fail_unsupported(messages::formatting_with_percent);
+    if (op == "%" && a.is(Kind::kString)) return new_string(format_percent(a.as_text(), b, budget), budget);
     for (const Value* side : {&a, &b}) {
         if (side->is(Kind::kUndefined))
             fail(side->has_name() ? messages::name_undefined(side->as_string())
@@ -264,6 +266,8 @@ Value Evaluator::evaluate_call(const Expr& e) {
         return call_method(object, callee.name, arguments_of(e), budget_);
     }
     const Value function = evaluate(callee);
+    if (callee.kind == ExprKind::kName && callee.name == "loop" && function.is(Kind::kNamespace))
+        return call_loop(arguments_of(e));
     if (function.is(Kind::kFunction)) return call(*function.as_function(), arguments_of(e));
     if (callee.kind == ExprKind::kName && function.is(Kind::kUndefined))
         fail_unsupported(messages::the_function(callee.name));
@@ -273,7 +277,12 @@ Value Evaluator::evaluate_call(const Expr& e) {
 Value Evaluator::call(const Function& function, const Arguments& arguments) {
     if (function.macro != nullptr) return call_macro(function, arguments);
     if (function.name == "range") return make_range(arguments, budget_);
-    if (function.name == "namespace") return make_namespace(arguments);
+    if (function.name == "namespace") {
+        namespaces_.push_back(make_namespace(arguments));
+        budget_.spend_steps(kStepsOfNamespace);
+        return namespaces_.back();
+    }
+    if (function.name == "dict") return Value::dict(make_namespace(arguments).as_dict().items);
     if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
     const Value* message = arguments.find(0, "message");
     throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message).bytes : std::string()),
@@ -284,7 +293,7 @@ Value Evaluator::call_macro(const Function& function, const Arguments& arguments
     const Stmt& macro = *function.macro;
     if (arguments.positional.size() > macro.parameters.size()) fail(messages::macro_takes_fewer(macro.name));
     for (const auto& [name, value] : arguments.named) {
-        bool known = false;
+        bool known = name == "caller" && macro.uses_caller;
         for (std::size_t i = arguments.positional.size(); i < macro.parameters.size(); ++i)
             known = known || macro.parameters[i].name == name;
         if (!known) fail(messages::macro_takes_no_argument(macro.name, name));
@@ -299,6 +308,10 @@ Value Evaluator::call_macro(const Function& function, const Arguments& arguments
                       : parameter.fallback ? evaluate(*parameter.fallback)
                                            : Value::undefined(parameter.name);
         scopes_[own].values.insert_or_assign(parameter.name, std::move(value));
+    }
+    if (macro.uses_caller) {
+        const Value* caller = arguments.find(arguments.positional.size(), "caller");
+        scopes_[own].values.insert_or_assign("caller", caller != nullptr ? *caller : Value::undefined("caller"));
     }
     PromptText text;
     execute(macro.body, text);

@@ -18,8 +18,8 @@ constexpr std::uint64_t kMaxBytes = 256u << 20;
 constexpr std::size_t kMaxOutputBytes = 16u << 20;
 constexpr std::size_t kMaxMacros = 10'000;
 
-constexpr std::array<Function, 4> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"},
-                                                Function{"strftime_now"}};
+constexpr std::array<Function, 5> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"},
+                                                Function{"strftime_now"}, Function{"dict"}};
 
 }  // namespace
 
@@ -57,6 +57,11 @@ void Arguments::check(const MessageArgument& callee, std::size_t max,
 
 Evaluator::Evaluator(const std::string& source, const std::tm& now) : source_(source), now_(now) {
     scopes_.push_back({});
+}
+
+// Namespaces that hold one another would never be freed.
+Evaluator::~Evaluator() {
+    for (const Value& one : namespaces_) one.clear_attributes();
 }
 
 PromptText Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
@@ -108,7 +113,7 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             }
             return execute(stmt.otherwise, out);
         case StmtKind::kFor:
-            return execute_for(stmt, out);
+            return execute_for(stmt, evaluate(*stmt.value), 0, out);
         case StmtKind::kSet:
             assign(stmt.targets, evaluate(*stmt.value));
             break;
@@ -116,9 +121,22 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             PromptText text;
             const Flow flow = execute(stmt.body, text);
             if (flow != Flow::kNext) return flow;
-            assign(stmt.targets, new_string(std::move(text), budget_));
+            assign(stmt.targets,
+                   stmt.value ? filtered(*stmt.value, std::move(text)) : new_string(std::move(text), budget_));
             break;
         }
+        case StmtKind::kFilter: {
+            PromptText text;
+            const Flow flow = execute(stmt.body, text);
+            if (flow != Flow::kNext) return flow;
+            const Value made = filtered(*stmt.value, std::move(text));
+            if (!made.is(Kind::kString)) fail(messages::takes_a_text("filter", type_name(made)));
+            emit(out, made.as_text());
+            break;
+        }
+        case StmtKind::kCallBlock:
+            execute_call_block(stmt, out);
+            break;
         case StmtKind::kMacro:
             define_macro(stmt);
             break;
@@ -139,8 +157,24 @@ void Evaluator::execute_print(const Stmt& stmt, PromptText& out) {
     emit(out, to_text(value));
 }
 
-Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, PromptText& out) {
-    std::vector<Value> items = items_of(evaluate(*stmt.value), budget_);
+Value Evaluator::filtered(const Expr& filters, PromptText text) {
+    const NewScope scope(*this, scopes_.size() - 1);
+    scopes_.back().values.insert_or_assign(std::string(kBlockText), new_string(std::move(text), budget_));
+    return evaluate(filters);
+}
+
+void Evaluator::execute_call_block(const Stmt& stmt, PromptText& out) {
+    const Function caller{"caller", &stmt, scopes_.size() - 1};  // no value of the macro's outlives the call
+    const Value macro = evaluate(*stmt.value->parts[0]);
+    if (!macro.is(Kind::kFunction) || macro.as_function()->macro == nullptr)
+        fail_unsupported(messages::type_is_called(type_name(macro)));
+    Arguments arguments = arguments_of(*stmt.value);
+    arguments.named.emplace_back("caller", Value::function(&caller));
+    emit(out, call_macro(*macro.as_function(), arguments).as_text());
+}
+
+Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out) {
+    std::vector<Value> items = items_of(over, budget_);
     if (stmt.filter) {
         std::vector<Value> kept;
         for (Value& item : items) {
@@ -168,16 +202,38 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, PromptText& out) {
         set("first", Value::boolean(i == 0));
         set("last", Value::boolean(i + 1 == n));
         set("length", Value::integer(n));
+        set("depth", Value::integer(depth + 1));
+        set("depth0", Value::integer(depth));
         set("previtem", i > 0 ? items[at - 1] : Value::undefined("loop.previtem"));
         set("nextitem", i + 1 < n ? items[at + 1] : Value::undefined("loop.nextitem"));
 
         const NewScope scope(*this, scopes_.size() - 1);
         budget_.spend_steps(4);
-        scopes_.back().values.insert_or_assign("loop", Value::name_space(std::move(loop)));
+        scopes_.back().values.insert_or_assign("loop", Value::loop(std::move(loop)));
+        if (stmt.is_recursive) {
+            scopes_.back().loop = &stmt;
+            scopes_.back().loop_depth = depth;
+        }
         assign(stmt.targets, items[at]);
         if (execute(stmt.body, out) == Flow::kBreak) break;
     }
     return Flow::kNext;
+}
+
+// loop(items): the same loop once more, as text.
+Value Evaluator::call_loop(const Arguments& arguments) {
+    arguments.check("loop", 1, {});
+    if (arguments.positional.empty()) fail(messages::call_without_argument("loop"));
+    std::size_t at = scopes_.size() - 1;
+    while (!scopes_[at].values.contains("loop") && at > 0) at = scopes_[at].parent;
+    const Stmt* const again = scopes_[at].loop;
+    if (again == nullptr) fail(messages::type_is_called("loop"));
+    const int depth = scopes_[at].loop_depth + 1;
+    const Level level(*this);
+    const NewScope scope(*this, scopes_[at].parent);
+    PromptText text;
+    execute_for(*again, arguments.positional[0], depth, text);
+    return new_string(std::move(text), budget_);
 }
 
 void Evaluator::define_macro(const Stmt& stmt) {
@@ -280,7 +336,7 @@ Value Evaluator::evaluate_node(const Expr& e) {
             return evaluate_compare(e);
         case ExprKind::kBinary: {
             const Value left = evaluate(*e.parts[0]);
-            return binary(e.name, left, evaluate(*e.parts[1]));
+            return binary(e.name, left, evaluate(*e.parts[1]), budget_);
         }
         case ExprKind::kConcat: {
             PromptText text;
@@ -297,7 +353,7 @@ Value Evaluator::evaluate_node(const Expr& e) {
             if (!value.is_number()) fail(messages::sign_before_type(type_name(value)));
             const bool negate = e.kind == ExprKind::kNegate;
             if (!value.is_integer()) return Value::real(negate ? -value.as_double() : value.as_double());
-            return binary(negate ? "-" : "+", Value::integer(0), value);
+            return binary(negate ? "-" : "+", Value::integer(0), value, budget_);
         }
         case ExprKind::kChoice:
             if (evaluate(*e.parts[1]).truthy()) return evaluate(*e.parts[0]);

@@ -57,6 +57,7 @@ bool contains(const Value& container, const Value& item, Budget& budget);
 // What {% for %} runs over: items, keys or characters; nothing for undefined.
 std::vector<Value> items_of(const Value& value, Budget& budget);
 Value new_string(PromptText text, Budget& budget);
+Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget);  // a op b
 // Text that was made from `from` and is data where any of that is.
 Value changed_string(std::string text, const PromptText& from, Budget& budget);
 
@@ -65,6 +66,9 @@ class Evaluator {
   public:
     // `now`: what strftime_now() writes.
     Evaluator(const std::string& source, const std::tm& now);
+    ~Evaluator();
+    Evaluator(const Evaluator&) = delete;
+    Evaluator& operator=(const Evaluator&) = delete;
 
     // Throws Error as ChatTemplate::render does.
     PromptText run(const Block& block, std::vector<std::pair<std::string, Value>> variables);
@@ -76,7 +80,9 @@ class Evaluator {
 
     struct Scope {
         std::map<std::string, Value, std::less<>> values;
-        std::size_t parent = 0;  // index of the scope around it; the outermost is its own
+        std::size_t parent = 0;      // index of the scope around it; the outermost is its own
+        const Stmt* loop = nullptr;  // of a recursive one: what `loop` calls
+        int loop_depth = 0;
     };
 
     // One level of recursion, and one scope of names, while they live.
@@ -109,7 +115,10 @@ class Evaluator {
 
     Flow execute(const Block& block, PromptText& out);
     Flow execute(const Stmt& stmt, PromptText& out);
-    Flow execute_for(const Stmt& stmt, PromptText& out);
+    Flow execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out);
+    void execute_call_block(const Stmt& stmt, PromptText& out);
+    Value filtered(const Expr& filters, PromptText text);
+    Value call_loop(const Arguments& arguments);
     void execute_print(const Stmt& stmt, PromptText& out);
     void define_macro(const Stmt& stmt);
     void emit(PromptText& out, const PromptText& text);
@@ -122,7 +131,6 @@ class Evaluator {
     Value evaluate_compare(const Expr& e);
     Value evaluate_call(const Expr& e);
     Value evaluate_dict(const Expr& e);
-    Value binary(const std::string& op, const Value& a, const Value& b);
     Value call(const Function& function, const Arguments& arguments);
     Value call_macro(const Function& function, const Arguments& arguments);
     Arguments arguments_of(const Expr& e);
@@ -133,6 +141,7 @@ class Evaluator {
     Budget budget_;
     std::vector<Scope> scopes_;
     std::vector<std::unique_ptr<Function>> macros_;
+    std::vector<Value> namespaces_;
     int depth_ = 0;
     int line_ = 1;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/text/template_evaluator.h"
+#include "engine/text/template_format.h"
 #include "engine/text/template_text.h"
 #include "engine/text/text_messages.h"
 
@@ -246,6 +247,93 @@ std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool re
     return items;
 }
 
+// sum, min and max look at an attribute of each item, where one is named.
+Value looked_at(const Value& item, const Value* attribute, Budget& budget) {
+    return attribute == nullptr || attribute->is(Kind::kNone) ? item : attribute_path(item, *attribute, budget);
+}
+
+Value filter_sum(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("sum", 2, {"attribute", "start"});
+    const Value* start = arguments.find(1, "start");
+    Value sum = start != nullptr ? *start : Value::integer(0);
+    if (sum.is(Kind::kString)) fail(messages::takes_a_number("sum", type_name(sum)));
+    for (const Value& item : items_of(v, budget))
+        sum = binary("+", sum, looked_at(item, arguments.find(0, "attribute"), budget), budget);
+    return sum;
+}
+
+Value filter_extreme(const Value& v, const Arguments& arguments, Budget& budget, bool largest) {
+    arguments.check(largest ? "max" : "min", 2, {"case_sensitive", "attribute"});
+    const Value* case_sensitive = arguments.find(0, "case_sensitive");
+    Value found = Value::undefined(largest ? "max" : "min"), found_key;
+    for (const Value& item : items_of(v, budget)) {
+        Value key = looked_at(item, arguments.find(1, "attribute"), budget);
+        budget.spend_bytes(key.weight());
+        if (key.is(Kind::kString) && (case_sensitive == nullptr || !case_sensitive->truthy()))
+            key = Value::string(to_lower(key.as_string()));
+        const bool is_first = found_key.is(Kind::kUndefined);
+        if (!is_first && (largest ? compare(found_key, key) >= 0 : compare(key, found_key) >= 0)) continue;
+        found = item;
+        found_key = std::move(key);
+    }
+    return found;
+}
+
+Value filter_round(const Value& v, const Arguments& arguments, Budget&) {
+    arguments.check("round", 2, {"precision", "method"});
+    const Value* precision = arguments.find(0, "precision");
+    const Value* method = arguments.find(1, "method");
+    if (!v.is_number()) fail(messages::takes_a_number("round", type_name(v)));
+    if (precision != nullptr && !precision->is_integer())
+        fail(messages::takes_a_number("round", type_name(*precision)));
+    const std::int64_t digits = precision != nullptr ? precision->as_int() : 0;
+    const std::string name = method != nullptr && method->is(Kind::kString) ? method->as_string() : "common";
+    const bool is_known = name == "common" || name == "ceil" || name == "floor";
+    if (!is_known || digits < 0 || digits > 15) fail_unsupported(messages::call_with_argument("round", name));
+    if (name == "common" && v.is_integer()) return Value::integer(v.as_int());
+    const double number = v.as_double();
+    if (!std::isfinite(number)) fail(messages::number_too_large);
+    if (name != "common") {
+        const double scale = std::pow(10.0, static_cast<double>(digits));
+        return Value::real((name == "ceil" ? std::ceil(number * scale) : std::floor(number * scale)) / scale);
+    }
+    char buffer[400];  // the nearest decimal, half to even, as Python rounds
+    const auto written =
+        std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed, static_cast<int>(digits));
+    double rounded = number;
+    std::from_chars(buffer, written.ptr, rounded);
+    return Value::real(rounded);
+}
+
+Value filter_escape(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("escape", 0, {});
+    const PromptText text = text_of(v, budget);
+    budget.spend_bytes(text.size() * 5);
+    PromptText out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t next = std::min(text.bytes.find_first_of("&<>\"'", at), text.size());
+        out.append(text, at, next - at);
+        if (next == text.size()) break;
+        const char c = text.bytes[next];
+        const std::string code = c == '&'   ? "&amp;"
+                                 : c == '<' ? "&lt;"
+                                 : c == '>' ? "&gt;"
+                                 : c == '"' ? "&#34;"
+                                            : "&#39;";
+        out.append(text.has_data(next, 1) ? PromptText::of_data(code) : PromptText(code));
+        at = next + 1;
+    }
+    return new_string(std::move(out), budget);
+}
+
+Value filter_format(const Value& v, const Arguments& arguments, Budget& budget) {
+    if (!arguments.positional.empty() && !arguments.named.empty()) fail(messages::text_format_values);
+    std::vector<std::pair<Value, Value>> named;
+    for (const auto& [name, value] : arguments.named) named.emplace_back(Value::string(name), value);
+    const Value values = named.empty() ? Value::list(arguments.positional, true) : Value::dict(std::move(named));
+    return new_string(format_percent(text_of(v, budget), values, budget), budget);
+}
+
 bool is_set(const Arguments& arguments, std::size_t index, std::string_view name) {
     const Value* value = arguments.find(index, name);
     return value != nullptr && value->truthy();
@@ -299,6 +387,7 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
         if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail(messages::indent_width);
         margin = PromptText(std::string(static_cast<std::size_t>(width->as_int()), ' '));
     }
+    if (!v.is(Kind::kString)) fail(messages::takes_a_text("indent", type_name(v)));
     PromptText text = text_of(v, budget);
     text.append("\n");
     const std::vector<std::string_view> lines = split_lines(text.bytes, false);
@@ -319,6 +408,7 @@ Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, 
     const auto& given = arguments.positional;
     const std::size_t at_test = by_attribute ? 1 : 0;
     if (given.size() < at_test) fail(messages::selectattr_without_attribute);
+    if (!v.truthy()) return Value::generator({});  // Jinja looks no further: also at None
     std::string test;
     Arguments rest;
     if (given.size() > at_test) {
@@ -337,6 +427,7 @@ Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, 
 }
 
 Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
+    if (!v.truthy()) return Value::generator({});
     std::vector<Value> mapped;
     const auto& given = arguments.positional;
     if (given.empty()) {
@@ -392,6 +483,14 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"items", filter_items},
         {"reverse", filter_reverse},
         {"abs", filter_abs},
+        {"sum", filter_sum},
+        {"min", [](const Value& v, const Arguments& a, Budget& b) { return filter_extreme(v, a, b, false); }},
+        {"max", [](const Value& v, const Arguments& a, Budget& b) { return filter_extreme(v, a, b, true); }},
+        {"round", filter_round},
+        {"escape", filter_escape},
+        {"e", filter_escape},
+        {"forceescape", filter_escape},
+        {"format", filter_format},
         {"select", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, true); }},
         {"reject", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, false); }},
         {"selectattr",

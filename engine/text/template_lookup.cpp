@@ -5,16 +5,19 @@
 #include <limits>
 
 #include "engine/text/template_evaluator.h"
+#include "engine/text/template_format.h"
 #include "engine/text/template_text.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
 namespace {
 
-constexpr std::array<std::string_view, 24> kStringMethods = {
+constexpr std::array<std::string_view, 36> kStringMethods = {
     "strip",      "lstrip",  "rstrip",     "startswith", "endswith", "split",  "upper",        "lower",
     "title",      "replace", "capitalize", "find",       "count",    "join",   "removeprefix", "removesuffix",
-    "splitlines", "rsplit",  "format",     "isdigit",    "isalpha",  "encode", "index",        "zfill"};
+    "splitlines", "rsplit",  "format",     "isdigit",    "isalpha",  "encode", "index",        "zfill",
+    "rfind",      "rindex",  "partition",  "rpartition", "ljust",    "rjust",  "center",       "isspace",
+    "isupper",    "islower", "isalnum",    "swapcase"};
 constexpr std::array<std::string_view, 10> kDictMethods = {"items", "keys",       "values",  "get",   "pop",
                                                            "copy",  "setdefault", "popitem", "clear", "update"};
 constexpr std::array<std::string_view, 10> kListMethods = {"append", "extend", "insert", "remove",  "pop",
@@ -71,7 +74,7 @@ Value begins_or_ends(const std::string& text, const std::string& name, const Arg
     return Value::boolean(std::any_of(parts.begin(), parts.end(), matches));
 }
 
-Value split(const PromptText& text, const Arguments& arguments, Budget& budget) {
+Value split(const PromptText& text, bool from_right, const Arguments& arguments, Budget& budget) {
     arguments.check("split", 2, {"sep", "maxsplit"});
     const Value* separator = arguments.find(0, "sep");
     const std::int64_t limit = int_argument(arguments.find(1, "maxsplit"), "split", -1);
@@ -81,7 +84,8 @@ Value split(const PromptText& text, const Arguments& arguments, Budget& budget) 
         if (at.empty()) fail(messages::split_at_empty_text);
     }
     budget.spend_bytes(text.size());
-    const auto parts = split_text(text.bytes, at, limit < 0 ? -1 : limit);
+    const auto parts = from_right ? split_text_from_right(text.bytes, at, limit < 0 ? -1 : limit)
+                                  : split_text(text.bytes, at, limit < 0 ? -1 : limit);
     budget.spend_steps(parts.size());
     std::vector<Value> items;
     items.reserve(parts.size());
@@ -100,22 +104,77 @@ Value lines_of(const PromptText& text, const Arguments& arguments, Budget& budge
     return Value::list(std::move(items));
 }
 
-Value find_text(const std::string& text, const Arguments& arguments, Budget& budget) {
-    arguments.check("find", 1, {});
-    if (arguments.positional.empty()) fail(messages::call_without_argument("find"));
+Value find_text(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    arguments.check(name, 1, {});
+    if (arguments.positional.empty()) fail(messages::call_without_argument(name));
     budget.spend_bytes(text.size());
-    const std::size_t at = text.find(text_argument(arguments.positional[0], "find"));
+    const std::string& what = text_argument(arguments.positional[0], name);
+    const std::size_t at = name.starts_with('r') ? text.rfind(what) : text.find(what);
+    if (at == std::string::npos && name.ends_with("index")) fail(messages::index_of_missing_value);
     if (at == std::string::npos) return Value::integer(-1);
     return Value::integer(static_cast<std::int64_t>(count_characters(std::string_view(text).substr(0, at))));
+}
+
+Value partition(const PromptText& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    arguments.check(name, 1, {});
+    if (arguments.positional.empty()) fail(messages::call_without_argument(name));
+    const std::string& separator = text_argument(arguments.positional[0], name);
+    if (separator.empty()) fail(messages::split_at_empty_text);
+    budget.spend_bytes(text.size());
+    const bool from_right = name.starts_with('r');
+    const std::size_t at = from_right ? text.bytes.rfind(separator) : text.bytes.find(separator);
+    const PromptText none;
+    std::vector<PromptText> parts = {from_right ? none : text, none, from_right ? text : none};
+    if (at != std::string::npos)
+        parts = {text.part(0, at), text.part(at, separator.size()), text.part(at + separator.size())};
+    std::vector<Value> items;
+    for (PromptText& part : parts) items.push_back(new_string(std::move(part), budget));
+    return Value::list(std::move(items), true);
+}
+
+Value justify(const PromptText& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    arguments.check(name, name == "zfill" ? 1 : 2, {});
+    if (arguments.positional.empty()) fail(messages::call_without_argument(name));
+    const std::int64_t width = int_argument(&arguments.positional[0], name, 0);
+    PromptText fill = name == "zfill" ? "0" : " ";
+    if (arguments.positional.size() > 1) {
+        text_argument(arguments.positional[1], name);
+        fill = arguments.positional[1].as_text();
+    }
+    if (count_characters(fill.bytes) != 1) fail(messages::takes_a_text(name, "str"));
+    const auto n = static_cast<std::int64_t>(count_characters(text.bytes));
+    const auto missing = static_cast<std::uint64_t>(std::max<std::int64_t>(width - n, 0));
+    budget.spend_bytes(missing * fill.size());
+    // Python's center() puts the odd one before the text where the width is odd.
+    const std::uint64_t before = name == "ljust"    ? 0
+                                 : name == "center" ? missing / 2 + (missing & static_cast<std::uint64_t>(width) & 1)
+                                                    : missing;
+    const bool has_sign = name == "zfill" && (text.bytes.starts_with('-') || text.bytes.starts_with('+'));
+    PromptText out = text.part(0, has_sign ? 1 : 0);
+    for (std::uint64_t i = 0; i < before; ++i) out.append(fill);
+    out.append(text, has_sign ? 1 : 0);
+    for (std::uint64_t i = before; i < missing; ++i) out.append(fill);
+    return new_string(std::move(out), budget);
 }
 
 Value string_method(const PromptText& whole, const std::string& name, const Arguments& arguments, Budget& budget) {
     const std::string& text = whole.bytes;
     if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(whole, name, arguments, budget);
     if (name == "startswith" || name == "endswith") return begins_or_ends(text, name, arguments, budget);
-    if (name == "split") return split(whole, arguments, budget);
+    if (name == "split" || name == "rsplit") return split(whole, name == "rsplit", arguments, budget);
+    if (name == "format") return new_string(format_braces(whole, arguments, budget), budget);
+    if (name == "partition" || name == "rpartition") return partition(whole, name, arguments, budget);
+    if (name == "ljust" || name == "rjust" || name == "center" || name == "zfill")
+        return justify(whole, name, arguments, budget);
+    if (name == "isspace" || name == "isupper" || name == "islower") {
+        arguments.check(name, 0, {});
+        budget.spend_bytes(text.size());
+        return Value::boolean(name == "isspace" ? !text.empty() && strip_left(text).empty()
+                                                : has_case(text, name == "isupper"));
+    }
     if (name == "splitlines") return lines_of(whole, arguments, budget);
-    if (name == "find") return find_text(text, arguments, budget);
+    if (name == "find" || name == "rfind" || name == "index" || name == "rindex")
+        return find_text(text, name, arguments, budget);
     if (name == "upper" || name == "lower" || name == "title" || name == "capitalize") {
         arguments.check(name, 0, {});
         budget.spend_bytes(text.size());

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "engine/text/expression_parser.h"
+#include "engine/text/template_survey.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
@@ -61,10 +62,12 @@ class TemplateParser : private ExpressionParser {
         if (name.text == "for") return parse_for();
         if (name.text == "set") return parse_set();
         if (name.text == "macro") return parse_macro();
+        if (name.text == "filter") return parse_filter_block();
+        if (name.text == "call") return parse_call_block();
         if (name.text == "break" || name.text == "continue") return parse_jump();
         if (name.text == "generation") return parse_group();
-        for (const std::string_view known : {"raw", "filter", "call", "with", "include", "import", "from", "extends",
-                                             "block", "autoescape", "do", "trans", "debug"}) {
+        for (const std::string_view known :
+             {"raw", "with", "include", "import", "from", "extends", "block", "autoescape", "do", "trans", "debug"}) {
             if (name.text == known) refuse_kind(messages::the_tag(name.text));
         }
         if (name.text.starts_with("end") || name.text == "else" || name.text == "elif") {
@@ -110,7 +113,7 @@ class TemplateParser : private ExpressionParser {
         if (!take_name("in")) refuse(messages::where_expected(found(), "'in'"));
         stmt->value = condition_without_if();
         if (take_name("if")) stmt->filter = expression();
-        if (at_name("recursive")) refuse_kind(messages::a_recursive_loop);
+        stmt->is_recursive = take_name("recursive");
         end_of_tag();
         ++loops_;
         stmt->body = parse_block({"else", "endfor"});
@@ -150,7 +153,7 @@ class TemplateParser : private ExpressionParser {
             end_of_tag();
             return stmt;
         }
-        if (at_operator("|")) refuse_kind(messages::filter_on_set_block);
+        if (at_operator("|")) stmt->value = filters_of_block();
         if (stmt->targets.size() != 1) refuse(messages::set_block_of_names);
         stmt->kind = StmtKind::kSetBlock;
         end_of_tag();
@@ -164,21 +167,56 @@ class TemplateParser : private ExpressionParser {
         auto stmt = make(StmtKind::kMacro);
         take();
         stmt->name = expect_name();
+        parse_parameters(*stmt);
+        end_of_tag();
+        parse_body(*stmt, "endmacro");
+        stmt->uses_caller = survey(stmt->body).variables.contains("caller");
+        if (peek().kind == TokenKind::kName) take();  // {% endmacro name %}
+        end_of_tag();
+        return stmt;
+    }
+
+    void parse_parameters(Stmt& stmt) {
         expect_operator("(");
         while (!at_operator(")")) {
             Parameter parameter;
             parameter.name = expect_name();
             if (take_operator("=")) parameter.fallback = expression();
-            stmt->parameters.push_back(std::move(parameter));
+            stmt.parameters.push_back(std::move(parameter));
             if (!take_operator(",")) break;
         }
         expect_operator(")");
-        end_of_tag();
+    }
+
+    // Which a loop around it does not reach.
+    void parse_body(Stmt& stmt, std::string_view end) {
         const int outer_loops = std::exchange(loops_, 0);
-        stmt->body = parse_block({"endmacro"});
+        stmt.body = parse_block({end});
         loops_ = outer_loops;
         expect_name();
-        if (peek().kind == TokenKind::kName) take();  // {% endmacro name %}
+    }
+
+    // {% call(x) macro() %} ... {% endcall %}
+    std::unique_ptr<Stmt> parse_call_block() {
+        auto stmt = make(StmtKind::kCallBlock);
+        take();
+        stmt->name = "caller";
+        if (at_operator("(")) parse_parameters(*stmt);
+        stmt->value = expression();
+        if (stmt->value->kind != ExprKind::kCall) refuse(messages::where_expected(found(), "'('"));
+        end_of_tag();
+        parse_body(*stmt, "endcall");
+        end_of_tag();
+        return stmt;
+    }
+
+    std::unique_ptr<Stmt> parse_filter_block() {
+        auto stmt = make(StmtKind::kFilter);
+        take();
+        stmt->value = filters_of_block();
+        end_of_tag();
+        stmt->body = parse_block({"endfilter"});
+        expect_name();
         end_of_tag();
         return stmt;
     }

@@ -284,6 +284,32 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
     return parts;
 }
 
+std::vector<std::string_view> split_text_from_right(std::string_view text, std::string_view separator,
+                                                    std::int64_t limit) {
+    std::vector<std::string_view> parts;
+    if (!separator.empty()) {
+        for (; limit != 0; --limit) {
+            const std::size_t last = text.rfind(separator);
+            if (last == std::string_view::npos) break;
+            parts.push_back(text.substr(last + separator.size()));
+            text = text.substr(0, last);
+        }
+        parts.push_back(text);
+        std::reverse(parts.begin(), parts.end());
+        return parts;
+    }
+    parts = split_text(text, {}, -1);
+    if (limit < 0 || parts.size() <= static_cast<std::size_t>(limit) + 1) {
+        if (limit == 0 && !parts.empty()) parts = {strip_right(text)};
+        return parts;
+    }
+    // What is left of the last words stays as it is.
+    parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(limit) - 1);
+    const std::string_view first = parts.front();
+    parts.front() = text.substr(0, static_cast<std::size_t>(first.data() + first.size() - text.data()));
+    return parts;
+}
+
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
     std::vector<std::string_view> lines;
     std::size_t begin = 0;

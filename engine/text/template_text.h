@@ -27,6 +27,8 @@ std::size_t count_text(std::string_view text, std::string_view what);  // not ov
 
 // str.split(separator, limit); an empty separator: at white space. A negative limit: none.
 std::vector<std::string_view> split_text(std::string_view text, std::string_view separator, std::int64_t limit);
+std::vector<std::string_view> split_text_from_right(std::string_view text, std::string_view separator,
+                                                    std::int64_t limit);           // str.rsplit()
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);  // str.splitlines()
 
 }  // namespace offstage::engine::jinja

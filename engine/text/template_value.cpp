@@ -14,9 +14,8 @@ constexpr int kMaxDepth = 64;
 constexpr std::uint64_t kMaxWeight = 16u << 20;
 
 void include(Extent& outer, const Value& v) {
-    // A namespace changes and a function lives with its template: neither may be kept inside other values, or rings of
-    // values would never be freed.
-    if (v.is(Kind::kNamespace)) fail_unsupported(messages::namespace_inside_value);
+    // A function lives with its template. What a namespace holds is neither printed nor compared: it counts nothing.
+    if (v.is(Kind::kNamespace) && v.as_dict().is_loop) fail_unsupported(messages::namespace_inside_value);
     if (v.is(Kind::kFunction)) fail_unsupported(messages::function_as_value);
     if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);
     if (v.is(Kind::kDict)) outer.depth = std::max(outer.depth, v.as_dict().extent.depth);
@@ -125,6 +124,12 @@ Value Value::name_space(std::vector<std::pair<Value, Value>> items) {
     return v;
 }
 
+Value Value::loop(std::vector<std::pair<Value, Value>> items) {
+    Value v = name_space(std::move(items));
+    v.dict_->is_loop = true;
+    return v;
+}
+
 Value Value::function(const Function* f) {
     Value v;
     v.kind_ = Kind::kFunction;
@@ -161,7 +166,7 @@ std::uint64_t Value::weight() const {
             return list_->extent.weight;
         case Kind::kDict:
             return dict_->extent.weight;
-        default:
+        default:  // a namespace's may change
             return 1;
     }
 }

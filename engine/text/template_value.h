@@ -34,6 +34,7 @@ struct List {
 struct Dict {
     std::vector<std::pair<Value, Value>> items;  // in the order of insertion
     Extent extent;
+    bool is_loop = false;  // a namespace that {% for %} made, which never changes
 };
 
 enum class Kind { kUndefined, kNone, kBool, kInt, kFloat, kString, kList, kDict, kNamespace, kFunction };
@@ -50,7 +51,9 @@ class Value {
     static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
     static Value generator(std::vector<Value> items);
     static Value dict(std::vector<std::pair<Value, Value>> items);  // the same; keys must differ
+    // Its maker calls clear_attributes() in the end: namespaces may hold one another.
     static Value name_space(std::vector<std::pair<Value, Value>> items);
+    static Value loop(std::vector<std::pair<Value, Value>> items);  // a kNamespace that is in no other value
     static Value function(const Function* f);
 
     Kind kind() const { return kind_; }
@@ -74,7 +77,8 @@ class Value {
     // nullptr when there is none.
     const Value* find(std::string_view key) const;  // kDict, kNamespace
     const Value* find(const Value& key) const;
-    void set_attribute(const std::string& key, Value value) const;  // kNamespace; refuses what is not plain data
+    void set_attribute(const std::string& key, Value value) const;  // kNamespace; refuses functions
+    void clear_attributes() const { dict_->items.clear(); }         // kNamespace
 
   private:
     Kind kind_ = Kind::kUndefined;

@@ -2415,19 +2415,9 @@
         <translation>das Tag &apos;%1&apos;</translation>
     </message>
     <message>
-        <source>a recursive loop</source>
-        <comment>a_recursive_loop</comment>
-        <translation>eine rekursive Schleife</translation>
-    </message>
-    <message>
         <source>an assignment to &apos;%1&apos;</source>
         <comment>assignment_to</comment>
         <translation>eine Zuweisung an &apos;%1&apos;</translation>
-    </message>
-    <message>
-        <source>a filter on a set block</source>
-        <comment>filter_on_set_block</comment>
-        <translation>ein Filter an einem set-Block</translation>
     </message>
     <message>
         <source>a set block with more than one name</source>
@@ -2615,9 +2605,24 @@
         <translation>ein Name im Namensraum, der nicht vom Typ str ist</translation>
     </message>
     <message>
-        <source>text formatting with %</source>
-        <comment>formatting_with_percent</comment>
-        <translation>Textformatierung mit %</translation>
+        <source>the text format &apos;%1&apos;</source>
+        <comment>text_format</comment>
+        <translation>das Textformat &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the text format &apos;%1&apos; of a value of type %2</source>
+        <comment>text_format_of_type</comment>
+        <translation>das Textformat &apos;%1&apos; eines Wertes vom Typ %2</translation>
+    </message>
+    <message>
+        <source>a text format asks for &apos;%1&apos;, which is not given</source>
+        <comment>text_format_field</comment>
+        <translation>ein Textformat verlangt &apos;%1&apos;, was nicht angegeben ist</translation>
+    </message>
+    <message>
+        <source>a text format and its values do not fit together</source>
+        <comment>text_format_values</comment>
+        <translation>ein Textformat und seine Werte passen nicht zusammen</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is undefined</source>

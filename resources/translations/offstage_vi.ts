@@ -2415,19 +2415,9 @@
         <translation>thẻ &apos;%1&apos;</translation>
     </message>
     <message>
-        <source>a recursive loop</source>
-        <comment>a_recursive_loop</comment>
-        <translation>vòng lặp đệ quy</translation>
-    </message>
-    <message>
         <source>an assignment to &apos;%1&apos;</source>
         <comment>assignment_to</comment>
         <translation>phép gán cho &apos;%1&apos;</translation>
-    </message>
-    <message>
-        <source>a filter on a set block</source>
-        <comment>filter_on_set_block</comment>
-        <translation>bộ lọc trên khối set</translation>
     </message>
     <message>
         <source>a set block with more than one name</source>
@@ -2615,9 +2605,24 @@
         <translation>tên trong không gian tên thuộc kiểu khác str</translation>
     </message>
     <message>
-        <source>text formatting with %</source>
-        <comment>formatting_with_percent</comment>
-        <translation>định dạng văn bản bằng %</translation>
+        <source>the text format &apos;%1&apos;</source>
+        <comment>text_format</comment>
+        <translation>định dạng văn bản &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the text format &apos;%1&apos; of a value of type %2</source>
+        <comment>text_format_of_type</comment>
+        <translation>định dạng văn bản &apos;%1&apos; của một giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>a text format asks for &apos;%1&apos;, which is not given</source>
+        <comment>text_format_field</comment>
+        <translation>một định dạng văn bản cần &apos;%1&apos;, nhưng không có</translation>
+    </message>
+    <message>
+        <source>a text format and its values do not fit together</source>
+        <comment>text_format_values</comment>
+        <translation>một định dạng văn bản và các giá trị của nó không khớp nhau</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is undefined</source>

@@ -182,10 +182,9 @@ class ChatTemplateTest : public QObject {
         const auto row = [](const char* jinja, const char* part) { QTest::addRow("%s", jinja) << jinja << part; };
         row("{% include 'x' %}", "the tag 'include'");
         row("{% import 'os' as os %}", "the tag 'import'");
-        row("{% call x() %}{% endcall %}", "the tag 'call'");
+        row("{% call range(1) %}{% endcall %}", "a value of type function is called");
         row("{% raw %}{% endraw %}", "the tag 'raw'");
         row("{% strange %}", "the tag 'strange'");
-        row("{% for x in y recursive %}{% endfor %}", "a recursive loop");
         row("{{ 1 | strange }}", "the filter 'strange'");
         row("{{ 1 is strange }}", "the test 'strange'");
         row("{{ strange() }}", "the function 'strange'");
@@ -199,12 +198,14 @@ class ChatTemplateTest : public QObject {
         row("{{ __import__('os').system('id') }}", "the function '__import__'");
         row("{{ messages.append(1) }}", "the method 'append'");
         row("{{ {}.update({}) }}", "the method 'update'");
-        row("{{ 'a %s' % 1 }}", "text formatting");
+        row("{{ '{:{}}'.format(1, 2) }}", "the text format");
+        row("{{ '%c' % 65 }}", "the text format '%c'");
         row("{{ f(*x) }}", "unpacked arguments");
-        row("{{ [namespace()] }}", "a namespace inside another value");
+        row("{{ [namespace()] }}", "printing a namespace");
+        row("{% for x in [1] %}{% set y = [loop] %}{% endfor %}", "a namespace inside another value");
         row("{{ [range] }}", "a function used as a value");
         row("{{ range }}", "printing a function");
-        row("{% set n = namespace() %}{% set n.n = n %}", "a namespace inside");
+        row("{% set n = namespace() %}{% set n.n = range %}", "a function used as a value");
     }
     void unknown_construct_is_unsupported() {
         QFETCH(QString, jinja);
@@ -313,6 +314,29 @@ class ChatTemplateTest : public QObject {
         QVERIFY(!error_of("{% if 0 %}" + repeated("{% elif 0 %}", 2000) + "{% endif %}").has_value());
     }
 
+    // A template that looks for the parts of a content alone gets them.
+    void contents_are_parts_where_a_text_would_be_lost() {
+        const std::vector<ChatMessage> messages = {
+            {Role::kSystem, "S"}, {Role::kUser, "U"}, {Role::kAssistant, "A"}, {Role::kUser, "V"}};
+        const std::string parts =
+            "{% for p in m.content %}{% if p.type == 'text' %}[{{ p.text }}]{% endif %}{% endfor %}";
+        QCOMPARE(shown("{% for m in messages %}" + parts + "{% endfor %}", messages), "[{S}][{U}][{A}][{V}]");
+        QCOMPARE(shown("{% for m in messages %}{% if m.role == 'user' %}" + parts +
+                           "{% else %}{{ m.content }}{% endif %}{% endfor %}",
+                       messages),
+                 "{S}[{U}]{A}[{V}]");
+        QCOMPARE(shown("{% for m in messages %}{{ m.content[0].text if m.content is not string else m.content }}"
+                       "{% endfor %}",
+                       messages),
+                 "{SUAV}");  // either will do
+        QCOMPARE(shown("{% for m in messages %}{{ m.content[0]['text'] }}{% endfor %}", messages), "{SUAV}");
+        QCOMPARE(shown("{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+                       "{% for m in messages %}{{ m.content | map(attribute='text') | join }}{% endfor %}",
+                       {{Role::kUser, "U"}}),
+                 "{U}");
+        QCOMPARE(shown("{{ messages | length }}", messages), "4");  // which shows no text at all
+    }
+
     // Text of a message is known as such whatever a template does with it.
     void text_of_messages_stays_data_data() {
         QTest::addColumn<QString>("jinja");
@@ -352,6 +376,15 @@ class ChatTemplateTest : public QObject {
         row("{{ c == ' B-b, ' }}{{ c in ' B-b, ' }}{{ c.find('-') }}{{ c | length }}", "TrueTrue26");
         row("{{ strftime_now('%Y' + c) }}{{ strftime_now('%Y') }}", "{2026 B-b, }2026");
         row("{{ c.removeprefix(' ') + c.removesuffix(' ') }}", "{B-b,  B-b,}");
+        row("{{ '<{}|{:>8}>'.format(c, c) }}{{ c.format() }}", "<{ B-b, }|  { B-b, }>{ B-b, }");
+        row("{{ '<%s|%8s|%.2s>' % (c, c, c) }}{{ c % () }}", "<{ B-b, }|  { B-b, }|{ B}>{ B-b, }");
+        row("{{ '<%r>' | format(c) }}{{ ('<' + c) | e }}", "<{' B-b, '}>&lt;{ B-b, }");
+        row("{{ c.rsplit('-', 1)[1] + '|' + c.partition('-')[0] + c.center(8) }}", "{b, }|{ B} { B-b, } ");
+        row("{% macro m() %}<{{ caller() }}>{% endmacro %}{% call m() %}{{ c }}{% endcall %}", "<{ B-b, }>");
+        row("{% filter trim %} <{{ c }}>{% endfilter %}", "<{ B-b, }>");
+        row("{% for x in [c] recursive %}<{{ x }}{{ loop([c]) if loop.depth == 1 }}>{% endfor %}",
+            "<{ B-b, }<{ B-b, }>>");
+        row("{{ [c] | min }}{{ [[c]] | sum(start=[]) | first }}{{ dict(a=c).a }}", "{ B-b,  B-b,  B-b, }");
     }
     void text_of_messages_stays_data() {
         QFETCH(QString, jinja);

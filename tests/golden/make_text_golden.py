@@ -128,12 +128,16 @@ def some_ids(sp):
     return out
 
 
+class Refused(Exception):
+    """What raise_exception ends a rendering with."""
+
+
 def environment():
     """As transformers sets it up for chat templates."""
     env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
 
     def refuse(message):
-        raise ValueError(message)
+        raise Refused(message)
 
     def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
         return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
@@ -150,7 +154,7 @@ def render(env, template, conversation, add_generation_prompt):
             messages=conversation, tools=None, documents=None, bos_token="<s>", eos_token="</s>",
             add_generation_prompt=add_generation_prompt)
         return {"text": text}
-    except ValueError as refused:
+    except Refused as refused:
         return {"refused": str(refused)}
     except Exception as failed:  # what the template may not do
         return {"failed": type(failed).__name__}
