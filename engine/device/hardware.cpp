@@ -1,17 +1,27 @@
 #include "engine/device/hardware.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sched.h>
 #include <string_view>
 #include <sys/utsname.h>
 #include <thread>
 
+#include "engine/device/control_groups.h"
 #include "engine/device/cuda_messages.h"
+#include "engine/device/device_messages.h"
+#include "engine/error.h"
 #include "kernels/cpu_kernels.h"
+#include "kernels/thread_pool.h"
 
 namespace offstage::engine {
 namespace {
+
+constexpr const char* kThreadsVariable = "OFFSTAGE_THREADS";
 
 // What follows the first line that begins with `key` and has a colon: "model name\t: AMD ..." -> "AMD ...".
 std::string field(const std::filesystem::path& file, std::string_view key) {
@@ -41,6 +51,37 @@ int usable_cores() {
 }
 
 }  // namespace
+
+int cores_to_use(const std::filesystem::path& root) {
+    const double quota = cpu_quota(root);
+    const int cores = usable_cores();
+    return quota > 0 && quota < cores ? static_cast<int>(std::ceil(quota)) : cores;
+}
+
+int compute_threads(int asked) {
+    check_environment();
+    if (asked > 0) return asked;
+    return std::getenv(kThreadsVariable) != nullptr ? kernels::ThreadPool::threads_for(0) : cores_to_use();
+}
+
+void check_environment() {
+    if (const char* const wanted = std::getenv("OFFSTAGE_ISA")) {
+        std::string known;
+        bool found = false;
+        for (const kernels::InstructionSet set : kernels::available_instruction_sets()) {
+            known += (known.empty() ? "" : ", ") + std::string(kernels::name_of(set));
+            found = found || kernels::name_of(set) == wanted;
+        }
+        if (!found) throw Error(ErrorKind::kInvalidInput, messages::no_such_instruction_set(wanted, known));
+    }
+    if (const char* const wanted = std::getenv(kThreadsVariable)) {
+        int n = 0;
+        const char* const end = wanted + std::strlen(wanted);
+        if (std::from_chars(wanted, end, n).ptr != end || n < 1 || n > 1024) {
+            throw Error(ErrorKind::kInvalidInput, messages::threads_variable_invalid(wanted));
+        }
+    }
+}
 
 Hardware detect_host() {
     Hardware hardware;

@@ -1,6 +1,7 @@
 #pragma once
 // What Offstage runs on, as plain values: for the command line's `info`, for reports, and for the window.
 
+#include <filesystem>
 #include <string>
 
 #include "engine/device/memory_size.h"
@@ -26,5 +27,15 @@ Hardware detect_hardware();
 
 // The same without looking for GPUs (`cuda` stays empty): in no time.
 Hardware detect_host();
+
+// Cores that this process may keep busy: those it may run on, or fewer where its control
+// groups grant less time (cpu_quota(), rounded up). At least 1.
+int cores_to_use(const std::filesystem::path& root = "/");
+// Threads of a compute pool: as many as asked for; where none is, what OFFSTAGE_THREADS
+// says, else cores_to_use(). Throws Error as check_environment() does.
+int compute_threads(int asked);
+// Throws Error (kInvalidInput) where OFFSTAGE_ISA names no instruction set that this
+// processor has, or OFFSTAGE_THREADS no number of threads.
+void check_environment();
 
 }  // namespace offstage::engine

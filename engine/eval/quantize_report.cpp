@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "engine/device/hardware.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/reference_logits.h"
@@ -80,7 +81,7 @@ double stored_bits(const ExpertGrid& grid) {
 }
 
 Sensitivity errors_of(const LoadRequest& request, const ModelShape& shape, const std::stop_token& stop) {
-    kernels::ThreadPool pool(request.n_threads);
+    kernels::ThreadPool pool(compute_threads(request.n_threads));
     ModelSpec spec = shape.spec;
     const std::unique_ptr<WeightSource> source =
         is_synthetic(request.model) ? draw_weights(parse_synthetic(request.model), pool, false)

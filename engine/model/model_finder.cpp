@@ -20,6 +20,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/weights.h"
+#include "engine/text/chat_template.h"
 
 namespace offstage::engine {
 namespace {
@@ -29,7 +30,7 @@ using nlohmann::json;
 
 constexpr int kDepth = 4;  // folders in folders
 constexpr std::string_view kRepository = "models--";
-constexpr std::string_view kModelLayer = "application/vnd.ollama.image.model";
+constexpr std::string_view kLayers = "application/vnd.ollama.image.";
 
 fs::path environment(const char* name) {
     const char* const value = std::getenv(name);
@@ -99,15 +100,14 @@ std::string family_name(std::string architecture) {
     return architecture;
 }
 
-// The blob of a manifest's model; empty: it has none. Throws Error as reading JSON does.
-fs::path blob_of(const fs::path& root, const fs::path& manifest) {
-    const auto object = read_json_object(manifest);
-    if (!object) return {};
-    const std::string source = shown_path(manifest);
-    const auto layers = object->find("layers");
-    if (layers == object->end() || !layers->is_array()) return {};
+// The blob of a manifest's layer of this type; empty: it has none. Throws Error where its
+// digest is none.
+fs::path layer_of(const json& manifest, const std::string& source, const fs::path& root, std::string_view type) {
+    const auto layers = manifest.find("layers");
+    if (layers == manifest.end() || !layers->is_array()) return {};
     for (const json& layer : *layers) {
-        if (!layer.is_object() || layer.value("mediaType", json()) != kModelLayer) continue;
+        if (!layer.is_object() || layer.value("mediaType", json()) != std::string(kLayers) + std::string(type))
+            continue;
         constexpr std::string_view kStart = "sha256:";
         const json digest = layer.value("digest", json());
         const std::string text = digest.is_string() ? digest.get<std::string>() : std::string();
@@ -118,6 +118,12 @@ fs::path blob_of(const fs::path& root, const fs::path& manifest) {
         return root / "blobs" / ("sha256-" + text.substr(kStart.size()));
     }
     return {};
+}
+
+// The blob of a manifest's model. Throws Error as reading JSON does, too.
+fs::path blob_of(const fs::path& root, const fs::path& manifest) {
+    const auto object = read_json_object(manifest);
+    return object ? layer_of(*object, shown_path(manifest), root, "model") : fs::path();
 }
 
 // REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it: what goes without saying is left out.
@@ -282,7 +288,11 @@ class ModelSearch {
             if (blob.empty() || !is_new(blob)) return;
             std::error_code ignored;
             if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
-                return look_at_file(blob, name);
+                const auto object = read_json_object(manifest);
+                template_beside_ = object && !layer_of(*object, shown_path(manifest), root, "template").empty();
+                look_at_file(blob, name);
+                template_beside_ = false;
+                return;
             }
             FoundModel model = begin(blob, name);
             model.problem = messages::ollama_blob_missing(shown_path(blob), name, name);
@@ -336,6 +346,7 @@ class ModelSearch {
             }
             model.family = family_name(architecture_of(*config));
             take(model, read_model_spec(folder));
+            model.has_chat_template = ChatTemplate::is_in(folder);
             return true;
         });
     }
@@ -375,6 +386,7 @@ class ModelSearch {
             }
             if (weights > 0) model.bits = 8 * stored / weights;
             take(model, read_gguf_spec(model.path));
+            model.has_chat_template = template_beside_ || ChatTemplate::is_in(GgufFile(model.path).metadata());
             return true;
         });
     }
@@ -384,6 +396,7 @@ class ModelSearch {
     std::int64_t n_entries_ = 0;
     ModelOrigin origin_ = ModelOrigin::kFolder;
     std::string publisher_;
+    bool template_beside_ = false;  // Ollama keeps a chat template beside the file that is looked at
     std::set<fs::path> seen_;
     std::set<fs::path> taken_;  // where models are inside the place, or the revisions looked at before
 };
@@ -429,17 +442,28 @@ std::string name_in_cache(const fs::path& model) {
         const std::string repository = parent.parent_path().filename().string();
         return repository.starts_with(kRepository) ? repository_of(repository).second : std::string();
     }
-    if (parent.filename() != "blobs" || !model.filename().string().starts_with("sha256-")) return {};
-    const fs::path root = parent.parent_path();
-    std::string name;
+    const auto manifest = ollama_manifest_of(model);
+    return manifest ? manifest->name : std::string();
+}
+
+std::optional<OllamaManifest> ollama_manifest_of(const fs::path& blob) {
+    if (blob.parent_path().filename() != "blobs" || !blob.filename().string().starts_with("sha256-")) return {};
+    const fs::path root = blob.parent_path().parent_path();
+    std::optional<OllamaManifest> found;
     ModelSearch({}).each_manifest(root, [&](const fs::path& manifest, const std::string& called) {
+        if (found) return;
         try {
-            if (name.empty() && blob_of(root, manifest).filename() == model.filename()) name = called;
+            if (blob_of(root, manifest).filename() != blob.filename()) return;
+            const auto object = read_json_object(manifest);
+            const auto layer = [&](std::string_view type) {
+                return layer_of(*object, shown_path(manifest), root, type);
+            };
+            found = {called, layer("template"), layer("params"), layer("system")};
         } catch (const Error&) {
             // Another model's.
         }
     });
-    return name;
+    return found;
 }
 
 }  // namespace offstage::engine

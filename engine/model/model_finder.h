@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -34,7 +35,8 @@ struct ModelPlace {
 //                  or Hugging Face's layout
 //   Ollama         OLLAMA_MODELS, else ~/.ollama/models; and /usr/share/ollama/.ollama/models:
 //                  manifests/REGISTRY/NAMESPACE/NAME/TAG: JSON; its layer of type
-//                  application/vnd.ollama.image.model is blobs/sha256-HEX, a GGUF file
+//                  application/vnd.ollama.image.model is blobs/sha256-HEX, a GGUF file; others
+//                  are its template, params and system message
 //
 // Source: huggingface_hub's constants.py, llama.cpp's common.cpp, Ollama's docs/faq.md.
 std::vector<ModelPlace> model_places();
@@ -49,7 +51,9 @@ struct FoundModel {
     double bits = 0;             // per weight, in the mean; 0: not known
     std::int64_t n_layers = 0;   // with experts
     std::int64_t n_experts = 0;  // in each
-    Message problem;             // why it cannot be opened, a sentence; empty: it can
+    // Of one that can be opened: in the file, in its folder, or kept by Ollama.
+    bool has_chat_template = false;
+    Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
 };
 
@@ -72,5 +76,13 @@ FoundModels find_models(std::span<const ModelPlace> places, const std::stop_toke
 // .../models--ORG--NAME/snapshots/REVISION, NAME:TAG of one of Ollama's blobs. Empty:
 // none.
 std::string name_in_cache(const std::filesystem::path& model);
+
+// What Ollama keeps beside a model.
+struct OllamaManifest {
+    std::string name;                                     // NAME:TAG
+    std::filesystem::path chat_template, params, system;  // blobs; empty: no such layer
+};
+// Of the first manifest whose model this blob is; nothing: of none, or no blob of Ollama's.
+std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

@@ -58,11 +58,7 @@ ProductTimes measure_products() {
 }  // namespace
 
 std::string today() {
-    return date_of(std::time(nullptr));
-}
-
-std::string date_of(std::int64_t seconds) {
-    const std::time_t now = seconds;
+    const std::time_t now = std::time(nullptr);
     std::tm date{};
     localtime_r(&now, &date);
     std::array<char, 16> text{};

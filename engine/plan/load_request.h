@@ -56,8 +56,11 @@ struct FaultDrill {
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
     ComputeMode compute = ComputeMode::kAuto;
-    int n_threads = 0;         // 0: one per core
+    int n_threads = 0;         // 0: one per core that this process may use
     std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768, less where memory is short
+    // A family's name or a file (engine/text/template_choice.h) in the place of the model's
+    // own chat template; empty: that one.
+    std::string chat_template;
 
     std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
     std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
@@ -99,7 +102,6 @@ struct LoadRequest {
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
     std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
-    bool checks_costs = true;           // kept costs are timed again, and measured anew where they do not hold
     // A synthetic model on an emulated device with an accounted host: computes nothing,
     // accounts the time (see EmulatedAccelerator). What it says is worthless.
     bool dry = false;

@@ -25,8 +25,9 @@
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
-#include "engine/text/chat_template.h"
+#include "engine/run/template_choice.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -96,8 +97,8 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
     directory_ = model_path(model);
     spec_ = read_model_spec(directory_, &not_used_);
     if (text == Text::kWanted) {
-        static_cast<void>(Tokenizer::open(directory_, spec_.vocab_size));
-        static_cast<void>(ChatTemplate::read(directory_));
+        tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
+        advised_context_ = read_model_defaults(directory_).context;
     }
     auto checkpoint = Checkpoint::open(directory_);
     dense_types_ = dense_types(types_by_role(*checkpoint, spec_));
@@ -241,7 +242,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const DeviceInfo& device = room.facts->info;
     const bool shared = room.facts->shares_host_memory;
     LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device, room.facts->scratch_bytes,
-                                  room.memory, room.vram_arena, room.ram_arena});
+                                  room.memory, room.vram_arena, room.ram_arena, advised_context_});
     const ModelDemand& demand = planner.demand();
 
     FitEstimate estimate;
@@ -458,6 +459,10 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
 }
 
 FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
+    if (tokenizer_ != nullptr && !has_template_.contains(request.chat_template)) {
+        has_template_[request.chat_template] =
+            choose_chat_template(directory_, request.chat_template, *tokenizer_).chat != nullptr;
+    }
     FitEstimate estimate;
     try {
         estimate = try_out(request, held, true);
@@ -469,13 +474,14 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
         estimate.device = facts_of(request).info;
     }
     if (!estimate.fits) suggest(estimate, request, held);
+    estimate.has_chat_template = tokenizer_ == nullptr || has_template_[request.chat_template];
     return estimate;
 }
 
 FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
                                   const std::stop_token& stop, bool anew) {
     const WeightSource& source = source_for(request);
-    kernels::ThreadPool pool(request.n_threads);
+    kernels::ThreadPool pool(compute_threads(request.n_threads));
     CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
     choose_device_products(*device, request.compute, source.expert_type(),

@@ -21,6 +21,7 @@
 #include "engine/plan/popularity.h"
 #include "engine/run/model_costs.h"
 #include "engine/telemetry/snapshot.h"
+#include "engine/text/tokenizer.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -71,6 +72,8 @@ struct FitEstimate {
     // model does not fit.
     std::optional<Forecast> forecast;
 
+    bool has_chat_template = true;  // false: neither the model nor the request, and there is a tokenizer
+
     // What was given up, as the planner says it, and what of the files is not used.
     std::vector<Message> notes;
     std::vector<FitChange> changes;  // where it does not fit: what would
@@ -88,7 +91,7 @@ class FitEstimator {
   public:
     enum class Text { kWanted, kNotNeeded };  // as LoadedModel::Text
 
-    // Throws Error as a load does when the model, its tokenizer or its chat template cannot be used.
+    // Throws Error as a load does when the model or its tokenizer cannot be used.
     explicit FitEstimator(const std::string& model, Text text = Text::kWanted);
     ~FitEstimator();
 
@@ -120,7 +123,10 @@ class FitEstimator {
 
     std::string model_;
     ModelSpec spec_;
-    std::filesystem::path directory_;  // empty: synthetic
+    std::filesystem::path directory_;           // empty: synthetic
+    std::unique_ptr<Tokenizer> tokenizer_;      // nullptr: no text is wanted
+    std::map<std::string, bool> has_template_;  // by LoadRequest::chat_template
+    std::int64_t advised_context_ = 0;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
     bool rounded_ = false;           // source_ rounds float32 to bf16

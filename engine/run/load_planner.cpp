@@ -73,7 +73,8 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.file_blocks = block_formats_of(grid);
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
-    demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
+    const std::int64_t usual = inputs.advised_context > 0 ? inputs.advised_context : kDefaultContextLimit;
+    demand.max_context = std::max(std::min(spec.max_context, usual), request.context);
     demand.short_context = spec.rope().original_context;
     demand.kv = request.kv;
     demand.kept_context = request.kept_context;

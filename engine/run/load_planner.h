@@ -91,6 +91,7 @@ struct LoadInputs {
     MemorySize memory{};           // of the machine, before the load takes any
     std::uint64_t vram_bytes = 0;  // the budgets that the arenas get
     std::uint64_t ram_bytes = 0;
+    std::int64_t advised_context = 0;  // ModelDefaults::context
 };
 
 // The one planner of loads: a load, its estimate, its report and what would be elsewhere

@@ -20,6 +20,7 @@
 #include "engine/run/model_costs.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
+#include "engine/run/template_choice.h"
 
 namespace offstage::engine {
 namespace {
@@ -45,8 +46,12 @@ BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
 LoadedModel::TextFiles LoadedModel::open_text(const LoadRequest& request, Text text) {
     if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) return {};
     const std::filesystem::path directory = model_path(request.model);
-    TextFiles files{
-        Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory), {}, {}};
+    TextFiles files;
+    files.tokenizer = Tokenizer::open(directory, read_model_spec(directory).vocab_size);
+    TemplateChoice choice = choose_chat_template(directory, request.chat_template, *files.tokenizer);
+    files.chat_template = std::move(choice.chat);
+    files.template_note = std::move(choice.note);
+    files.defaults = read_model_defaults(directory);
     if (files.chat_template != nullptr) {
         const auto name = [&](TokenId token) { return token < 0 ? std::string() : files.tokenizer->piece_name(token); };
         files.thinking = find_thinking_format(*files.chat_template, *files.tokenizer);
@@ -70,9 +75,10 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
     basis().thresholds = summary_.thresholds;
     basis().sparse_loading = device().shares_host_memory() ? SparseLoading::kOff : request.sparse_loading;
     basis().active_share = request.active_share;
-    planner_.emplace(request, LoadInputs{spec(), basis().master, source().master().dense_bytes(), device().info(),
-                                         [&](const Backend::StepShape& shape) { return device().scratch_bytes(shape); },
-                                         memory(), device().memory().usage().budget_bytes, ram().usage().budget_bytes});
+    planner_.emplace(
+        request, LoadInputs{spec(), basis().master, source().master().dense_bytes(), device().info(),
+                            [&](const Backend::StepShape& shape) { return device().scratch_bytes(shape); }, memory(),
+                            device().memory().usage().budget_bytes, ram().usage().budget_bytes, defaults().context});
     basis().demand = planner_->demand();
     Plan plan = planner_->plan(popularity(), basis().costs());
     note_memory(plan, progress);
@@ -130,10 +136,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     // is measured, and kept costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
         if (!request.dry && known_costs(costed, device().info())) {
-            ModelCosts costs = measured_costs(costed, device(), host(), progress, stop);
-            basis.cost = std::move(costs.cost);
-            set_theta(basis.cost, request, device().info(), summary_.thresholds);
-            summary_.notes.insert(summary_.notes.end(), costs.notes.begin(), costs.notes.end());
+            basis.cost = measured_costs(costed, device(), host(), progress, stop).cost;
             basis.cost.set_disk(known_disk_read(costed, directory()).value_or(DiskReadCost{}),
                                 disk_reads_beside(costed, device().info()));
             set_expert_bytes(basis);
@@ -148,7 +151,6 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     };
     FormatCalibration wanted;
     wanted.grid = spec().experts;
-    wanted.checks = request.checks_costs;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan.max_step))));
     if (host_only) {  // what a format costs one token
@@ -171,8 +173,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         table.disk = disk_read(costed, directory(), source().master(), host(), stop);
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
-    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop,
-                              false, request.checks_costs);
+    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     set_theta(basis.cost, request, device().info(), summary_.thresholds);
@@ -189,7 +190,6 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         plan = planner_->plan(basis.popularity, costs);
     }
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
-    summary_.notes.insert(summary_.notes.end(), cache.notes().begin(), cache.notes().end());
 }
 
 void LoadedModel::describe(std::uint64_t dense_bytes) {
@@ -236,6 +236,9 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.n_threads = pool().n_threads();
     summary_.has_tokenizer = tokenizer() != nullptr;
     summary_.has_chat_template = chat_template() != nullptr;
+    summary_.defaults = defaults();
+    if (!text_.template_note.empty()) summary_.notes.push_back(text_.template_note);
+    for (Message& note : defaults().notes()) summary_.notes.push_back(std::move(note));
     summary_.thinks = thinking().any();
     for (const ThinkingChoice& choice : thinking_choices()) summary_.thinking_choices.push_back(choice.name);
 
@@ -254,6 +257,9 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     store.residency(resident);
     summary_.expected_hit_rate = expected_hit_rate(popularity(), resident);
     if (popularity().n_tokens > 0) summary_.popularity = popularity().source;
+    if (request.context > spec.max_context) {
+        summary_.notes.push_back(messages::context_beyond_trained(request.context, spec.max_context));
+    }
     if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
     if (Message note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));

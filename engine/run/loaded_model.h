@@ -30,6 +30,7 @@ class LoadedModel : public ExpertHost {
     const ModelSummary& summary() const { return summary_; }
     const Tokenizer* tokenizer() const { return text_.tokenizer.get(); }             // nullptr: none
     const ChatTemplate* chat_template() const { return text_.chat_template.get(); }  // nullptr: none
+    const ModelDefaults& defaults() const { return text_.defaults; }
     const ThinkingFormat& thinking() const { return text_.thinking; }
     const std::vector<ThinkingChoice>& thinking_choices() const { return text_.thinking_choices; }
     Budget budget() const { return planner_->budget(); }  // as loaded
@@ -59,6 +60,8 @@ class LoadedModel : public ExpertHost {
         std::unique_ptr<ChatTemplate> chat_template;
         ThinkingFormat thinking;
         std::vector<ThinkingChoice> thinking_choices;
+        Message template_note;
+        ModelDefaults defaults;
     };
     // Before all else: what is wrong with them is known at once.
     static TextFiles open_text(const LoadRequest& request, Text text);

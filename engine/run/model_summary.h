@@ -9,6 +9,7 @@
 #include "engine/formats.h"
 #include "engine/message.h"
 #include "engine/plan/neuron_thresholds.h"
+#include "engine/run/model_defaults.h"
 
 namespace offstage::engine {
 
@@ -49,6 +50,7 @@ struct ModelSummary {
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;
+    ModelDefaults defaults;
     bool thinks = false;                        // its chat template knows thoughts before answers
     std::vector<std::string> thinking_choices;  // "off", "on", "low", ...: GenerationRequest::thinking
     double load_s = 0;

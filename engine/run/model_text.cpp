@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
+#include "engine/text/family_templates.h"
 
 namespace offstage::engine {
 namespace {
@@ -27,12 +28,24 @@ std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages,
     const Tokenizer& tokenizer = this->tokenizer();
     for (const ChatMessage& message : messages) check_utf8(message);
     if (model_.chat_template() == nullptr) {
-        throw Error(ErrorKind::kUnsupported, messages::model_without_template(model_.summary().name));
+        throw Error(ErrorKind::kUnsupported,
+                    messages::model_without_template(model_.summary().name, family_template_names()));
     }
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
+    const std::string& system = model_.defaults().system;
+    const bool has_system = system.empty() || std::any_of(messages.begin(), messages.end(), [](const ChatMessage& one) {
+                                return one.role == Role::kSystem;
+                            });
+    std::vector<ChatMessage> with_system;
+    if (!has_system) {
+        with_system = messages;
+        with_system.insert(with_system.begin(), {Role::kSystem, system});
+    }
     const ChatTemplate& chat = *model_.chat_template();
     return tokenizer.encode_prompt(
-        chat.render(messages, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true, variables_of(thinking)), &chat);
+        chat.render(has_system ? messages : with_system, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true,
+                    variables_of(thinking)),
+        &chat);
 }
 
 const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& thinking) const {
@@ -169,6 +182,10 @@ std::vector<TokenId> ModelText::end_tokens() const {
     std::vector<TokenId> ends = model_.spec().eos_tokens;
     for (const TokenId end : tokenizer().ends()) {
         if (std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
+    }
+    for (const std::string& stop : model_.defaults().stops) {
+        const TokenId end = tokenizer().special_token(stop);
+        if (end >= 0 && std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
     }
     return ends;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/hardware.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
@@ -33,7 +34,7 @@ struct Machine {
 Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     check_request(request);
     Machine machine;
-    machine.pool = std::make_unique<kernels::ThreadPool>(request.n_threads);
+    machine.pool = std::make_unique<kernels::ThreadPool>(compute_threads(request.n_threads));
     // Float32 weights are rounded where bf16 is asked for.
     machine.type = shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16
                        ? kernels::WeightType::kBf16
@@ -72,15 +73,13 @@ DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, con
 }
 
 std::string source_of(const ModelCosts& costs, const DeviceInfo& device) {
-    const std::string kept = "kept calibration of " + date_of(costs.cost.table().measured_at);
-    std::string source = costs.measured ? "measured now" : kept;
+    std::string source = costs.measured ? "measured now" : "kept calibration";
     if (device.emulated) {
         source = "hardware profile " + device.id.substr(device.id.find(':') + 1) +
                  (device.emulated_host ? ""
                   : costs.measured     ? ", CPU measured now"
-                                       : ", " + kept + " for the CPU");
+                                       : ", kept calibration of the CPU");
     }
-    for (const Message& note : costs.notes) source += ". " + note.english();
     return costs.not_kept.empty() ? source : source + ". " + costs.not_kept.english();
 }
 
@@ -211,7 +210,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                                request.dispatch.decode, prompt_tokens);
     report.memory_note = planner.memory_note(report.plan);
     report.reads = expected_reads(spec.experts, report.demand.dense_read_bytes, report.popularity, machine.type,
-                                  report.plan, cost);
+                                  report.plan.formats);
     if (compare) compare_plans(report, costs, prompt_tokens);
     report.cost = cost;
     return report;

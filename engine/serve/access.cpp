@@ -51,8 +51,18 @@ class OpenFile {
     int descriptor_;
 };
 
+// With those above it, for its owner alone. What fails is reported by what is made in it.
+void make_private_folder(const std::filesystem::path& folder) {
+    if (folder.empty() || ::mkdir(folder.c_str(), S_IRWXU) == 0 || errno != ENOENT || !folder.has_relative_path()) {
+        return;
+    }
+    make_private_folder(folder.parent_path());
+    ::mkdir(folder.c_str(), S_IRWXU);
+}
+
 // Whether it was made: false where there is such a file already.
 bool make_token_file(const std::filesystem::path& file, const std::string& token) {
+    make_private_folder(file.parent_path());
     const OpenFile made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
     if (made.get() < 0 && errno == EEXIST) return false;
     const std::string line = token + "\n";

@@ -18,7 +18,7 @@ std::string make_token();
 
 // The token that a file holds (16 to 1024 printable characters without blanks, what
 // surrounds them is passed over). A file that is not there is made with a new one, to be
-// read and written by its owner alone. Throws Error: kInvalidInput (others may read the
+// read and written by its owner alone, and so are the folders on the way to it. Throws Error: kInvalidInput (others may read the
 // file, or it holds no such token), kNotFound (it cannot be read or made).
 struct TokenFile {
     std::string token;

@@ -20,6 +20,10 @@ namespace {
 using jinja::Value;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
+constexpr std::string_view kKey = "tokenizer.chat_template";
+constexpr std::string_view kDefaultKey = "tokenizer.chat_template.default";
+constexpr const char* kTemplateFile = "chat_template.jinja";
+constexpr const char* kConfigFile = "tokenizer_config.json";
 // What templates call the thought of an assistant's message.
 constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_content", "thinking", "reasoning"};
 
@@ -147,6 +151,13 @@ class JinjaTemplate final : public ChatTemplate {
     mutable TakesParts takes_parts_ = {};
 };
 
+// "chat_template" of a configuration; nothing: it says none.
+std::optional<nlohmann::json> template_field(const std::filesystem::path& config) {
+    const auto object = read_json_object(config);
+    if (!object || !object->contains("chat_template") || (*object)["chat_template"].is_null()) return {};
+    return (*object)["chat_template"];
+}
+
 // A string, or a list of {"name": ..., "template": ...} of which "default" is taken.
 std::string template_of(const nlohmann::json& value, const std::string& file) {
     if (value.is_string()) return value.get<std::string>();
@@ -183,23 +194,28 @@ std::unique_ptr<ChatTemplate> ChatTemplate::parse(std::string_view jinja, const 
 }
 
 std::unique_ptr<ChatTemplate> ChatTemplate::read(const GgufMetadata& metadata) {
-    static constexpr std::string_view kKey = "tokenizer.chat_template";
-    static constexpr std::string_view kDefault = "tokenizer.chat_template.default";
-    const std::string_view key = metadata.has(kKey) || !metadata.has(kDefault) ? kKey : kDefault;
+    const std::string_view key = metadata.has(kKey) || !metadata.has(kDefaultKey) ? kKey : kDefaultKey;
     if (!metadata.has(key)) return nullptr;
     return parse(metadata.text(key), metadata.source() + " (" + std::string(key) + ")");
 }
 
 std::unique_ptr<ChatTemplate> ChatTemplate::read(const std::filesystem::path& directory) {
     if (is_gguf_path(directory)) return read(GgufFile(directory).metadata());
-    const std::filesystem::path own = directory / "chat_template.jinja";
+    const std::filesystem::path own = directory / kTemplateFile;
     if (const auto text = read_small_file(own, kMaxFileBytes)) return parse(*text, shown_path(own));
-    const std::filesystem::path config = directory / "tokenizer_config.json";
-    const auto object = read_json_object(config);
-    if (!object) return nullptr;
-    const auto it = object->find("chat_template");
-    if (it == object->end() || it->is_null()) return nullptr;
-    return parse(template_of(*it, shown_path(config)), shown_path(config) + " (chat_template)");
+    const std::filesystem::path config = directory / kConfigFile;
+    const auto field = template_field(config);
+    return field ? parse(template_of(*field, shown_path(config)), shown_path(config) + " (chat_template)") : nullptr;
+}
+
+bool ChatTemplate::is_in(const GgufMetadata& metadata) {
+    return metadata.has(kKey) || metadata.has(kDefaultKey);
+}
+
+bool ChatTemplate::is_in(const std::filesystem::path& directory) {
+    if (is_gguf_path(directory)) return is_in(GgufFile(directory).metadata());
+    std::error_code ignored;
+    return std::filesystem::exists(directory / kTemplateFile, ignored) || template_field(directory / kConfigFile);
 }
 
 }  // namespace offstage::engine

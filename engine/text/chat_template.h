@@ -47,6 +47,9 @@ class ChatTemplate {
     static std::unique_ptr<ChatTemplate> read(const std::filesystem::path& directory);
     // "tokenizer.chat_template", or of several the one named "default".
     static std::unique_ptr<ChatTemplate> read(const GgufMetadata& metadata);
+    // Whether there is one that read() would give; it is not parsed.
+    static bool is_in(const std::filesystem::path& directory);
+    static bool is_in(const GgufMetadata& metadata);
     virtual ~ChatTemplate() = default;
 
     struct Tokens {

@@ -1125,6 +1125,16 @@
         <translation>Es gibt kein Gerät %1; erwartet: cpu, cuda, cuda:N oder emulated:PROFILE.</translation>
     </message>
     <message>
+        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has: %2.</source>
+        <comment>no_such_instruction_set</comment>
+        <translation>OFFSTAGE_ISA ist „%1“; erwartet: eines, das dieser Prozessor hat: %2.</translation>
+    </message>
+    <message>
+        <source>OFFSTAGE_THREADS is &quot;%1&quot;; expected a number from 1 to 1024.</source>
+        <comment>threads_variable_invalid</comment>
+        <translation>OFFSTAGE_THREADS ist „%1“; erwartet: eine Zahl von 1 bis 1024.</translation>
+    </message>
+    <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
         <comment>device_memory_too_small</comment>
         <translation>%1 hat insgesamt %2, weniger als die verlangten %3.</translation>
@@ -1365,6 +1375,16 @@
         <translation>Das Modell belegt %1 RAM, und %2 sind frei: Für anderes bleibt wenig übrig.</translation>
     </message>
     <message>
+        <source>The context is %1 tokens, and the model was made for %2: answers get worse beyond that.</source>
+        <comment>context_beyond_trained</comment>
+        <translation>Der Kontext umfasst %1 Tokens, und das Modell ist für %2 gemacht: Darüber hinaus werden Antworten schlechter.</translation>
+    </message>
+    <message>
+        <source>%1 compute threads were asked for, and this program may use %2 cores: more threads than cores make answers slower.</source>
+        <comment>more_threads_than_cores</comment>
+        <translation>%1 Rechenthreads sind verlangt, und dieses Programm darf %2 Kerne benutzen: Mehr Threads als Kerne machen Antworten langsamer.</translation>
+    </message>
+    <message>
         <source>Free memory: %1.</source>
         <comment>free_memory</comment>
         <translation>Freier Speicher: %1.</translation>
@@ -1478,36 +1498,6 @@
         <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
         <comment>measurement_not_kept</comment>
         <translation>Was gemessen wurde, ließ sich nicht in %1 aufbewahren (%2); es wird neu gemessen, wenn es wieder gebraucht wird.</translation>
-    </message>
-    <message>
-        <source>an expert on the CPU</source>
-        <comment>an_expert_on_the_cpu</comment>
-        <translation>ein Experte auf der CPU</translation>
-    </message>
-    <message>
-        <source>an expert on the device</source>
-        <comment>an_expert_on_the_device</comment>
-        <translation>ein Experte auf dem Gerät</translation>
-    </message>
-    <message>
-        <source>the copy of an expert</source>
-        <comment>an_experts_copy</comment>
-        <translation>das Kopieren eines Experten</translation>
-    </message>
-    <message>
-        <source>a token beside its experts</source>
-        <comment>a_token_beside_its_experts</comment>
-        <translation>ein Token außer seinen Experten</translation>
-    </message>
-    <message>
-        <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
-        <comment>kept_cost_did_not_hold</comment>
-        <translation>Eine aufbewahrte Messung dieses Rechners galt nicht mehr und wurde neu gemacht: %1 brauchte %2 ms, aufbewahrt waren %3 ms.</translation>
-    </message>
-    <message>
-        <source>A token took %1 ms where %2 ms were forecast. The costs of this computer are measured again when the model is loaded next.</source>
-        <comment>run_unlike_its_forecast</comment>
-        <translation>Ein Token brauchte %1 ms, vorhergesagt waren %2 ms. Die Kosten dieses Rechners werden neu gemessen, wenn das Modell das nächste Mal geladen wird.</translation>
     </message>
     <message>
         <source>one is larger than all that may be kept</source>
@@ -1705,9 +1695,29 @@
         <translation>Das Modell %1 hat keinen Tokenizer und kann daher keinen Text lesen oder schreiben.</translation>
     </message>
     <message>
-        <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <source>The model %1 has no chat template. Give it one by --chat-template, in the window by File &gt; Open with options: a file, or a family&apos;s (%2). Without one it can only continue a raw prompt.</source>
         <comment>model_without_template</comment>
-        <translation>Das Modell %1 hat keine Chat-Vorlage (tokenizer_config.json, &quot;chat_template&quot;); es kann nur einen rohen Prompt fortsetzen.</translation>
+        <translation>Das Modell %1 hat keine Chat-Vorlage. Geben Sie ihm eine mit --chat-template, im Fenster mit Datei &gt; Mit Optionen öffnen: eine Datei oder die einer Familie (%2). Ohne sie kann es nur einen rohen Prompt fortsetzen.</translation>
+    </message>
+    <message>
+        <source>There is no chat template %1; expected a file, or the name of one: %2.</source>
+        <comment>no_such_chat_template</comment>
+        <translation>Es gibt keine Chat-Vorlage %1; erwartet: eine Datei oder der Name von einer: %2.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s file has no chat template; the one that Ollama keeps for %1 is used.</source>
+        <comment>template_of_ollama</comment>
+        <translation>Die Datei des Modells hat keine Chat-Vorlage; es gilt die, die Ollama für %1 hat.</translation>
+    </message>
+    <message>
+        <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
+        <comment>sampling_of_model</comment>
+        <translation>Wo nichts anderes gewählt ist, werden Antworten gezogen, wie %1 es sagt: %2.</translation>
+    </message>
+    <message>
+        <source>Where no system message is given, the one of %1 is used.</source>
+        <comment>system_of_model</comment>
+        <translation>Wo keine Systemnachricht angegeben ist, gilt die aus %1.</translation>
     </message>
     <message>
         <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
@@ -7350,6 +7360,30 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>&amp;Neurons</source>
         <translation>&amp;Neuronen</translation>
     </message>
+    <message>
+        <source>Chat template</source>
+        <translation>Chat-Vorlage</translation>
+    </message>
+    <message>
+        <source>How messages are written for the model. For files that bring no chat template, or one that cannot be used: that of the family it was made from, or a file in Jinja or as Ollama writes them</source>
+        <translation>Wie Nachrichten für das Modell geschrieben werden. Für Dateien, die keine Chat-Vorlage mitbringen oder eine, die nicht zu gebrauchen ist: die der Familie, aus der es stammt, oder eine Datei in Jinja oder so, wie Ollama sie schreibt</translation>
+    </message>
+    <message>
+        <source>Chat &amp;template</source>
+        <translation>Chat-Vor&amp;lage</translation>
+    </message>
+    <message>
+        <source>From a file…</source>
+        <translation>Aus einer Datei …</translation>
+    </message>
+    <message>
+        <source>Choose a chat template</source>
+        <translation>Chat-Vorlage wählen</translation>
+    </message>
+    <message>
+        <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
+        <translation>Es hat keine Chat-Vorlage und kann so nicht auf Nachrichten antworten: Wählen Sie die seiner Familie.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -7860,6 +7894,10 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>%1 experts × %2 layers</source>
         <translation>%1 Experten × %2 Schichten</translation>
+    </message>
+    <message>
+        <source>no chat template</source>
+        <translation>keine Chat-Vorlage</translation>
     </message>
 </context>
 <context>

@@ -1125,6 +1125,16 @@
         <translation>Không có thiết bị %1; cần cpu, cuda, cuda:N hoặc emulated:PROFILE.</translation>
     </message>
     <message>
+        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has: %2.</source>
+        <comment>no_such_instruction_set</comment>
+        <translation>OFFSTAGE_ISA là &quot;%1&quot;; cần một tập lệnh mà bộ xử lý này có: %2.</translation>
+    </message>
+    <message>
+        <source>OFFSTAGE_THREADS is &quot;%1&quot;; expected a number from 1 to 1024.</source>
+        <comment>threads_variable_invalid</comment>
+        <translation>OFFSTAGE_THREADS là &quot;%1&quot;; cần một số từ 1 đến 1024.</translation>
+    </message>
+    <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
         <comment>device_memory_too_small</comment>
         <translation>%1 có tổng cộng %2, ít hơn %3 được yêu cầu.</translation>
@@ -1365,6 +1375,16 @@
         <translation>Mô hình chiếm %1 RAM trong khi còn trống %2: chẳng còn bao nhiêu cho việc khác.</translation>
     </message>
     <message>
+        <source>The context is %1 tokens, and the model was made for %2: answers get worse beyond that.</source>
+        <comment>context_beyond_trained</comment>
+        <translation>Ngữ cảnh là %1 token, còn mô hình được làm cho %2: vượt quá mức đó, câu trả lời kém dần.</translation>
+    </message>
+    <message>
+        <source>%1 compute threads were asked for, and this program may use %2 cores: more threads than cores make answers slower.</source>
+        <comment>more_threads_than_cores</comment>
+        <translation>Đã yêu cầu %1 luồng tính toán, còn chương trình này được dùng %2 nhân: nhiều luồng hơn số nhân làm câu trả lời chậm đi.</translation>
+    </message>
+    <message>
         <source>Free memory: %1.</source>
         <comment>free_memory</comment>
         <translation>Bộ nhớ còn trống: %1.</translation>
@@ -1478,36 +1498,6 @@
         <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
         <comment>measurement_not_kept</comment>
         <translation>Không lưu được kết quả đo vào %1 (%2), nên sẽ đo lại khi cần.</translation>
-    </message>
-    <message>
-        <source>an expert on the CPU</source>
-        <comment>an_expert_on_the_cpu</comment>
-        <translation>một chuyên gia trên CPU</translation>
-    </message>
-    <message>
-        <source>an expert on the device</source>
-        <comment>an_expert_on_the_device</comment>
-        <translation>một chuyên gia trên thiết bị</translation>
-    </message>
-    <message>
-        <source>the copy of an expert</source>
-        <comment>an_experts_copy</comment>
-        <translation>việc sao chép một chuyên gia</translation>
-    </message>
-    <message>
-        <source>a token beside its experts</source>
-        <comment>a_token_beside_its_experts</comment>
-        <translation>một token ngoài các chuyên gia của nó</translation>
-    </message>
-    <message>
-        <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
-        <comment>kept_cost_did_not_hold</comment>
-        <translation>Một chi phí đã lưu của máy tính này không còn đúng và đã được đo lại: %1 mất %2 ms, trong khi giá trị đã lưu là %3 ms.</translation>
-    </message>
-    <message>
-        <source>A token took %1 ms where %2 ms were forecast. The costs of this computer are measured again when the model is loaded next.</source>
-        <comment>run_unlike_its_forecast</comment>
-        <translation>Một token mất %1 ms, trong khi dự báo là %2 ms. Các chi phí của máy tính này sẽ được đo lại khi mô hình được tải lần tới.</translation>
     </message>
     <message>
         <source>one is larger than all that may be kept</source>
@@ -1705,9 +1695,29 @@
         <translation>Mô hình %1 không có bộ tách token nên không đọc hay viết văn bản được.</translation>
     </message>
     <message>
-        <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <source>The model %1 has no chat template. Give it one by --chat-template, in the window by File &gt; Open with options: a file, or a family&apos;s (%2). Without one it can only continue a raw prompt.</source>
         <comment>model_without_template</comment>
-        <translation>Mô hình %1 không có mẫu trò chuyện (tokenizer_config.json, &quot;chat_template&quot;); nó chỉ viết tiếp được lời nhắc thô.</translation>
+        <translation>Mô hình %1 không có mẫu trò chuyện. Hãy cho nó một mẫu bằng --chat-template, trong cửa sổ bằng Tệp &gt; Mở với tùy chọn: một tệp, hoặc mẫu của một họ (%2). Không có mẫu, nó chỉ viết tiếp được lời nhắc thô.</translation>
+    </message>
+    <message>
+        <source>There is no chat template %1; expected a file, or the name of one: %2.</source>
+        <comment>no_such_chat_template</comment>
+        <translation>Không có mẫu trò chuyện %1; cần một tệp, hoặc tên của một mẫu: %2.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s file has no chat template; the one that Ollama keeps for %1 is used.</source>
+        <comment>template_of_ollama</comment>
+        <translation>Tệp của mô hình không có mẫu trò chuyện; dùng mẫu mà Ollama giữ cho %1.</translation>
+    </message>
+    <message>
+        <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
+        <comment>sampling_of_model</comment>
+        <translation>Ở chỗ không chọn gì khác, câu trả lời được lấy mẫu như %1 ghi: %2.</translation>
+    </message>
+    <message>
+        <source>Where no system message is given, the one of %1 is used.</source>
+        <comment>system_of_model</comment>
+        <translation>Ở chỗ không có tin nhắn hệ thống, dùng tin nhắn của %1.</translation>
     </message>
     <message>
         <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
@@ -7343,6 +7353,30 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>&amp;Neurons</source>
         <translation>Nơ-ron lưu &amp;sẵn</translation>
     </message>
+    <message>
+        <source>Chat template</source>
+        <translation>Mẫu trò chuyện</translation>
+    </message>
+    <message>
+        <source>How messages are written for the model. For files that bring no chat template, or one that cannot be used: that of the family it was made from, or a file in Jinja or as Ollama writes them</source>
+        <translation>Cách viết tin nhắn cho mô hình. Dành cho tệp không có mẫu trò chuyện, hoặc có mẫu không dùng được: mẫu của họ mà mô hình thuộc về, hoặc một tệp viết bằng Jinja hay theo kiểu Ollama</translation>
+    </message>
+    <message>
+        <source>Chat &amp;template</source>
+        <translation>Mẫu trò ch&amp;uyện</translation>
+    </message>
+    <message>
+        <source>From a file…</source>
+        <translation>Từ một tệp…</translation>
+    </message>
+    <message>
+        <source>Choose a chat template</source>
+        <translation>Chọn mẫu trò chuyện</translation>
+    </message>
+    <message>
+        <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
+        <translation>Mô hình không có mẫu trò chuyện nên không trả lời được tin nhắn: hãy chọn mẫu của họ của nó.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -7851,6 +7885,10 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>%1 experts × %2 layers</source>
         <translation>%1 chuyên gia × %2 lớp</translation>
+    </message>
+    <message>
+        <source>no chat template</source>
+        <translation>không có mẫu trò chuyện</translation>
     </message>
 </context>
 <context>

@@ -8,6 +8,8 @@
 
 #include "engine/error.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/family_templates.h"
+#include "engine/text/go_template.h"
 
 using namespace offstage::engine;
 
@@ -450,6 +452,150 @@ class ChatTemplateTest : public QObject {
             QCOMPARE(e.kind(), ErrorKind::kInvalidModel);
             QVERIFY2(QString(e.what()).contains("tokenizer_config.json"), e.what());
         }
+    }
+
+    // ---- templates in Go's language
+    void go_templates_are_rendered_data() {
+        QTest::addColumn<QString>("go");
+        QTest::addColumn<int>("messages");  // of the conversation system, user, assistant, user: the last ones
+        QTest::addColumn<QString>("text");
+        const auto row = [](const char* name, const char* go, int messages, const char* text) {
+            QTest::addRow("%s", name) << go << messages << text;
+        };
+        const char* const turns =
+            "{{ if .System }}<sys>{{ .System }}</sys>\n{{ end }}{{ if .Prompt }}<user>{{ .Prompt }}</user>\n{{ end }}"
+            "<bot>{{ .Response }}</bot>\n";
+        row("turns: a question", turns, 1, "<user>Q2</user>\n<bot>");
+        row("turns: the whole", turns, 4, "<sys>S</sys>\n<user>Q1</user>\n<bot>A1</bot>\n<user>Q2</user>\n<bot>");
+        row("turns: without .Response", "[{{ .Prompt }}]", 3, "[Q1]A1[Q2]");
+        row("turns: .Response in a branch",
+            "{{ .Prompt }}{{ if .System }}!{{ .Response }}x{{ else }}?{{ .Response }}y{{ end }}z", 1, "Q2?");
+        const char* const list =
+            "{{- range $i, $m := .Messages }}\n{{- $last := eq (len (slice $.Messages $i)) 1 }}\n"
+            "{{- if or (eq .Role \"user\") (eq .Role \"system\") }}<{{ .Role }}>{{ .Content }}\n"
+            "{{- if $last }}<assistant>{{ end }}\n{{- else }}<assistant>{{ .Content }}{{ end }}\n{{- end }}";
+        row("a list", list, 4, "<system>S<user>Q1<assistant>A1<user>Q2<assistant>");
+        row("root and system",
+            "{{ if $.System }}({{ $.System }}){{ end }}{{ range .Messages }}{{ $.System }}{{ .Content }}{{ end }}", 2,
+            "A1Q2");
+        row("a variable that a loop sets", "{{ $n := 0 }}{{ range $i, $_ := .Messages }}{{ $n = $i }}{{ end }}{{ $n }}",
+            3, "2");
+        row("else if, with, index",
+            "{{ with index .Messages 0 }}{{ if eq .Role \"x\" }}a{{ else if ne .Role \"user\" }}b"
+            "{{ else }}c{{ .Content }}{{ end }}{{ end }}",
+            1, "cQ2");
+        row("break and else of a loop",
+            "{{ range .Messages }}{{ .Content }}{{ break }}{{ end }}{{ range .Tools }}t{{ else }}none{{ end }}", 3,
+            "Q1none");
+        row("pipes and printf", "{{ range .Messages }}{{ .Content | printf \"%s-%v\" \"a\" | json }}{{ end }}", 1,
+            "\"a-Q2\"");
+        row("comparisons", "{{ if and (lt 1 2) (ge 2 2) (not (gt 1 2)) .Messages }}yes{{ end }}", 1, "yes");
+        row("trimmed, commented, quoted",
+            "  {{- /* {{ no }} */ -}}  a {{ `}}'\\n` }}{{ \"\\n\\\"\" }} {{- .Messages | len }}", 1, "a }}'\\n\n\"1");
+        row("tools are reached never",
+            "{{ range .Tools }}{{ toTypeScriptType . }}{{ end }}{{ range .Messages }}{{ .Content }}{{ end }}", 1, "Q2");
+    }
+    void go_templates_are_rendered() {
+        QFETCH(QString, go);
+        QFETCH(int, messages);
+        QFETCH(QString, text);
+        const std::vector<ChatMessage> all = {
+            {Role::kSystem, "S"}, {Role::kUser, "Q1"}, {Role::kAssistant, "A1"}, {Role::kUser, "Q2"}};
+        QVERIFY(is_go_template(go.toStdString()));
+        QCOMPARE(QString::fromStdString(
+                     render(jinja_of_go_template(go.toStdString(), "test", ""), {all.end() - messages, all.end()})),
+                 text);
+    }
+
+    void go_templates_of_neighbours_of_one_role_have_them_as_one() {
+        const std::vector<ChatMessage> messages = {
+            {Role::kSystem, "S"}, {Role::kSystem, "T"}, {Role::kUser, "a"}, {Role::kUser, "b"}};
+        const std::string go = "{{ range .Messages }}[{{ .Content }}]{{ end }}{{ .System }}";
+        QCOMPARE(render(jinja_of_go_template(go, "test", ""), messages), std::string("[S\n\nT][a\n\nb]S\n\nT"));
+    }
+
+    // What the tokenizer puts before a text, once.
+    void go_templates_begin_with_the_bos_token() {
+        const std::vector<ChatMessage> messages = {{Role::kUser, "hi"}};
+        QCOMPARE(render(jinja_of_go_template("{{ .Prompt }}", "test", "<s>"), messages), std::string("<s>hi"));
+        QCOMPARE(render(jinja_of_go_template("<s>{{ .Prompt }}", "test", "<s>"), messages), std::string("<s>hi"));
+    }
+
+    void go_templates_that_are_not_known_are_refused_by_their_line_data() {
+        QTest::addColumn<QString>("go");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* go, const char* says) { QTest::addRow("%s", go) << go << says; };
+        row("a\n{{ define \"x\" }}b{{ end }}", "line 2: the chat template uses {{ define \"x\" }}");
+        row("a\n\n{{ .Unknown }}", "line 3: the chat template uses .Unknown");
+        row("{{ $x }}", "line 1: the chat template uses $x");
+        row("{{ if .Prompt }}\n", "line 1: the chat template has {{if}} without {{end}}");
+        row("{{ end }}", "line 1");
+        row("a\n{{ .Prompt", "line 2: the chat template has a tag that does not end");
+        row("{{ .Prompt \"a\" }}", "line 1");
+        row("{{ if .Prompt }}{{ else }}{{ else }}{{ end }}", "line 1");
+    }
+    void go_templates_that_are_not_known_are_refused_by_their_line() {
+        QFETCH(QString, go);
+        QFETCH(QString, says);
+        try {
+            jinja_of_go_template(go.toStdString(), "x.tmpl", "");
+            QFAIL("no error");
+        } catch (const Error& e) {
+            QVERIFY2(QString(e.what()).startsWith("x.tmpl, ") && QString(e.what()).contains(says), e.what());
+        }
+    }
+    void go_templates_fail_by_their_own_line() {
+        const auto error = [] {
+            try {
+                render(
+                    jinja_of_go_template("a\n{{ range .Messages }}\n{{ toTypeScriptType .Content }}{{ end }}", "t", ""),
+                    {{Role::kUser, "hi"}});
+            } catch (const Error& e) {
+                return QString(e.what());
+            }
+            return QString();
+        }();
+        QVERIFY2(error.contains(QStringLiteral("line 3 calls toTypeScriptType")), qPrintable(error));
+    }
+    void jinja_is_no_go_template() {
+        for (const char* jinja :
+             {"{% for m in messages %}{{ m.content }}{% endfor %}", "{{ messages[0].content }}", "text"}) {
+            QVERIFY(!is_go_template(jinja));
+        }
+    }
+
+    // ---- families
+    void templates_of_families_are_rendered_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("text");
+        const auto row = [](const char* name, const char* text) { QTest::addRow("%s", name) << name << text; };
+        row("chatml",
+            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ1<|im_end|>\n<|im_start|>assistant\nA1<|im_end|>\n"
+            "<|im_start|>user\nQ2<|im_end|>\n<|im_start|>assistant\n");
+        row("mixtral", "<s>[INST] S\n\nQ1 [/INST] A1</s>[INST] Q2 [/INST]");
+        row("phi",
+            "<|system|>\nS<|end|>\n<|user|>\nQ1<|end|>\n<|assistant|>\nA1<|end|>\n<|user|>\nQ2<|end|>\n<|assistant|>"
+            "\n");
+        row("glm4", "[gMASK]<sop><|system|>\nS<|user|>\nQ1<|assistant|>\nA1<|user|>\nQ2<|assistant|>");
+        row("deepseek-v2",
+            "<｜begin▁of▁sentence｜>S\n\nUser: Q1\n\nAssistant: A1<｜end▁of▁sentence｜>User: Q2\n\nAssistant:");
+    }
+    void templates_of_families_are_rendered() {
+        QFETCH(QString, name);
+        QFETCH(QString, text);
+        QCOMPARE(QString::fromStdString(render(
+                     family_template(name.toStdString()),
+                     {{Role::kSystem, "S"}, {Role::kUser, "Q1"}, {Role::kAssistant, "A1"}, {Role::kUser, "Q2"}})),
+                 text);
+    }
+    void templates_of_families_all_parse() {
+        const QStringList names = QString::fromStdString(family_template_names()).split(QStringLiteral(", "));
+        QVERIFY(names.size() >= 12);
+        for (const QString& name : names) {
+            const std::string text = render(family_template(name.toStdString()), {{Role::kUser, "Hello"}});
+            QVERIFY2(text.find("Hello") != std::string::npos && text.find("{{") == std::string::npos, qPrintable(name));
+        }
+        QCOMPARE(family_template("no-such-family"), std::string());
     }
 
     void findings_of_fuzzing_end_in_text_or_an_error() {

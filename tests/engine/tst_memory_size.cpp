@@ -1,4 +1,6 @@
 // Memory as a process may use it, read from folders that stand for /proc and /sys.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -7,6 +9,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "engine/device/control_groups.h"
+#include "engine/device/hardware.h"
 #include "engine/device/memory_size.h"
 
 using namespace offstage::engine;
@@ -17,17 +21,20 @@ constexpr std::int64_t kMib = 1024 * 1024;
 
 using Files = std::map<std::string, std::string>;
 
+void write(const QTemporaryDir& root, const Files& files) {
+    const std::filesystem::path top = root.path().toStdString();
+    for (const auto& [path, text] : files) {
+        std::filesystem::create_directories((top / path).parent_path());
+        std::ofstream(top / path) << text;
+    }
+}
+
 // A machine of 8 GiB with 6 of them free, and these files besides.
 MemorySize sizeWith(const Files& files, std::uint64_t mapped_later_bytes = 0) {
     const QTemporaryDir root;
-    const std::filesystem::path top = root.path().toStdString();
-    const auto write = [&](const std::string& path, const std::string& text) {
-        std::filesystem::create_directories((top / path).parent_path());
-        std::ofstream(top / path) << text;
-    };
-    write("proc/meminfo", "MemTotal: 8388608 kB\nMemFree: 1000 kB\nMemAvailable: 6291456 kB\n");
-    for (const auto& [path, text] : files) write(path, text);
-    return memory_size(top, mapped_later_bytes);
+    write(root, {{"proc/meminfo", "MemTotal: 8388608 kB\nMemFree: 1000 kB\nMemAvailable: 6291456 kB\n"}});
+    write(root, files);
+    return memory_size(root.path().toStdString(), mapped_later_bytes);
 }
 
 // A group with 3072 MiB in use, 1024 of them pages of files.
@@ -232,6 +239,48 @@ class TestMemorySize : public QObject {
                                             {"sys/fs/cgroup/memory.max", ""}});
         QCOMPARE(memory.total_bytes, std::int64_t{0});
         QCOMPARE(memory.available_bytes, std::int64_t{0});
+    }
+
+    void cpuTime_isTheLeastOfTheGroups_data() {
+        QTest::addColumn<Files>("files");
+        QTest::addColumn<double>("cores");
+        const auto row = [](const char* name, const Files& files, double cores) {
+            QTest::newRow(name) << files << cores;
+        };
+        const std::string v2 = "sys/fs/cgroup/", v1 = "sys/fs/cgroup/cpu,cpuacct/";
+        const std::string mount = "36 30 0:32 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+        row("no groups", {}, 0);
+        row("2: container", {{"proc/self/cgroup", "0::/\n"}, {v2 + "cpu.max", "250000 100000\n"}}, 2.5);
+        row("2: none", {{"proc/self/cgroup", "0::/a\n"}, {v2 + "a/cpu.max", "max 100000\n"}}, 0);
+        row("2: the group above has less",
+            {{"proc/self/cgroup", "0::/a/b\n"},
+             {v2 + "a/b/cpu.max", "400000 100000\n"},
+             {v2 + "a/cpu.max", "50000 100000\n"}},
+            0.5);
+        row("1: own group",
+            {{"proc/self/cgroup", "3:cpu,cpuacct:/a\n"},
+             {"proc/self/mountinfo", mount},
+             {v1 + "a/cpu.cfs_quota_us", "150000\n"},
+             {v1 + "a/cpu.cfs_period_us", "50000\n"}},
+            3);
+        row("1: none",
+            {{"proc/self/cgroup", "3:cpu,cpuacct:/a\n"},
+             {"proc/self/mountinfo", mount},
+             {v1 + "a/cpu.cfs_quota_us", "-1\n"},
+             {v1 + "a/cpu.cfs_period_us", "100000\n"}},
+            0);
+        row("damaged", {{"proc/self/cgroup", "0::/\n"}, {v2 + "cpu.max", "100000 0\n"}}, 0);
+    }
+    void cpuTime_isTheLeastOfTheGroups() {
+        QFETCH(Files, files);
+        QFETCH(double, cores);
+        const QTemporaryDir root;
+        write(root, files);
+        const std::filesystem::path top = root.path().toStdString();
+        QCOMPARE(cpu_quota(top), cores);
+        const int own = cores_to_use(root.filePath(QStringLiteral("none")).toStdString());
+        QVERIFY(own >= 1);
+        QCOMPARE(cores_to_use(top), cores > 0 ? std::min(own, static_cast<int>(std::ceil(cores))) : own);
     }
 
     void thisMachine_hasMemory() {

@@ -14,10 +14,14 @@
 #include "engine/model/model_files.h"
 #include "engine/model/model_finder.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/model_text.h"
+#include "engine/run/template_choice.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
 #include "tests/engine/gguf_writer.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -67,6 +71,12 @@ std::string manifest(const std::string& digest) {
       {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:ffff", "size": 3},
       {"mediaType": "application/vnd.ollama.image.model", "digest": ")" +
            digest + R"(", "size": 9}]})";
+}
+
+std::string englishOf(const std::vector<Message>& notes) {
+    std::string text;
+    for (const Message& note : notes) text += (text.empty() ? "" : " ") + note.english();
+    return text;
 }
 
 QStringList namesOf(const FoundModels& found) {
@@ -340,6 +350,107 @@ class TestModelFinder : public QObject {
         QVERIFY(QString::fromStdString(found.problems[0].english())
                     .contains(QStringLiteral("\"digest\" is \"sha256:../..")));
         QVERIFY(QString::fromStdString(found.problems[1].english()).contains(QStringLiteral("broken/a")));
+    }
+
+    // What Ollama keeps beside a model is used where the file and the user say nothing else.
+    void ollama_layers_areTemplateParamsAndSystem() {
+        const fs::path blob = root("blobs") / "sha256-aa", manifests = root("manifests");
+        fs::create_directories(blob.parent_path());
+        offstage::tests::write_mixed_gguf(blob.string());
+        const auto layer = [](const char* type, const char* digest) {
+            return std::string(R"({"mediaType": "application/vnd.ollama.image.)") + type + R"(", "digest": "sha256:)" +
+                   digest + "\"}";
+        };
+        writeText(manifests / "registry.ollama.ai/library/mine/v1",
+                  R"({"layers": [)" + layer("model", "aa") + ", " + layer("template", "bb") + ", " +
+                      layer("params", "cc") + ", " + layer("system", "dd") + "]}");
+        writeText(root("blobs") / "sha256-bb", "{{ .System }}:{{ .Prompt }}={{ .Response }}");
+        writeText(
+            root("blobs") / "sha256-cc",
+            R"({"temperature": 0.25, "top_k": 7, "repeat_last_n": -1, "num_ctx": 96, "num_predict": 5, "seed": 4,)"
+            R"( "top_p": 12, "mirostat": 1, "stop": ["</s>", "<s>", "no token"]})");
+        writeText(root("blobs") / "sha256-dd", "AB");
+        const FoundModels found = find(ModelOrigin::kOllama, root());
+        QCOMPARE(namesOf(found), QStringList{"mine:v1"});
+        QVERIFY(found.models.front().has_chat_template);
+
+        const QTemporaryDir cache;
+        LoadRequest request;
+        request.model = blob.string();
+        request.compute = ComputeMode::kF32;
+        request.n_threads = 1;
+        request.cache_directory = cache.path().toStdString();
+        const LoadedModel model(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
+        const ModelSummary& summary = model.summary();
+        QVERIFY(summary.has_chat_template);
+        QCOMPARE(summary.context, std::int64_t{96});
+        QCOMPARE(QString::fromStdString(englishOf(summary.notes)),
+                 QStringLiteral(
+                     "The model's file has no chat template; the one that Ollama keeps for mine:v1 is used. "
+                     "Where nothing else is chosen, answers are drawn as mine:v1 (Ollama) says: temperature 0.25, "
+                     "top_k 7, repeat_window -1, seed 4, max_tokens 5, context 96. "
+                     "Where no system message is given, the one of mine:v1 (Ollama) is used."));
+        SamplerSettings sampler;
+        sampler.top_k = 3;
+        summary.defaults.apply(sampler, [](std::string_view name) { return name == "top_k"; });
+        QCOMPARE(sampler, (SamplerSettings{.temperature = 0.25f, .top_k = 3, .repeat_window = 0, .seed = 4}));
+        QCOMPARE(summary.defaults.max_tokens(), 5);
+
+        const ModelText text(model);
+        const auto prompt = [&](std::vector<ChatMessage> messages) {
+            GenerationRequest question;
+            question.messages = std::move(messages);
+            return QString::fromStdString(text.decode(text.prompt_tokens(question), false));
+        };
+        // The vocabulary has no blank to begin a text with.
+        QVERIFY(prompt({{Role::kUser, "X"}}).endsWith(QStringLiteral("AB:X=")));
+        const QString chosen = prompt({{Role::kSystem, "Y"}, {Role::kUser, "X"}});
+        QVERIFY(chosen.endsWith(QStringLiteral("Y:X=")) && !chosen.contains(QStringLiteral("AB")));
+        const std::vector<TokenId> ends = text.end_tokens();
+        QVERIFY(std::find(ends.begin(), ends.end(), 1) != ends.end());  // <s>
+
+        // What is chosen comes first; so does the file's own.
+        request.chat_template = "phi";
+        QVERIFY(choose_chat_template(blob, "phi", *model.tokenizer()).note.empty());
+        QVERIFY(choose_chat_template(blob, "", *model.tokenizer()).chat != nullptr);
+        fs::remove(manifests / "registry.ollama.ai/library/mine/v1");
+        QVERIFY(choose_chat_template(blob, "", *model.tokenizer()).chat == nullptr);
+        QVERIFY(read_model_defaults(blob).notes().empty());
+        QVERIFY(!find(ModelOrigin::kFolder, root("blobs")).models.size());
+        writeText(root("jinja"), "{{ messages[0].content }}!");
+        QCOMPARE(choose_chat_template(blob, root("jinja").string(), *model.tokenizer())
+                     .chat->render({{Role::kUser, "X"}}, {}, true)
+                     .bytes,
+                 std::string("X!"));
+        try {
+            choose_chat_template(blob, "no-such-family", *model.tokenizer());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QVERIFY2(QString(error.what()).contains("no-such-family") && QString(error.what()).contains("chatml"),
+                     error.what());
+        }
+    }
+
+    // The same of other files: what a folder's generation_config.json and a GGUF file advise.
+    void samplingThatIsAdvised_isRead() {
+        writeText(root() / "generation_config.json",
+                  R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20, "repetition_penalty": 1.05})");
+        SamplerSettings sampler;
+        read_model_defaults(root()).apply(sampler);
+        QCOMPARE(sampler, (SamplerSettings{.temperature = 0.6f, .top_k = 20, .top_p = 0.95f, .repeat_penalty = 1.05f}));
+        writeText(root() / "generation_config.json", R"({"do_sample": false, "temperature": 0.6})");
+        QVERIFY(read_model_defaults(root()).sampling.empty());
+        GgufWriter writer;
+        writer.add("general.sampling.temp", 0.5f).add("general.sampling.top_k", std::int32_t{64});
+        writeHeader(root() / "m.gguf", writer);
+        sampler = {};
+        read_model_defaults(root() / "m.gguf").apply(sampler);
+        QCOMPARE(sampler, (SamplerSettings{.temperature = 0.5f, .top_k = 64}));
+    }
+
+    void modelsWithoutAChatTemplate_areFoundAsSuch() {
+        copyTo(tinyGguf(), root() / "m.gguf");
+        QVERIFY(!find(ModelOrigin::kFolder, root()).models.front().has_chat_template);
     }
 
     // A GGUF file without the ending, everywhere a path of one is taken.

@@ -318,6 +318,22 @@ class TestServeParts : public QObject {
         QVERIFY(refusal_of([&] { read_or_make_token_file(path); }).contains(QStringLiteral("chmod 600")));
     }
 
+    void tokenFile_inAFolderThatIsNotThere_isMadeWithIt() {
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("a/b/token")).toStdString();
+        const mode_t before = ::umask(0);
+        const TokenFile made = read_or_make_token_file(path);
+        ::umask(before);
+        QVERIFY(made.made && !read_or_make_token_file(path).made);
+        for (const char* name : {"a", "a/b"}) {
+            struct stat status {};
+            QCOMPARE(::stat(folder.filePath(QLatin1String(name)).toUtf8().constData(), &status), 0);
+            QCOMPARE(status.st_mode & 07777, mode_t{0700});
+        }
+        const QString refusal = refusal_of([&] { read_or_make_token_file(path + "/below/a/file"); });
+        QVERIFY2(refusal.contains(QStringLiteral("below/a/file")), qPrintable(refusal));
+    }
+
     void tokenFile_withoutAToken_isRefused_data() {
         QTest::addColumn<QByteArray>("content");
         QTest::newRow("empty") << QByteArray();

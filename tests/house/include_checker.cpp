@@ -245,9 +245,9 @@ constexpr const char* kMayListen =
 // What the window may know of the engine: the session façade, value types, and what is
 // worked out from such values without a session (does it fit, what if, other cache
 // policies, percentiles), the networks that forecasts know, which models lie on this
-// computer, how files are written, and the server that its switch starts.
+// computer, how files are written, chat templates of families, and the server that its switch starts.
 constexpr const char* kEngineForUi =
-    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/chat_template\\.h"
+    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"

@@ -1,6 +1,7 @@
 // A budget that was set while the model ran is there at the next start, on the real engine.
 #include <QComboBox>
 #include <QFile>
+#include <QFileDialog>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
@@ -82,6 +83,7 @@ class TestKeptBudget : public QObject {
             view.cache().setCurrentIndex(view.cache().findData(static_cast<int>(engine::CacheKind::kLfu)));
             QVERIFY(!view.neuronCache().isHidden());
             view.neuronCache().setBytes(7 * kMiB);
+            view.chatTemplate().setCurrentIndex(view.chatTemplate().findData(QStringLiteral("mixtral")));
             first = view.request();
             QCOMPARE(quint64{first.ram_bytes}, 3000 * kMiB);
             dialog->accept();
@@ -99,10 +101,26 @@ class TestKeptBudget : public QObject {
         QVERIFY(now.quant.experts == kernels::WeightType::kHqq3);
         QVERIFY(now.cache == engine::CacheKind::kLfu);
         QCOMPARE(quint64{now.neuron_cache_bytes}, 7 * kMiB);
+        QCOMPARE(now.chat_template, std::string("mixtral"));
 
         // What is left to the program the next time is left to it from then on.
         f.window->openWithOptions(model.path());
         auto* dialog = f.window->findChild<OpenModelDialog*>();
+        // A chat template is the model's: another one has none of it.
+        QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
+        dialog->setModel(model.path() + QStringLiteral("/other"));
+        QCOMPARE(dialog->view().request().chat_template, std::string());
+        dialog->setModel(model.path());
+        QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
+        QComboBox& templates = dialog->view().chatTemplate();
+        templates.setCurrentIndex(templates.count() - 1);  // a file, of which none is chosen yet
+        QCOMPARE(templates.currentData().toString(), QStringLiteral("mixtral"));
+        auto* files = dialog->findChild<QFileDialog*>();
+        QVERIFY(files != nullptr);
+        Q_EMIT files->fileSelected(model.filePath(QStringLiteral("own.jinja")));
+        QCOMPARE(templates.currentText(), QStringLiteral("own.jinja"));
+        QCOMPARE(dialog->view().request().chat_template, model.filePath(QStringLiteral("own.jinja")).toStdString());
+        templates.setCurrentIndex(0);
         dialog->view().ram().setBytes(0);
         dialog->view().quality().set({.min_mean_bits = 4.5}, std::nullopt);
         dialog->accept();
@@ -112,6 +130,7 @@ class TestKeptBudget : public QObject {
         QCOMPARE(f.stage->loads().back().ram_bytes, std::uint64_t{0});
         QCOMPARE(f.stage->loads().back().quality.min_mean_bits, 4.5);
         QVERIFY(!f.stage->loads().back().quant.experts);
+        QCOMPARE(f.stage->loads().back().chat_template, std::string());
         QCOMPARE(f.stage->loads().back().vram_bytes, first.vram_bytes);
     }
 

@@ -101,6 +101,14 @@ void ChatController::startNext() {
     request.n_alternatives = m_wantsChoices ? TokenChoices::kAlternatives : -1;
     request.sampler = sampling.sampler;
     request.max_tokens = sampling.maxTokens;
+    // Where the user chose nothing: as the model's publisher advises.
+    const engine::ModelDefaults& advised = m_engine.model()->defaults;
+    if (sampling.sampler == defaultSampling().sampler) {
+        advised.apply(request.sampler);
+    }
+    if (request.max_tokens == 0) {
+        request.max_tokens = advised.max_tokens();
+    }
     request.beam.width = job.ask == Ask::Branch ? 1 : sampling.beamWidth;
     const std::vector<std::string>& choices = m_engine.model()->thinking_choices;
     if (std::find(choices.begin(), choices.end(), sampling.thinking.toStdString()) != choices.end()) {

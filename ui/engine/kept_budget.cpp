@@ -21,10 +21,16 @@ const QString kCache = QStringLiteral("cache");
 const QString kNeuronCache = QStringLiteral("neuronCache");
 
 // A path may hold what a key of the settings must not.
+QString hashOf(const QString& text) {
+    return QString::fromLatin1(QCryptographicHash::hash(text.toUtf8(), QCryptographicHash::Sha256).toHex().left(24));
+}
+
 QString groupOf(const QString& model, const QString& device) {
-    const QByteArray both = (model + u'\n' + device).toUtf8();
-    return QStringLiteral("budgets/") +
-           QString::fromLatin1(QCryptographicHash::hash(both, QCryptographicHash::Sha256).toHex().left(24));
+    return QStringLiteral("budgets/") + hashOf(model + u'\n' + device);
+}
+
+QString templateKey(const QString& model) {
+    return QStringLiteral("chatTemplates/") + hashOf(model);
 }
 
 }  // namespace
@@ -73,6 +79,16 @@ void KeptBudget::keep(const engine::LoadRequest& chosen) {
     settings.beginGroup(groupOf(model, device));
     settings.setValue(kCache, QString::fromUtf8(engine::name_of(chosen.cache).data()));
     settings.setValue(kNeuronCache, quint64{chosen.neuron_cache_bytes});
+    settings.endGroup();
+    if (chosen.chat_template.empty()) {
+        settings.remove(templateKey(model));
+    } else {
+        settings.setValue(templateKey(model), QString::fromStdString(chosen.chat_template));
+    }
+}
+
+QString KeptBudget::chatTemplate(const QString& model) {
+    return QSettings().value(templateKey(model)).toString();
 }
 
 void KeptBudget::forget(const QString& model, const QString& device) {

@@ -5,6 +5,8 @@
 
 #include <QComboBox>
 #include <QEvent>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -13,9 +15,11 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "engine/text/family_templates.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
+#include "ui/engine/kept_budget.h"
 #include "ui/load/fit_worker.h"
 #include "ui/load/memory_rows.h"
 #include "ui/load/precision_fields.h"
@@ -29,7 +33,8 @@ namespace {
 
 constexpr quint64 kBytesPerMiB = quint64{1} << 20;
 constexpr int kVerdictLines = 3, kSpeedLines = 2, kFitLegendLines = 2;
-constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
+constexpr quint64 kPlenty = quint64{64} << 30;   // until the machine is known
+const QString kFromFile = QStringLiteral("\n");  // no path and no family's name
 
 QString tokensText(qint64 tokens) {
     return QLocale().toString(tokens);
@@ -47,6 +52,7 @@ FitView::FitView(QWidget* parent)
       m_quality(new QualityEdit),
       m_cache(new QComboBox),
       m_neuronCache(new ValueSlider(tr("Neuron cache"))),
+      m_template(new QComboBox),
       m_bars(new StackedBar),
       m_verdict(textLabel(tr("Whether the model fits"))),
       m_detail(mutedLabel()),
@@ -73,6 +79,7 @@ FitView::FitView(QWidget* parent)
     }
     connect(m_device, &QComboBox::currentIndexChanged, this, &FitView::deviceChosen);
     connect(m_cache, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
+    connect(m_template, &QComboBox::currentIndexChanged, this, &FitView::templateChosen);
     connect(m_kv, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
     connect(m_quality, &QualityEdit::changed, this, &FitView::choiceChanged);
     showSpeed();
@@ -115,6 +122,12 @@ void FitView::build() {
         m_cache->addItem(QString::fromUtf8(engine::name_of(kind).data()), static_cast<int>(kind));
     }
 
+    m_template->setAccessibleName(tr("Chat template"));
+    m_template->setToolTip(
+        tr("How messages are written for the model. For files that bring no chat template, or one that cannot be used: "
+           "that of the family it was made from, or a file in Jinja or as Ollama writes them"));
+    fillTemplates();
+
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(8);
     grid->setVerticalSpacing(6);
@@ -135,6 +148,7 @@ void FitView::build() {
     addRow(tr("&Experts"), m_quality);
     addRow(tr("Cac&he"), m_cache);
     m_neuronCacheName = addRow(tr("&Neurons"), m_neuronCache);
+    addRow(tr("Chat &template"), m_template);
     grid->setColumnStretch(1, 1);
 
     // Room for whatever the verdict will be: what a person is about to press stays where it is. Only what nobody
@@ -190,6 +204,46 @@ void FitView::choose(const QString& device) {
     m_device->setCurrentIndex(index);
 }
 
+void FitView::fillTemplates() {
+    const QSignalBlocker quiet(m_template);
+    m_template->addItem(tr("the model's own"), QString());
+    for (const QString& name : QString::fromStdString(engine::family_template_names()).split(QStringLiteral(", "))) {
+        m_template->addItem(name, name);
+    }
+    m_template->addItem(tr("From a file…"), kFromFile);
+}
+
+// A family's, or a file, which is offered from then on.
+void FitView::chooseTemplate(const QString& chosen) {
+    const QSignalBlocker quiet(m_template);
+    int index = m_template->findData(chosen);
+    if (index < 0) {
+        index = m_template->count() - 1;
+        m_template->insertItem(index, QFileInfo(chosen).fileName(), chosen);
+        m_template->setItemData(index, chosen, Qt::ToolTipRole);
+    }
+    m_template->setCurrentIndex(index);
+    m_chosenTemplate = chosen;
+}
+
+void FitView::templateChosen(int index) {
+    const QString chosen = m_template->itemData(index).toString();
+    if (chosen != kFromFile) {
+        m_chosenTemplate = chosen;
+        choiceChanged();
+        return;
+    }
+    chooseTemplate(m_chosenTemplate);  // until there is a file, and where none is chosen
+    auto* dialog = new QFileDialog(this, tr("Choose a chat template"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        chooseTemplate(path);
+        choiceChanged();
+    });
+    dialog->open();
+}
+
 void FitView::setRequest(const engine::LoadRequest& request) {
     m_filling = true;
     m_base = request;
@@ -206,12 +260,14 @@ void FitView::setRequest(const engine::LoadRequest& request) {
     m_quality->set(request.quality, request.quant.experts);
     m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
     m_neuronCache->setBytes(request.neuron_cache_bytes);
+    chooseTemplate(QString::fromStdString(request.chat_template));
     m_filling = false;
     deviceChosen();
 }
 
 void FitView::setModel(const QString& model) {
     m_model = model;
+    chooseTemplate(KeptBudget::chatTemplate(model));
     forgetEstimate();
     setVerdict(tr("Looking at the model…"), Verdict::Good);
     choiceChanged();
@@ -234,6 +290,7 @@ engine::LoadRequest FitView::request() const {
     request.quant.experts = m_quality->experts();
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
     request.neuron_cache_bytes = m_vram->isEnabled() ? m_neuronCache->bytes() : 0;
+    request.chat_template = m_chosenTemplate.toStdString();
     return request;
 }
 
@@ -359,6 +416,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                              .arg(estimate.on_disk)
                              .arg(all);
         }
+        if (!estimate.has_chat_template) {
+            more.prepend(tr("It has no chat template, so it cannot answer messages: choose that of its family."));
+        }
         if (estimate.formats_assumed) {
             more << tr(
                 "The formats are chosen once their cost has been measured; until then the smallest allowed one "
@@ -375,7 +435,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         m_detail->setText(more.join(u' '));
     }
     m_detail->setVisible(!m_detail->text().isEmpty());
-    setVerdict(text, !estimate.fits ? Verdict::Bad : estimate.on_disk > 0 ? Verdict::Slow : Verdict::Good);
+    setVerdict(text, !estimate.fits                                        ? Verdict::Bad
+                     : estimate.on_disk > 0 || !estimate.has_chat_template ? Verdict::Slow
+                                                                           : Verdict::Good);
     showChanges();
     showSpeed();
     Q_EMIT changed();

@@ -56,6 +56,7 @@ class FitView : public QWidget {
     QComboBox& kv() const { return *m_kv; }
     QualityEdit& quality() const { return *m_quality; }
     QComboBox& cache() const { return *m_cache; }
+    QComboBox& chatTemplate() const { return *m_template; }
     ValueSlider& neuronCache() const { return *m_neuronCache; }  // hidden on the CPU
     StackedBar& bars() const { return *m_bars; }
     QPushButton& measureButton() const { return *m_measure; }  // or to cancel that
@@ -69,6 +70,9 @@ class FitView : public QWidget {
     void build();
     void fillDevices();
     void choose(const QString& device);
+    void fillTemplates();
+    void chooseTemplate(const QString& chosen);
+    void templateChosen(int index);
     void choiceChanged();
     void deviceChosen();
     void ask();
@@ -83,6 +87,7 @@ class FitView : public QWidget {
     void changeEvent(QEvent* event) override;
 
     QString m_model;
+    QString m_chosenTemplate;
     engine::LoadRequest m_base;  // what the controls do not show
     engine::FitHeld m_held;
     std::optional<engine::FitEstimate> m_estimate;
@@ -103,6 +108,7 @@ class FitView : public QWidget {
     QualityEdit* m_quality;
     QComboBox* m_cache;
     ValueSlider* m_neuronCache;
+    QComboBox* m_template;
     QLabel* m_neuronCacheName;
     StackedBar* m_bars;
     QLabel* m_verdict;

@@ -91,6 +91,9 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             if (!found.family.empty()) {
                 facts << QString::fromStdString(found.family);
             }
+            if (found.supported() && !found.has_chat_template) {
+                facts << tr("no chat template");
+            }
             if (found.n_experts > 0) {
                 facts << tr("%1 experts × %2 layers").arg(found.n_experts).arg(found.n_layers);
             }

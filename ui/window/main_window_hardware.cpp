@@ -45,6 +45,7 @@ engine::LoadRequest MainWindow::requestFor(const QString& model) const {
     request.device = m_device.toStdString();
     request.vram_bytes = m_vramBytes;
     request.kept_context = KeptContext::tokens();
+    request.chat_template = KeptBudget::chatTemplate(model).toStdString();
     if (m_options.device.isEmpty()) {  // what was asked for on the command line stands
         KeptBudget::applyTo(request);
     }

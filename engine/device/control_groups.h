@@ -1,0 +1,30 @@
+#pragma once
+// The control groups that a container, systemd or an administrator puts this process in.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+// One hierarchy of them.
+struct ControlGroups {
+    std::string_view controller;        // of version 1: "memory"; empty: version 2, which has one for all
+    const char* usual_mount = nullptr;  // below the root, where no list of mounts says otherwise
+    constexpr bool unified() const { return controller.empty(); }
+};
+inline constexpr ControlGroups kControlGroups2 = {{}, "sys/fs/cgroup"};
+
+// The folders of this process's group and of those above it, the own one first; empty
+// where the hierarchy is not mounted. Any thread. Throws nothing but std::bad_alloc, as
+// the next one.
+std::vector<std::filesystem::path> control_group_folders(const ControlGroups& groups,
+                                                         const std::filesystem::path& root);
+
+// Cores' worth of time that these groups leave to this process: cpu.max of version 2,
+// cpu.cfs_quota_us and cpu.cfs_period_us of version 1, the least of all; 0: no limit. (Which
+// cores it may run on, cpuset, is what sched_getaffinity says.)
+double cpu_quota(const std::filesystem::path& root = "/");
+
+}  // namespace offstage::engine

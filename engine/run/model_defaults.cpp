@@ -1,0 +1,132 @@
+#include "engine/run/model_defaults.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/files/gguf_file.h"
+#include "engine/files/text_file.h"
+#include "engine/json.h"
+#include "engine/model/model_finder.h"
+#include "engine/print.h"
+#include "engine/run/run_messages.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kMaxSystemBytes = 1u << 20;
+
+// A field, what the three kinds of files call it, and its range.
+struct Field {
+    std::string_view name;
+    const char* ollama;
+    const char* gguf;
+    const char* transformers;
+    double least, most;
+    void (*set)(SamplerSettings& sampler, double value);
+};
+
+constexpr std::array kFields = {
+    Field{"temperature", "temperature", "general.sampling.temp", "temperature", 0, 100,
+          [](SamplerSettings& s, double value) { s.temperature = static_cast<float>(value); }},
+    Field{"top_k", "top_k", "general.sampling.top_k", "top_k", 0, 1e6,
+          [](SamplerSettings& s, double value) { s.top_k = static_cast<int>(value); }},
+    Field{"top_p", "top_p", "general.sampling.top_p", "top_p", 1e-6, 1,
+          [](SamplerSettings& s, double value) { s.top_p = static_cast<float>(value); }},
+    Field{"min_p", "min_p", "general.sampling.min_p", "min_p", 0, 1,
+          [](SamplerSettings& s, double value) { s.min_p = static_cast<float>(value); }},
+    Field{"repeat_penalty", "repeat_penalty", "general.sampling.penalty_repeat", "repetition_penalty", 0.01, 100,
+          [](SamplerSettings& s, double value) { s.repeat_penalty = static_cast<float>(value); }},
+    Field{"repeat_window", "repeat_last_n", "general.sampling.penalty_last_n", nullptr, -1, 1e6,
+          [](SamplerSettings& s, double value) {
+              s.repeat_window = std::max(0, static_cast<int>(value));  // -1: all
+              if (value == 0) s.repeat_penalty = 1;                    // there, 0 looks at none
+          }},
+    Field{"seed", "seed", nullptr, nullptr, 1, 9e15,
+          [](SamplerSettings& s, double value) { s.seed = static_cast<std::uint64_t>(value); }},
+    Field{"max_tokens", "num_predict", nullptr, nullptr, 1, 1e6, [](SamplerSettings&, double) {}},
+};
+
+void take(ModelDefaults& defaults, const Field& field, std::optional<double> value) {
+    if (value && *value >= field.least && *value <= field.most) defaults.sampling.push_back({field.name, *value});
+}
+
+std::optional<double> number(const nlohmann::json& object, const char* key) {
+    if (key == nullptr || !object.contains(key) || !object[key].is_number()) return {};
+    return object[key].get<double>();
+}
+
+void read_params(ModelDefaults& defaults, const std::filesystem::path& file) {
+    const auto params = read_json_object(file);
+    if (!params) return;
+    for (const Field& field : kFields) take(defaults, field, number(*params, field.ollama));
+    if (const auto context = number(*params, "num_ctx"); context && *context >= 1 && *context <= 1 << 24) {
+        defaults.context = static_cast<std::int64_t>(*context);
+    }
+    if (!params->contains("stop")) return;
+    const nlohmann::json& stop = (*params)["stop"];
+    for (const nlohmann::json& text : stop.is_array() ? stop : nlohmann::json::array({stop})) {
+        if (text.is_string()) defaults.stops.push_back(text.get<std::string>());
+    }
+}
+
+}  // namespace
+
+void ModelDefaults::apply(SamplerSettings& sampler, const std::function<bool(std::string_view)>& is_chosen) const {
+    for (const Value& value : sampling) {
+        const auto* const field =
+            std::find_if(kFields.begin(), kFields.end(), [&](const Field& one) { return one.name == value.name; });
+        if (field != kFields.end() && (!is_chosen || !is_chosen(value.name))) field->set(sampler, value.value);
+    }
+}
+
+int ModelDefaults::max_tokens() const {
+    for (const Value& value : sampling) {
+        if (value.name == "max_tokens") return static_cast<int>(value.value);
+    }
+    return 0;
+}
+
+std::vector<Message> ModelDefaults::notes() const {
+    std::vector<Message> list;
+    std::string values;
+    for (const Value& value : sampling) {
+        values += (values.empty() ? "" : ", ") + std::string(value.name) + print(" %g", value.value);
+    }
+    if (context > 0) values += (values.empty() ? "" : ", ") + ("context " + std::to_string(context));
+    if (!values.empty()) list.push_back(messages::sampling_of_model(sampling_source, values));
+    if (!system.empty()) list.push_back(messages::system_of_model(system_source));
+    return list;
+}
+
+ModelDefaults read_model_defaults(const std::filesystem::path& model) {
+    ModelDefaults defaults;
+    if (!is_gguf_path(model)) {
+        defaults.sampling_source = "generation_config.json";
+        const auto config = read_json_object(model / defaults.sampling_source);
+        if (!config || config->value("do_sample", nlohmann::json()) != true) return defaults;
+        for (const Field& field : kFields) take(defaults, field, number(*config, field.transformers));
+        return defaults;
+    }
+    if (const auto manifest = ollama_manifest_of(std::filesystem::absolute(model))) {
+        defaults.sampling_source = defaults.system_source = manifest->name + " (Ollama)";
+        if (!manifest->params.empty()) read_params(defaults, manifest->params);
+        if (!manifest->system.empty()) {
+            defaults.system = read_small_file(manifest->system, kMaxSystemBytes).value_or("");
+        }
+        if (!defaults.sampling.empty()) return defaults;
+    }
+    const GgufFile file(model);
+    const GgufMetadata& metadata = file.metadata();
+    for (const Field& field : kFields) {
+        if (field.gguf != nullptr && metadata.has(field.gguf)) {
+            take(defaults, field, metadata.number(field.gguf));
+        }
+    }
+    if (!defaults.sampling.empty()) defaults.sampling_source = shown_path(model.filename());
+    return defaults;
+}
+
+}  // namespace offstage::engine

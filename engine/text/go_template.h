@@ -1,0 +1,26 @@
+#pragma once
+// Chat templates in Go's language (package text/template), as Ollama keeps them in a layer
+// beside its models.
+
+#include <string>
+#include <string_view>
+
+namespace offstage::engine {
+
+// Whether a template is one of these, and none in Jinja.
+bool is_go_template(std::string_view text);
+
+// The same template in Jinja. What Ollama does around it is part of that: a template of
+// .Messages gets them with neighbours of one role as one, one of .Prompt and .Response is
+// written once for each turn, the last time up to .Response. `bos`: the token that the
+// tokenizer puts before a text; empty: none. It is written first, where the template does
+// not have it.
+//
+// Known are if, with, range, else, break, continue, variables, pipelines, comments, trim
+// markers, and the functions and or not eq ne lt le gt ge len index slice print printf json
+// currentDate. A call of another function fails when it is reached, as those do that write
+// tools. Throws Error (kUnsupported, kInvalidModel) naming `source` and the template's line.
+// Source: Go's package documentation, Ollama's docs/template.md.
+std::string jinja_of_go_template(std::string_view text, const std::string& source, std::string_view bos);
+
+}  // namespace offstage::engine
