@@ -1,59 +1,39 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <iostream>
 #include <optional>
-#include <unistd.h>
 #include <utility>
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/message_input.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/reply_printer.h"
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
+#include "engine/text/family_templates.h"
 
 namespace offstage::cli {
 namespace {
 
-class LineReader {
-  public:
-    // The next line without its end; none at the end of the input or after Ctrl+C.
-    std::optional<std::string> next() {
-        while (true) {
-            const std::size_t end = buffer_.find('\n');
-            if (end != std::string::npos) {
-                std::string line = buffer_.substr(0, end);
-                buffer_.erase(0, end + 1);
-                return line;
-            }
-            std::array<char, 4096> chunk{};
-            const ssize_t n = read(STDIN_FILENO, chunk.data(), chunk.size());
-            if (n < 0 && errno == EINTR && !is_interrupted()) continue;
-            if (n > 0) {
-                buffer_.append(chunk.data(), static_cast<std::size_t>(n));
-                continue;
-            }
-            if (n < 0 || buffer_.empty()) return std::nullopt;
-            return std::exchange(buffer_, {});
-        }
-    }
-
-  private:
-    std::string buffer_;
-};
-
 class Chat {
   public:
-    explicit Chat(const GenerateOptions& options)
+    explicit Chat(GenerateOptions& options)
         : options_(options), session_(engine::Session::create()), thinking_(options.thinking) {}
 
     int run() {
+        options_.prompt = prompt_of(options_);
         const engine::ModelSummary model = session_->load(load_request(options_.model), progress_on_terminal(), {});
         std::cout << model.name << ": " << model.n_layers << " layers x " << model.n_experts << " experts, "
                   << model.n_active << " active, on " << where(model)
                   << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
+        if (!model.has_chat_template) {
+            throw engine::Error(engine::ErrorKind::kUnsupported,
+                                engine::messages::model_without_template(model.name, engine::family_template_names()));
+        }
+        apply_defaults(model, options_);
         thinking_choices_ = model.thinking_choices;
         if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";
         if (!thinking_.empty()) check_choice(thinking_);
@@ -61,22 +41,20 @@ class Chat {
         join_session(*session_, options_.model);
         start_over();
         catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
-        LineReader input;
-        std::optional<std::string> line;
+        const auto input = open_message_input();
         if (!options_.prompt.empty()) {
             std::cout << "\n> " << options_.prompt << "\n";
             answer(options_.prompt);
         }
         while (true) {
-            std::cout << "\n> " << std::flush;
-            line = input.next();
+            const std::optional<std::string> line = input->next();
             if (!line || *line == "/quit" || *line == "/exit") break;
             if (*line == "/new") {
                 start_over();
                 std::cout << "A new conversation.\n";
             } else if (*line == "/think" || line->starts_with("/think ")) {
                 think(line->substr(std::min(line->find_first_not_of(' ', 6), line->size())));
-            } else if (line->find_first_not_of(" \t\r") != std::string::npos) {
+            } else if (line->find_first_not_of(" \t\r\n") != std::string::npos) {
                 answer(*line);
             }
         }
@@ -165,7 +143,7 @@ class Chat {
         }
     }
 
-    const GenerateOptions& options_;
+    GenerateOptions& options_;
     std::unique_ptr<engine::Session> session_;
     std::vector<engine::ChatMessage> messages_;
     std::vector<std::string> thinking_choices_;
@@ -174,7 +152,7 @@ class Chat {
 
 }  // namespace
 
-int run_chat(const GenerateOptions& options) {
+int run_chat(GenerateOptions options) {
     return Chat(options).run();
 }
 

@@ -122,7 +122,8 @@ constexpr int kInterrupted = 130;  // what a shell shows for a program that Ctrl
 
 }  // namespace
 
-int run_generate(const GenerateOptions& options) {
+int run_generate(GenerateOptions options) {
+    options.prompt = prompt_of(options);
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
@@ -132,6 +133,7 @@ int run_generate(const GenerateOptions& options) {
     const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
     const auto nodes = join_nodes(*session, options.model);
+    apply_defaults(model, options);
 
     engine::GenerationRequest request;
     request.raw = options.raw;

@@ -19,7 +19,7 @@
 #include "engine/plan/device_products.h"
 #include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
-#include "engine/text/chat_template.h"
+#include "engine/run/template_choice.h"
 #include "engine/text/thinking_format.h"
 #include "engine/text/tokenizer.h"
 
@@ -68,7 +68,7 @@ Facts look_at(const std::string& model) {
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
         const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);
-        const auto chat = engine::ChatTemplate::read(directory);
+        const auto chat = engine::choose_chat_template(directory, {}, *tokenizer).chat;
         facts.tokenizer = tokenizer != nullptr;
         facts.chat_template = chat != nullptr;
         if (chat != nullptr) {
@@ -313,6 +313,7 @@ int run_info(const ModelOptions& options) {
     const engine::WeightReads reads = engine::expected_reads(
         grid, engine::dense_bytes_read(c, dense_bytes, facts.type),
         engine::Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active), facts.type, {});
+    engine::check_environment();
     const engine::Hardware hardware = engine::detect_hardware();
     const Products products = look_at_products(facts.type);
     std::optional<DeviceFacts> device;

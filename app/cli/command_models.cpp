@@ -54,6 +54,7 @@ nlohmann::ordered_json to_json(const engine::FoundModel& model) {
                                    {"bits_per_weight", nullptr},
                                    {"n_experts", model.n_experts},
                                    {"n_moe_layers", model.n_layers},
+                                   {"chat_template", model.has_chat_template},
                                    {"supported", model.supported()},
                                    {"problem", nullptr}};
     if (model.bytes > 0) json["bytes"] = model.bytes;
@@ -87,7 +88,9 @@ int run_models(const FinderOptions& options) {
     if (rows.size() > 1) std::cout << table(rows) << "\n";
     for (const engine::FoundModel& model : found.models) {
         std::cout << model.name << ": "
-                  << (model.supported() ? engine::shown_path(model.path) : model.problem.english()) << "\n";
+                  << (model.supported() ? engine::shown_path(model.path) : model.problem.english())
+                  << (model.supported() && !model.has_chat_template ? " (no chat template: --chat-template)" : "")
+                  << "\n";
     }
     if (rows.size() == 1) {
         std::cout << "No Mixture-of-Experts models were found in\n";

@@ -6,7 +6,9 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/nodes_joined.h"
 #include "engine/error.h"
+#include "engine/run/run_messages.h"
 #include "engine/serve/local_server.h"
+#include "engine/text/family_templates.h"
 
 namespace offstage::cli {
 namespace {
@@ -54,6 +56,11 @@ int run_serve(const ServeOptions& options) {
     if (!model.has_tokenizer) {
         throw engine::Error(engine::ErrorKind::kUnsupported,
                             engine::messages::model_cannot_answer_requests(model.name));
+    }
+    if (!model.has_chat_template) {
+        std::cerr << "note: "
+                  << engine::messages::model_without_template(model.name, engine::family_template_names()).english()
+                  << std::endl;
     }
     print_notes(model);
     join_session(*session, options.model);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
@@ -9,7 +8,9 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
-#include "engine/text/chat_template.h"
+#include "engine/run/run_messages.h"
+#include "engine/run/template_choice.h"
+#include "engine/text/family_templates.h"
 #include "engine/text/json_part.h"
 #include "engine/text/tokenizer.h"
 
@@ -18,10 +19,6 @@ namespace {
 
 // A folder with a tokenizer alone has no vocab_size that ids could exceed.
 constexpr std::int64_t kAnyVocabulary = 1 << 22;
-
-std::string read_standard_input() {
-    return {std::istreambuf_iterator<char>(std::cin), {}};
-}
 
 engine::ChatMessage message(const std::string& role, std::string content) {
     for (const engine::Role known : {engine::Role::kSystem, engine::Role::kUser, engine::Role::kAssistant}) {
@@ -63,10 +60,11 @@ int run_tokenize(const TokenizeOptions& options) {
     std::string text = options.text ? *options.text : std::string();
     std::vector<engine::TokenId> tokens;
     if (!options.chat.empty()) {
-        const auto chat_template = engine::ChatTemplate::read(directory);
+        const auto chat_template = engine::choose_chat_template(directory, options.chat_template, *tokenizer).chat;
         if (chat_template == nullptr) {
             throw engine::Error(engine::ErrorKind::kUnsupported,
-                                engine::messages::folder_without_template(engine::shown_path(directory)));
+                                engine::messages::model_without_template(engine::shown_path(directory),
+                                                                         engine::family_template_names()));
         }
         const auto piece = [&](engine::TokenId id) { return id >= 0 ? tokenizer->piece_name(id) : std::string(); };
         const engine::PromptText prompt = chat_template->render(

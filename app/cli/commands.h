@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct ModelOptions {
     std::string model;
     std::string compute = "auto";
     int n_threads = 0;
+    std::string chat_template;  // a family's name, or a file; empty: the model's own
     std::int64_t context = 0;
     bool json = false;
     std::string device = "cpu";
@@ -58,13 +60,16 @@ struct ModelOptions {
 
 struct GenerateOptions {
     ModelOptions model;
-    std::string prompt;
+    std::string prompt;       // "-": standard input
+    std::string prompt_file;  // the same from a file, or "-"; empty: none
     std::string system;
     int max_tokens = 0;
     std::string thinking;  // one of ModelSummary::thinking_choices; empty: as the chat template does
     bool hide_thinking = false;
     bool raw = false;
     engine::SamplerSettings sampler;
+    // Of its fields and max_tokens, those that were named on the command line.
+    std::set<std::string, std::less<>> chosen;
     engine::BeamSettings beam;
     int n_answers = 1;
     std::string replan_script;  // file; empty: none
@@ -80,6 +85,7 @@ struct LogitsOptions {
 struct TokenizeOptions {
     std::string model;
     std::optional<std::string> text;  // none: standard input
+    std::string chat_template;        // as ModelOptions::chat_template
     std::vector<std::string> chat;    // "ROLE:TEXT" each, or "-"; empty: plain text
     bool special = false;
     bool no_answer = false;
@@ -241,8 +247,8 @@ struct EvaluateOptions : ChoiceOptions {
 };
 
 int run_info(const ModelOptions& options);
-int run_generate(const GenerateOptions& options);
-int run_chat(const GenerateOptions& options);
+int run_generate(GenerateOptions options);
+int run_chat(GenerateOptions options);
 int run_logits(const LogitsOptions& options);
 int run_tokenize(const TokenizeOptions& options);
 int run_bench(const BenchOptions& options);
@@ -280,7 +286,14 @@ std::vector<std::string> evaluation_tasks();  // names
 void write_or_throw(const std::string& path, const std::string& content);
 // A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
 std::string read_long_text(const std::string& path);
+std::string read_standard_input();
+// Of the options, or what they name, without the end of its last line. Throws as
+// read_long_text() does.
+std::string prompt_of(const GenerateOptions& options);
 engine::LoadRequest load_request(const ModelOptions& options);
+// How to draw answers: as the options say, and where they say nothing, as the model's
+// publisher advises.
+void apply_defaults(const engine::ModelSummary& model, GenerateOptions& options);
 // For feeding a text: without a --context of its own, windows of at most 2048 tokens.
 engine::LoadRequest text_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <unistd.h>
 
 #include "app/cli/command_messages.h"
@@ -22,6 +23,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     engine::LoadRequest request;
     request.model = options.model;
     request.n_threads = options.n_threads;
+    request.chat_template = options.chat_template;
     request.context = options.context;
     if (options.compute == "f32" || options.compute == "exact") request.compute = engine::ComputeMode::kF32;
     if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
@@ -57,6 +59,26 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.dry_repeat = options.dry_repeat;
     request.dry_guess_recall = options.dry_guess_recall;
     return request;
+}
+
+std::string read_standard_input() {
+    return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+std::string prompt_of(const GenerateOptions& options) {
+    const std::string& from = options.prompt_file.empty() ? options.prompt : options.prompt_file;
+    if (options.prompt_file.empty() && from != "-") return from;
+    std::string text = from == "-" ? read_standard_input() : read_long_text(from);
+    for (const char end : {'\n', '\r'}) {
+        if (text.ends_with(end)) text.pop_back();
+    }
+    return text;
+}
+
+void apply_defaults(const engine::ModelSummary& model, GenerateOptions& options) {
+    const auto is_chosen = [&](std::string_view name) { return options.chosen.contains(name); };
+    model.defaults.apply(options.sampler, is_chosen);
+    if (!is_chosen("max_tokens") && model.defaults.max_tokens() > 0) options.max_tokens = model.defaults.max_tokens();
 }
 
 engine::LoadRequest text_request(const ModelOptions& options) {

@@ -13,6 +13,7 @@
 #include "app/cli/choice_task_files.h"
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/near_names.h"
 #include "app/cli/standard_output.h"
 #include "app/process_setup.h"
 #include "engine/device/byte_size.h"
@@ -21,6 +22,7 @@
 #include "engine/eval/choice_task.h"
 #include "engine/formats.h"
 #include "engine/serve/access.h"
+#include "engine/text/family_templates.h"
 
 namespace {
 
@@ -59,7 +61,7 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
                     "quarter on this machine, measured once and kept (offstage-cli info says which)")
         ->check(CLI::IsMember({"f32", "exact", "bf16", "int8", "auto"}))
         ->capture_default_str();
-    command.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
+    command.add_option("--threads", options.n_threads, "Compute threads; 0: one per core that this program may use")
         ->check(CLI::Range(0, 1024))
         ->capture_default_str();
 }
@@ -301,7 +303,8 @@ void add_json_option(CLI::App& command, bool& json) {
     command.add_flag("--json", json, "Print one JSON object on stdout and nothing else there");
 }
 
-constexpr const char* kModelContext = "Tokens of context; 0: the model's own, at most 32768";
+constexpr const char* kModelContext =
+    "Tokens of context; 0: the model's own, at most 32768, and from 2048 on where memory is short";
 constexpr const char* kTextContext = "Tokens of the windows that the text is fed in; 0: 2048";
 
 void add_context_option(CLI::App& command, ModelOptions& options, const char* help) {
@@ -312,8 +315,27 @@ void add_model_option(CLI::App& command, ModelOptions& options) {
     command.add_option("--model", options.model, kModelHelp)->required();
 }
 
+void add_template_option(CLI::App& command, std::string& chat_template) {
+    command.add_option("--chat-template", chat_template,
+                       "Chat template in the place of the model's own, or where it has none: a file, in Jinja or as "
+                       "Ollama writes them, or a family's: " +
+                           offstage::engine::family_template_names());
+}
+
+// A prompt, or where it is.
+CLI::Option* add_prompt_options(CLI::App& command, GenerateOptions& options, const char* help) {
+    CLI::Option* const prompt =
+        command.add_option("--prompt", options.prompt, std::string(help) + "; -: standard input");
+    command
+        .add_option("--prompt-file", options.prompt_file,
+                    "The same from a UTF-8 text file of many lines, or from standard input: -")
+        ->excludes(prompt);
+    return prompt;
+}
+
 void add_sampler_options(CLI::App& command, GenerateOptions& options) {
     auto& s = options.sampler;
+    const std::size_t n_before = command.get_options().size();
     command.add_option("--max-tokens", options.max_tokens, "Tokens at most; 0: until the answer or the context ends")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -334,13 +356,23 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
                     "Same seed, same answer: with the same build, model, prompt, sampling, --quant, --compute and "
                     "instruction set or GPU, whatever the threads, budgets and policy; 0: a new one each time")
         ->capture_default_str();
-    command.add_option("--system", options.system, "System message");
+    // Which of these are named, by SamplerSettings' fields: "repeat_penalty".
+    command.parse_complete_callback([&command, &options, n_before, n_after = command.get_options().size()] {
+        const std::vector<CLI::Option*> all = command.get_options();
+        for (std::size_t i = n_before; i < n_after; ++i) {
+            std::string name = all[i]->get_single_name();
+            std::replace(name.begin(), name.end(), '-', '_');
+            if (all[i]->count() > 0) options.chosen.insert(name);
+        }
+    });
+    command.add_option("--system", options.system, "System message; unless given, the one that comes with the model");
     command.add_option(
         "--thinking", options.thinking,
         "How the model thinks before it answers, where its chat template leaves the choice (off, on, low, "
         "medium, high; offstage-cli info says which). Unless given: as the template does by itself");
     command.add_flag("--hide-thinking", options.hide_thinking, "Show the answer alone, not what was thought before it");
     add_context_option(command, options.model, kModelContext);
+    add_template_option(command, options.model.chat_template);
 }
 
 std::string choice_file_help() {
@@ -404,6 +436,32 @@ void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
     add_json_option(command, options.model.json);
 }
 
+// What to say of a word in the place of a command that is none; empty: there is no such
+// word.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    const CLI::App* at = &app;
+    for (int i = 1; i < argc && at->get_require_subcommand_min() > 0; ++i) {
+        const std::string word = argv[i];
+        if (word.starts_with('-')) return {};
+        std::vector<std::string> names;
+        const CLI::App* next = nullptr;
+        for (const CLI::App* const command : at->get_subcommands({})) {
+            names.push_back(command->get_name());
+            if (word == command->get_name()) next = command;
+        }
+        if (next != nullptr) {
+            at = next;
+            continue;
+        }
+        std::string text =
+            "\"" + word + "\" is no command of " + (at == &app ? "" : app.get_name() + " ") + at->get_name() + "; ";
+        const std::vector<std::string> near = offstage::cli::near_names(word, names);
+        for (std::size_t n = 0; n < near.size(); ++n) text += (n == 0 ? "is " : " or ") + near[n];
+        return text + (near.empty() ? "--help lists them" : " meant?");
+    }
+    return {};
+}
+
 int run(int argc, char** argv) {
     CLI::App app(
         "Offstage on the command line: Mixture-of-Experts models, run and measured.\n"
@@ -428,7 +486,7 @@ int run(int argc, char** argv) {
     GenerateOptions generate;
     command = app.add_subcommand("generate", "Answer one prompt");
     add_model_option(*command, generate.model);
-    command->add_option("--prompt", generate.prompt, "What to answer")->required();
+    add_prompt_options(*command, generate, "What to answer");
     CLI::Option* raw =
         command->add_flag("--raw", generate.raw, "Continue the prompt as it is, without the chat template");
     add_sampler_options(*command, generate);
@@ -458,7 +516,12 @@ int run(int argc, char** argv) {
     add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
     add_json_option(*command, generate.model.json);
-    command->callback([&] { status = offstage::cli::run_generate(generate); });
+    command->callback([&, command] {
+        if (command->count("--prompt") + command->count("--prompt-file") == 0) {
+            throw CLI::RequiredError("--prompt or --prompt-file");
+        }
+        status = offstage::cli::run_generate(generate);
+    });
 
     FinderOptions finder;
     command = app.add_subcommand(
@@ -489,9 +552,12 @@ int run(int argc, char** argv) {
     command->callback([&] { status = offstage::cli::run_nodes_test(nodes); });
 
     GenerateOptions chat;
-    command = app.add_subcommand("chat", "Talk in the terminal: a line is a message, Ctrl+C stops an answer");
+    command = app.add_subcommand(
+        "chat",
+        "Talk in the terminal: a line is a message, and so are lines that are pasted together; Ctrl+C stops an answer. "
+        "Where standard input is no terminal, each of its lines is a message (--prompt-file -: all of it is one)");
     add_model_option(*command, chat.model);
-    command->add_option("--prompt", chat.prompt, "First message");
+    add_prompt_options(*command, chat, "First message");
     add_sampler_options(*command, chat);
     add_node_options(*command, chat.model);
     add_expert_options(*command, chat.model);
@@ -524,6 +590,7 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();
     add_context_option(*command, serve.model, kModelContext);
+    add_template_option(*command, serve.model.chat_template);
     add_expert_options(*command, serve.model);
     add_theta_option(*command, serve.model);
     add_device_options(*command, serve.model);
@@ -553,6 +620,7 @@ int run(int argc, char** argv) {
         "--chat", tokenize.chat,
         "Turns as ROLE:TEXT (system, user, assistant), rendered with the chat template; -: a list of {\"role\", "
         "\"content\"} in JSON on standard input");
+    add_template_option(*command, tokenize.chat_template);
     command->add_option("--text", tokenize.text, "The text; standard input unless given")->excludes(chat_turns);
     command->add_flag("--special", tokenize.special, "Special tokens written in the text are taken as such")
         ->excludes(chat_turns);
@@ -996,6 +1064,10 @@ int run(int argc, char** argv) {
         status = offstage::cli::run_replay(replay);
     });
 
+    if (const std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) {
+        std::cerr << "offstage-cli: " << unknown << std::endl;
+        return 2;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

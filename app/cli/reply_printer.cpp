@@ -11,8 +11,11 @@ namespace {
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[0m";
 
+// Whether standard output shows dimmed text.
 bool is_terminal() {
-    const char* kind = std::getenv("TERM");
+    const char* const kind = std::getenv("TERM");
+    const char* const no_color = std::getenv("NO_COLOR");
+    if (no_color != nullptr && *no_color != '\0') return false;
     return isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
 }
 

@@ -202,7 +202,7 @@ int run_program(int argc, char** argv) {
     app.add_option("--compute", options.compute, "As on the desktop: f32 (exact is the same), bf16, int8 or auto")
         ->check(CLI::IsMember({"f32", "exact", "bf16", "int8", "auto"}))
         ->capture_default_str();
-    app.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
+    app.add_option("--threads", options.n_threads, "Compute threads; 0: one per core that this program may use")
         ->check(CLI::Range(0, 1024))
         ->capture_default_str();
     app.add_option("--desktops", options.desktops, "Desktops that may be connected at once; others are refused")
