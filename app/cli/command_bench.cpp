@@ -28,6 +28,7 @@ std::string to_text(const engine::BenchRate& rate) {
 }
 
 nlohmann::ordered_json to_json(const engine::ThetaGain& row) {
+    const std::optional<double> share = row.share_of_gain();
     return {{"theta", row.theta.theta},
             {"theta_loss", row.theta.loss},
             {"active_share", row.active_share},
@@ -38,7 +39,8 @@ nlohmann::ordered_json to_json(const engine::ThetaGain& row) {
             {"lower_quartile_gain", row.lower_gain},
             {"upper_quartile_gain", row.upper_gain},
             {"bytes_allow", row.bytes_allow},
-            {"share_of_gain", row.share_of_gain()}};
+            {"distinguishable", row.is_distinguishable()},
+            {"share_of_gain", share ? nlohmann::ordered_json(*share) : nlohmann::ordered_json()}};
 }
 
 // "theta 0.257: 21.70 tokens/s, 49 % active, 1.304 times the 16.64 without (quartiles 1.271, 1.331), of 1.391 that the
@@ -49,11 +51,12 @@ std::string to_text(const engine::ThetaGain& row) {
     std::string text = engine::print(
         "theta %s: %.2f tokens/s, %.0f %% active, %.3f times the %.2f without (quartiles %.3f, %.3f)", name.c_str(),
         row.tokens_per_s, 100 * row.active_share, row.gain, row.whole_tokens_per_s, row.lower_gain, row.upper_gain);
-    if (row.bytes_allow > 1) {
-        text += engine::print(", of %.3f that the bytes allow: %.0f %% of that gain", row.bytes_allow,
-                              100 * row.share_of_gain());
-    }
-    return text;
+    if (!row.is_distinguishable()) return text + ": not distinguishable from no gain";
+    if (!(row.bytes_allow > 1)) return text;
+    text += engine::print(", of %.3f that the bytes allow", row.bytes_allow);
+    const std::optional<double> share = row.share_of_gain();
+    return text + (share ? engine::print(": %.0f %% of that gain", 100 * *share)
+                         : ": more than that, as other work disturbed the tokens without it");
 }
 
 }  // namespace
@@ -81,8 +84,11 @@ int run_bench(const BenchOptions& options) {
                                        {"active_weight_bytes_per_token", r.active_weight_bytes_per_token}};
         if (cpu) {  // the one rate of decode, and the one of prefill, under names of their own
             json["decode_gb_per_s"] = r.decode.front().rate;
-            json["read_bandwidth_gb_per_s"] = r.decode.front().limit;
-            json["decode_bandwidth_fraction"] = r.decode.front().fraction;
+            const bool limited = r.decode.front().limit > 0;
+            json["read_bandwidth_gb_per_s"] =
+                limited ? nlohmann::ordered_json(r.decode.front().limit) : nlohmann::ordered_json();
+            json["decode_bandwidth_fraction"] =
+                limited ? nlohmann::ordered_json(r.decode.front().fraction) : nlohmann::ordered_json();
             json["peak_bf16_gflops"] = r.peak_bf16_gflops;
             json["peak_f32_gflops"] = r.peak_f32_gflops;
             json["peak_int8_gops"] = r.peak_int8_gops;
@@ -92,6 +98,7 @@ int run_bench(const BenchOptions& options) {
                                 {"ttft_s", r.forecast.ttft_s},
                                 {"hit_rate", r.forecast.hit_rate}};
         }
+        if (!r.note.empty()) json["note"] = r.note.english();
         json["prefill_gflops"] = r.prefill.rate;
         if (cpu && r.prefill.limit > 0) {
             json["prefill_peak_fraction"] = r.prefill.fraction;
@@ -163,6 +170,7 @@ int run_bench(const BenchOptions& options) {
     std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
     for (const engine::ThetaGain& row : r.thetas) std::printf("%s\n", to_text(row).c_str());
     print_notes(summary);
+    if (!r.note.empty()) std::printf("%s\n", r.note.english().c_str());
     if (nodes != nullptr) {
         std::printf("forecast of decode with these machines: %.2f tokens/s\n", node_forecast);
         nodes->print_notes();

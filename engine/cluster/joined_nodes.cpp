@@ -339,6 +339,7 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
         const CalibrationCache cache(calibration_directory(request.cache_directory));
         FormatCalibration wanted;
         wanted.grid = model_.spec().experts;
+        wanted.checks = request.checks_costs;
         wanted.largest = kMeasuredTokens;
         wanted.budget_s = kMeasuringSeconds;
         const kernels::WeightType master = model_.basis().master;
@@ -352,7 +353,7 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
         CostTable table = measure(master);
         if (forecasts) {
             table.dense = dense_costs({model_.spec(), master, request.quant.dense, request.kv}, model_.device(),
-                                      model_.host(), cache, stop);
+                                      model_.host(), cache, stop, false, request.checks_costs);
         }
         CostModel measured(std::move(table));
         measured.set_master(master);

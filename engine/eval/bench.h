@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/message.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/theta_choice.h"
 #include "engine/run/loaded_model.h"
@@ -31,8 +33,11 @@ struct ThetaGain {
     double gain = 0;                        // times as fast as the token without beside it: median of the pairs
     double lower_gain = 0, upper_gain = 0;  // quartiles
     double bytes_allow = 0;                 // what the gain would be if only bytes of weights took time
-    // Of the gain that the bytes allow; 0 where they allow none.
-    double share_of_gain() const { return bytes_allow > 1 ? (gain - 1) / (bytes_allow - 1) : 0; }
+    // Whether the quartiles lie on one side of 1: else chance decides between a gain and a loss.
+    bool is_distinguishable() const { return lower_gain > 1 || upper_gain < 1; }
+    // Of the gain that the bytes allow. Nothing where they allow none, where the gain is not distinguishable from none,
+    // and where it is larger: then other work disturbed the tokens without the theta.
+    std::optional<double> share_of_gain() const;
 };
 
 // A rate of the run, and the most that it could be.
@@ -41,16 +46,21 @@ struct BenchRate {
     std::string unit;      // "GB/s" or "GFLOP/s": 1e9 a second
     double rate = 0;       // median of the repeats
     double limit = 0;      // 0: none is known
-    double fraction = 0;   // of the limit: median of each repeat's own
+    double fraction = 0;   // of the limit: median of each repeat's own; never above 1 (limited())
     std::string limit_is;  // what the limit is and where it is from; where there is none, why: "read bandwidth of
                            // 1.00 GiB of the weights, measured in this run"
 };
 
+// The rate with its share of the limit. What is measured above its limit shows that other work disturbed the
+// measurement of the limit: a `best` one of all measurements of it may stand in; else there is none, and limit_is says
+// why.
+BenchRate limited(BenchRate rate, double best);
+
 // Medians over the repeats that counted. Where times are measured, so are the limits, in the same process: the read
-// bandwidth right before and after each timed decode, the peak arithmetic before the first prefill. Where times are
-// accounted, so are the limits: those of the hardware profile. A rate of one kind is never divided by a limit of the
-// other. An accelerator's read bandwidth is measured once, before the first timed prefill, where it has 256 MiB to
-// spare.
+// bandwidth right before and after each timed decode, the peak arithmetic before the first prefill, and once more
+// after the last where that was above it. Where times are accounted, so are the limits: those of the hardware profile.
+// A rate of one kind is never divided by a limit of the other. An accelerator's read bandwidth is measured once, before
+// the first timed prefill, where it has 256 MiB to spare.
 struct BenchResult {
     bool accounted = false;  // the device is emulated
     double prefill_tokens_per_s = 0;
@@ -75,6 +85,7 @@ struct BenchResult {
     int repeats = 0;                // decodes that counted
     int dropped_repeats = 0;        // decodes whose brackets disagreed by more than kBracketTolerance
     std::vector<ThetaGain> thetas;  // of BenchRequest::compared
+    Message note;                   // where tokens took another time than was forecast (doubt_costs()); else empty
 };
 
 // The two bandwidths around a timed decode in which the CPU read weights may differ by this share of the larger; else

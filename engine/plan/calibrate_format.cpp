@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/repeated_time.h"
 
 namespace offstage::engine {
 namespace {
@@ -52,6 +55,13 @@ std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, s
 
 }  // namespace
 
+bool doubt_table(const std::string& key, const CalibrationCache& cache) {
+    CostTable table;
+    if (!cache.load(key, table) || table.doubt != CostDoubt::kNone) return false;
+    table.doubt = CostDoubt::kRaised;
+    return cache.store(key, table).empty();
+}
+
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured) {
@@ -59,22 +69,29 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     const auto key = [&](bool pinned) {
         return CalibrationCache::key(device, host, wanted.format, wanted.grid, pinned);
     };
-    CostTable table;
-    if (measured != nullptr) *measured = false;
-    const auto find = [&](const std::string& kept_as) { return !wanted.anew && cache.load(kept_as, table); };
-    {
-        // Whether memory can be locked may have changed since a calibration was kept: one expert's worth tells.
-        const Locked probe(device, bytes);
-        if (find(key(probe.pinned()))) return table;
-    }
     // For want of a device to share the work with, the CPU is often asked for a few tokens only.
     const bool host_only = device.shares_host_memory();
     const auto host_key = [&] {
         return key(false) +
                (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
     };
-    if (host_only && find(host_key())) return table;
-    if (measured != nullptr) *measured = true;
+    std::optional<CostTable> kept;
+    if (!wanted.anew) {
+        const auto find = [&](const std::string& kept_as) {
+            CostTable table;
+            if (!kept && cache.load(kept_as, table)) kept = std::move(table);
+        };
+        {
+            // Whether memory can be locked may have changed since a calibration was kept: one expert's worth tells.
+            const Locked probe(device, bytes);
+            find(key(probe.pinned()));
+        }
+        if (host_only) find(host_key());
+    }
+    const bool holds = kept && !are_old(kept->measured_at) && kept->doubt != CostDoubt::kRaised;
+    if (measured != nullptr) *measured = !holds;
+    if (holds && !wanted.checks) return *kept;
+
     std::vector<DeviceBlock> blocks;
     std::vector<std::byte*> slots;
     while (!host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
@@ -100,7 +117,16 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     request.n_active = wanted.grid.n_active;
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
-    table = calibrate(device, host, request, progress, std::move(stop));
+    request.timer = wanted.timer;
+    if (holds) {
+        bool quiet = false;
+        const std::optional<CostDrift> drift = check_costs(device, host, request, *kept, stop, quiet);
+        if (!drift && !(kept->disturbed && quiet)) return *kept;
+        if (drift) cache.add_note(cost_measured_again(*drift));
+        if (measured != nullptr) *measured = true;
+    }
+    CostTable table = calibrate(device, host, request, progress, std::move(stop));
+    if (kept && kept->doubt != CostDoubt::kNone && !are_old(kept->measured_at)) table.doubt = CostDoubt::kAnswered;
     if (!slots.empty() || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
     return table;
 }

@@ -14,6 +14,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/repeated_time.h"
 #include "engine/quant/quantizer.h"
 #include "engine/statistics.h"
 #include "kernels/cpu_kernels.h"
@@ -28,7 +29,7 @@ using kernels::WeightType;
 constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 14;  // per sample: some milliseconds of HQQ
 constexpr std::int64_t kHelpedWeights = std::int64_t{1} << 22;     // several pieces on their way to a device
 constexpr double kQuantizedSeconds = 0.004;
-constexpr std::size_t kQuantizedSamples = 3;
+constexpr std::size_t kQuantizedSamples = 3, kMostQuantizedSamples = 8;
 constexpr std::int64_t kMostReads = 5;
 constexpr std::int64_t kMostCachedReads = 32;  // more than the CPU's caches hold
 constexpr double kReadingSeconds = 0.25;
@@ -69,7 +70,8 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
         if (!traits.is_packed()) continue;
         const WeightType format = traits.type;
         out.resize(kernels::expert_layout(format, hidden_dim, most).bytes());
-        std::vector<double> speed;
+        RepeatedTime us;
+        double n_weights = 0;
         // Starting work on a device takes time of its own: the number of neurons grows
         // until that no longer counts.
         for (std::int64_t n = neurons_of(kQuantizedWeights);;) {
@@ -78,14 +80,15 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
             const auto begin = Clock::now();
             quantizer.quantize_expert(neurons, kernels::expert_layout(format, hidden_dim, n), out.data(), stop);
             const double seconds = seconds_since(begin);
-            if (seconds < kQuantizedSeconds && n < most) {
+            if (us.size() == 0 && seconds < kQuantizedSeconds && n < most) {
                 n *= 4;
                 continue;
             }
-            speed.push_back(static_cast<double>(3 * n * hidden_dim) / std::max(seconds, 1e-9));
-            if (speed.size() == kQuantizedSamples) break;
+            us.add(std::max(seconds * 1e6, 1e-3));
+            n_weights = static_cast<double>(3 * n * hidden_dim);
+            if (us.size() >= kQuantizedSamples && (us.is_settled() || us.size() == kMostQuantizedSamples)) break;
         }
-        speeds[static_cast<std::size_t>(format)] = median(speed);
+        speeds[static_cast<std::size_t>(format)] = n_weights / us.us() * 1e6;
     }
     cache.store(key, speeds);
     return speeds;

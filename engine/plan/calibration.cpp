@@ -9,6 +9,7 @@
 #include "engine/device/mirror.h"
 #include "engine/error.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -17,14 +18,29 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Queue = DeviceEvent::Queue;
 
-constexpr int kMostSamples = 5;
+constexpr int kFewestSamples = 6;  // where time allows
 constexpr int kMostRounds = 40;
 constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is timed among a token's n_active
 constexpr int kMostCopies = 32;
 constexpr int kMostRepeats = 64;
 constexpr double kSteadyCallUs = 5000;
+constexpr double kLongCallUs = 500;
 constexpr double kSteadyBesideDeviceUs = 1000;  // less depends on it there
 constexpr int kMostSteadyCalls = 512;
+constexpr int kMostMends = 4;  // of costs that fall where they should rise
+constexpr int kSamplesOfMend = 4;
+constexpr double kLongestMendS = 0.2;
+constexpr double kCheckedS = 0.01, kLongestCheckS = 0.05;
+constexpr std::size_t kMostChecks = 256;
+// Of an expert's neurons, active ones.
+constexpr double kSparseShares[] = {0.15, 0.5, 0.85};
+constexpr std::size_t kFewestSparse = 24, kMostSparse = 96;
+constexpr double kLeastSparseS = 0.03;
+constexpr std::int64_t kSomeNeurons = 64;  // on which a theta for such a share is looked for
+
+Decimal in_ms(double us) {
+    return {us / 1000, us < 10'000 ? 3 : 1};
+}
 
 // Real time spent, against what a part of the calibration may take.
 class Allowance {
@@ -59,6 +75,7 @@ class Calibrator {
         table_.ffn_dim = layout_.ffn_dim;
         table_.pinned = request.pinned;
         table_.emulated = device.info().emulated;
+        table_.measured_at = seconds_since_1970();
     }
 
     // Nothing may still work on the scratch memory when it goes.
@@ -86,8 +103,35 @@ class Calibrator {
                                         [this](std::int64_t n) { return steady_cpu_us(n); });
         report(0.9);
         if (has_device_) time_side_by_side(0.1 * request_.budget_s);
+        time_thetas(0.1 * request_.budget_s);
         report(1);
         return std::move(table_);
+    }
+
+    // quiet: whether no other work came between.
+    std::optional<CostDrift> drift_from(const CostTable& kept, bool& quiet) {
+        allocate();
+        std::optional<CostDrift> drift;
+        quiet = true;
+        const auto check_one = [&](const Message& what, double kept_us, const auto& time_us) {
+            if (drift || !(kept_us > 0)) return;
+            bool disturbed = false;
+            const double now_us = repeated_us(time_us, disturbed);
+            quiet = quiet && !disturbed;
+            if (has_drifted(kept_us, now_us, disturbed)) drift = {what, kept_us, now_us};
+        };
+        // An accounted host answers by its profile.
+        if (!kept.cpu_expert.empty()) {
+            check_one(messages::an_expert_on_the_cpu, kept.cpu_expert.front().us,
+                      [this] { return cpu_expert_us(1, 1); });
+        }
+        if (has_device_ && !kept.gpu_expert.empty()) {
+            for (std::size_t i = 0; i < request_.device_slots.size(); ++i) copy_weights({});
+            check_one(messages::an_expert_on_the_device, kept.gpu_expert.front().us,
+                      [this] { return gpu_expert_us(1); });
+            check_one(messages::an_experts_copy, kept.weight_copy_us, [this] { return weight_copy_us(); });
+        }
+        return drift;
     }
 
   private:
@@ -226,14 +270,18 @@ class Calibrator {
         return us / static_cast<double>(n);
     }
 
-    double cpu_expert_us(std::int64_t n_tokens, int repeats) {
+    double cpu_expert_us(std::int64_t n_tokens, int repeats, float theta = 0) {
+        if (request_.timer) return request_.timer(n_tokens);
         const std::int64_t n = n_calls(n_tokens);
         const HostWork work = {static_cast<double>(repeats * n) * static_cast<double>(table_.expert_bytes),
                                static_cast<double>(repeats * n * n_tokens) * expert_flops_};
         const double us = device_.run_on_host(work, [&] {
             for (int repeat = 0; repeat < repeats; ++repeat) {
                 calls_.clear();
-                for (std::int64_t i = 0; i < n; ++i) calls_.push_back({next_expert(), i * n_tokens, n_tokens});
+                for (std::int64_t i = 0; i < n; ++i) {
+                    calls_.push_back({next_expert(), i * n_tokens, n_tokens});
+                    calls_.back().weights.layout.spec.theta = theta;
+                }
                 host_.experts(calls_, inputs_.host(), row_token_.data(), outputs_.host());
             }
         });
@@ -249,59 +297,158 @@ class Calibrator {
         const double call_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();  // of real time
         const double wanted_us = has_device_ ? kSteadyBesideDeviceUs : kSteadyCallUs;
         const double calls = std::min<double>(kMostSteadyCalls, std::ceil(wanted_us / std::max(call_us, 1.0)));
-        return calls > 1 ? cpu_expert_us(n_tokens, static_cast<int>(calls)) : one_us;
+        if (calls <= 1) return one_us;
+        RepeatedTime time;
+        for (int i = 0; i < static_cast<int>(calls); ++i) time.add(cpu_expert_us(n_tokens, 1));
+        return time.us();
     }
 
     // ---- series of measurements
-    // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then all again, for medians. The
-    // first sample warms caches up and counts only where it stays the only one.
+    // Some of the same, one after the other, until they agree. disturbed: other work came between them.
+    template <typename Measure>
+    double repeated_us(const Measure& measure, bool& disturbed) {
+        const Allowance allowance(kLongestCheckS);
+        const double waited_before = waited();
+        RepeatedTime time;
+        while (time.size() < kMostChecks &&
+               (time.size() < 2 || (allowance.covers(0) && (!time.is_settled() || allowance.spent() < kCheckedS)))) {
+            check();
+            const double us = measure();
+            if (!(us > 0)) break;
+            time.add(us);
+        }
+        disturbed = is_disturbed(1e6 * allowance.spent(), waited() - waited_before);
+        return time.us();
+    }
+
+    // Of threads for a core; accounted times wait for none.
+    double waited() const { return request_.timer || device_.info().emulated_host ? 0 : waited_us(); }
+
+    // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then all again, until repeats agree.
+    // Those that take longer than larger ones do are repeated once more.
     template <typename Measure>
     std::vector<CostPoint> time_counts(double seconds, const Measure& measure, std::int64_t factor = 2) {
         struct Count {
-            std::int64_t n_tokens;
-            double wall_s;
-            std::vector<double> us;
+            std::int64_t n_tokens = 1;
+            double wall_s = 0;
+            RepeatedTime time{};
         };
         const Allowance allowance(seconds);
         std::vector<Count> counts;
         const auto sample = [&](Count& count) {
             check();
             const double begin = allowance.spent();
+            const double waited_before = waited();
             const double us = measure(count.n_tokens);
             count.wall_s = allowance.spent() - begin;
-            if (us > 0) count.us.push_back(us);
+            // Many short calls leave out by themselves those that were disturbed.
+            const bool is_long = us > kLongCallUs;
+            count.time.add(us, is_long ? waited() - waited_before : 0);
         };
         for (std::int64_t n = 1; n <= largest_; n *= factor) {
             if (counts.size() >= 2 && !allowance.covers(counts.back().wall_s * static_cast<double>(factor))) break;
-            counts.push_back({n, 0, {}});
+            counts.push_back({n});
             sample(counts.back());
         }
         // On the CPU alone small experts go on for a while: other work disturbs the machine for tenths of a second.
         const double long_enough = has_device_ ? 0 : seconds / 8;
-        for (int round = 1; round < kMostSamples || (round < kMostRounds && allowance.spent() < long_enough); ++round) {
+        for (int round = 1; round < kMostRounds; ++round) {
+            const bool all = round < kFewestSamples || allowance.spent() < long_enough;
             for (Count& count : counts) {
-                if (allowance.covers(count.wall_s)) sample(count);
+                if ((all || !count.time.is_settled()) && allowance.covers(count.wall_s)) sample(count);
             }
         }
         check();
-        std::vector<CostPoint> points;
-        for (Count& count : counts) {
-            if (count.us.size() > 1) count.us.erase(count.us.begin());
-            if (!count.us.empty()) points.push_back({count.n_tokens, median(count.us)});
+        std::erase_if(counts, [](const Count& count) { return count.time.us() == 0; });
+        const auto points = [&] {
+            std::vector<CostPoint> list;
+            for (const Count& count : counts) list.push_back({count.n_tokens, count.time.us()});
+            return list;
+        };
+        const Allowance mending(kLongestMendS);
+        for (int mend = 0; mend < kMostMends; ++mend) {
+            const std::optional<FallingCost> falls = falling_cost(points());
+            if (!falls) break;
+            for (int i = 0; i < kSamplesOfMend; ++i) {
+                for (const std::size_t at : {falls->before, falls->after}) {
+                    if (mending.covers(counts[at].wall_s)) sample(counts[at]);
+                }
+            }
         }
-        return points;
+        for (const Count& count : counts) table_.disturbed = table_.disturbed || count.time.all_disturbed();
+        std::vector<CostPoint> rising = points();
+        make_rising(rising);
+        return rising;
+    }
+
+    // The share of the neurons that a theta leaves in, by a few of them.
+    double share_left_in(float theta) {
+        const kernels::NeuronCounts before = host_.neurons();
+        calls_.clear();
+        for (std::int64_t i = 0; i < n_active_; ++i) {
+            kernels::ExpertView some = next_expert();
+            some.layout.ffn_dim = std::min(some.layout.ffn_dim, kSomeNeurons);
+            some.layout.spec.theta = theta;
+            calls_.push_back({some, i, 1});
+        }
+        host_.experts(calls_, inputs_.host(), row_token_.data(), outputs_.host());
+        const auto seen = static_cast<double>(host_.neurons().neurons - before.neurons);
+        return seen > 0 ? static_cast<double>(host_.neurons().active - before.active) / seen : 1;
+    }
+
+    // What a theta spares an expert of one token, and what looking for the neurons takes. In turn with the same
+    // without, so that both meet the same machine.
+    void time_thetas(double seconds) {
+        kernels::ExpertLayout layout = layout_;
+        layout.spec.theta = 1;
+        if (request_.timer || layout.spec.biases || table_.cpu_expert.empty() || !host_.chooses_neurons(layout, 1))
+            return;
+        if (device_.info().emulated_host) {
+            table_.sparse_cpu = accounted_sparse_factors();
+            return;
+        }
+        const Allowance allowance(seconds);
+        for (const double wanted : kSparseShares) {
+            double low = 1e-9, high = 1e3;
+            for (int i = 0; i < 24; ++i) {
+                const double middle = std::sqrt(low * high);
+                (share_left_in(static_cast<float>(middle)) > wanted ? low : high) = middle;
+            }
+            const auto theta = static_cast<float>(high);
+            RepeatedTime with, without;
+            const double last =
+                allowance.spent() + std::max(kLeastSparseS, seconds / static_cast<double>(std::size(kSparseShares)));
+            const kernels::NeuronCounts before = host_.neurons();
+            const auto is_settled = [&] {
+                return with.size() >= kFewestSparse && with.is_settled() && without.is_settled();
+            };
+            while (with.size() < 2 || (with.size() < kMostSparse && allowance.spent() < last && !is_settled())) {
+                check();
+                without.add(cpu_expert_us(1, 1));
+                with.add(cpu_expert_us(1, 1, theta));
+            }
+            const auto seen = static_cast<double>(host_.neurons().neurons - before.neurons);
+            const double share = static_cast<double>(host_.neurons().active - before.active) / std::max(seen, 1.0);
+            if (!with.is_settled() || !without.is_settled()) {  // a quiet machine will tell
+                table_.disturbed = true;
+                continue;
+            }
+            const bool ascends = table_.sparse_cpu.empty() || share > table_.sparse_cpu.back().share + 0.01;
+            if (ascends) table_.sparse_cpu.push_back({share, with.us() / without.us()});
+        }
     }
 
     void time_weight_copy(double seconds) {
         const Allowance allowance(seconds);
-        std::vector<double> us;
-        for (double wall_s = 0; us.empty() || (us.size() < kMostSamples && allowance.covers(wall_s));) {
+        RepeatedTime time;
+        for (double wall_s = 0; time.size() == 0 || (time.size() < kFewestSamples && allowance.covers(wall_s));) {
             check();
             const double begin = allowance.spent();
-            us.push_back(weight_copy_us());
+            time.add(weight_copy_us());
             wall_s = allowance.spent() - begin;
+            if (time.size() == 0) break;
         }
-        table_.weight_copy_us = median(us);
+        table_.weight_copy_us = time.us();
     }
 
     void time_activation_copy(double seconds) {
@@ -311,7 +458,7 @@ class Calibrator {
 
     void time_hand_over() {
         std::vector<double> us;
-        for (int i = 0; i < kMostSamples; ++i) {
+        for (int i = 0; i < kFewestSamples; ++i) {
             check();
             us.push_back(hand_over_us());
         }
@@ -374,6 +521,24 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
                     const std::function<void(double)>& progress, std::stop_token stop) {
     if (request.experts.empty()) throw Error(ErrorKind::kInternal, messages::calibration_without_experts);
     return Calibrator(device, host, request, progress, std::move(stop)).run();
+}
+
+std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const CalibrationRequest& request,
+                                     const CostTable& kept, std::stop_token stop, bool& quiet) {
+    quiet = false;
+    if (request.experts.empty()) return {};
+    CalibrationRequest few = request;
+    few.largest = 1;
+    const std::function<void(double)> silent;
+    return Calibrator(device, host, few, silent, std::move(stop)).drift_from(kept, quiet);
+}
+
+Message run_unlike_forecast(double took_us, double forecast_us) {
+    return messages::run_unlike_its_forecast(in_ms(took_us), in_ms(forecast_us));
+}
+
+Message cost_measured_again(const CostDrift& drift) {
+    return messages::kept_cost_did_not_hold(drift.what, in_ms(drift.now_us), in_ms(drift.kept_us));
 }
 
 }  // namespace offstage::engine

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
+#include <utility>
+#include <vector>
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
@@ -20,6 +23,9 @@ namespace offstage::engine {
 
 inline constexpr std::int64_t kFullCalibration = 1024;  // tokens
 
+// Microseconds that an expert of n tokens takes on the CPU, as if it had been timed; for tests.
+using ExpertTimer = std::function<double(std::int64_t n_tokens)>;
+
 struct CalibrationRequest {
     // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
     std::span<const kernels::ExpertView> experts;
@@ -32,16 +38,33 @@ struct CalibrationRequest {
     // Real time. 1 and 2 tokens are always timed; larger counts for which it does not last are left out of the table
     // (CostModel goes on along the last two).
     double budget_s = 3.0;
+    ExpertTimer timer{};  // tests: in the place of the CPU
 };
 
 // Times weight copy, activation copy, and one expert on the device and on the CPU; then
-// both sides at once, for the slow-downs. Medians of several where time allows. The
+// both sides at once, for the slow-downs. Each of several times where time allows, of
+// which those count that other work did not disturb (RepeatedTime); costs rise with the
+// number of tokens. The CPU's expert of one token is timed with some thetas as well. The
 // device must be reserve()d for steps of `largest` tokens; where it has no room for their
 // activations, smaller counts have to do. Overwrites the slots; `dense` stays empty.
 // `progress` (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not
 // even one token's activations fit; kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop);
+
+// A kept cost that does not hold any more.
+struct CostDrift {
+    Message what;  // "an expert on the CPU"
+    double kept_us = 0, now_us = 0;
+};
+// Times an expert of one token and its copy again, in some milliseconds; nothing: the
+// table holds (has_drifted()). quiet: whether no other work came between. Throws as
+// calibrate().
+std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const CalibrationRequest& request,
+                                     const CostTable& kept, std::stop_token stop, bool& quiet);
+// The sentences for it, and for a run that took another time than its forecast.
+Message cost_measured_again(const CostDrift& drift);
+Message run_unlike_forecast(double took_us, double forecast_us);
 
 class CalibrationCache;
 
@@ -63,12 +86,15 @@ struct FormatCalibration {
     // Fills a block of grid.expert_bytes(format) with the n-th sample: some
     // expert in the format, or as many bytes like one.
     std::function<void(std::int64_t n, std::byte* block)> pack;
-    bool anew = false;  // what is kept does not count
+    bool anew = false;    // what is kept does not count
+    bool checks = true;   // what is kept is timed again
+    ExpertTimer timer{};  // tests: in the place of the CPU
 };
 
 // calibrate() of experts in one format, in memory that is page-locked where the system
 // lets us, with a slot on the device where that has room for one (else the CPU alone is
-// measured, and nothing is kept). Where the device is the CPU, what is measured with
+// measured, and nothing is kept). What is kept and is old, in doubt or fails
+// check_costs() is measured anew; of the last the cache has a note. Where the device is the CPU, what is measured with
 // fewer than kFullCalibration tokens is kept apart, for the same `largest` only. The
 // device must be reserve()d as calibrate() says. `measured` (may be nullptr): whether the
 // cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no room for the
@@ -76,6 +102,9 @@ struct FormatCalibration {
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
+
+// What is kept under this key is in doubt from now on. Returns whether it was there and had not been yet.
+bool doubt_table(const std::string& key, const CalibrationCache& cache);
 
 // Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
 // a hash of all that and holding it. A file that is damaged or of another version counts as none.
@@ -114,12 +143,16 @@ class CalibrationCache {
     std::string store(const std::string& key, const RoutingHabits& habits) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
     const Message& problem() const { return problem_; }
+    // What was measured again because it did not hold, sentences for the person.
+    void add_note(Message note) const { notes_.push_back(std::move(note)); }
+    const std::vector<Message>& notes() const { return notes_; }
 
   private:
     std::string report(const std::string& failure) const;
 
     std::filesystem::path directory_;
     mutable Message problem_;
+    mutable std::vector<Message> notes_;
 };
 
 // The sentence for measurements that a folder did not take.

@@ -20,6 +20,8 @@ constexpr std::size_t kLargestCalibrationFile = std::size_t{1} << 20;
 constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
+constexpr double kLargestFactor = 1000, kLeastShareStep = 1e-6;
+constexpr std::int64_t kLastSecond = std::int64_t{1} << 40;
 constexpr int kCostTableVersion = 5;
 constexpr std::array<const char*, kAllProductRows.size()> kProductRowNames = {"few", "many", "small_experts"};
 
@@ -38,6 +40,12 @@ json points_to_json(const std::vector<CostPoint>& points) {
     return list;
 }
 
+json sparse_to_json(const std::vector<SparseFactor>& factors) {
+    json list = json::array();
+    for (const SparseFactor& point : factors) list.push_back({point.share, point.factor});
+    return list;
+}
+
 json to_document(const CostTable& table) {
     return {{"device", table.device},
             {"emulated", table.emulated},
@@ -50,17 +58,22 @@ json to_document(const CostTable& table) {
             {"activation_copy_us", points_to_json(table.activation_copy)},
             {"gpu_expert_us", points_to_json(table.gpu_expert)},
             {"cpu_expert_us", points_to_json(table.cpu_expert)},
+            {"sparse_cpu", sparse_to_json(table.sparse_cpu)},
             {"sync_us", table.sync_us},
             {"cpu_slowdown", table.cpu_slowdown},
             {"copy_slowdown", table.copy_slowdown},
             {"disk_read_us", table.disk.us},
             {"disk_cpu_us", table.disk.cpu_us},
-            {"disk_latency_us", table.disk.latency_us}};
+            {"disk_latency_us", table.disk.latency_us},
+            {"measured_at", table.measured_at},
+            {"disturbed", table.disturbed},
+            {"doubt", static_cast<int>(table.doubt)}};
 }
 
-// [[n_tokens, us], ...], ascending.
+// [[n_tokens, us], ...], both ascending.
 std::vector<CostPoint> points_of(const JsonFields& fields, const char* key, bool may_be_empty) {
-    static const std::string kExpected = "a list of pairs [tokens, microseconds], tokens ascending from 1";
+    static const std::string kExpected =
+        "a list of pairs [tokens, microseconds], tokens ascending from 1, microseconds not falling";
     const json* list = fields.find(key);
     if (list == nullptr || !list->is_array() || list->size() > kMostPoints || (list->empty() && !may_be_empty)) {
         fields.reject(key, kExpected);
@@ -74,13 +87,39 @@ std::vector<CostPoint> points_of(const JsonFields& fields, const char* key, bool
         const double n_tokens = pair[0].get<double>();
         const double us = pair[1].get<double>();
         const double least = points.empty() ? 1 : static_cast<double>(points.back().n_tokens) + 1;
-        if (!(n_tokens >= least) || !(n_tokens <= static_cast<double>(kMostTokens)) || !(us >= 0) ||
+        const double least_us = points.empty() ? 0 : points.back().us;
+        if (!(n_tokens >= least) || !(n_tokens <= static_cast<double>(kMostTokens)) || !(us >= least_us) ||
             !(us <= kLongestUs)) {
             fields.reject(key, kExpected);
         }
         points.push_back({static_cast<std::int64_t>(n_tokens), us});
     }
     return points;
+}
+
+// [[share, factor], ...], shares ascending.
+std::vector<SparseFactor> sparse_of(const JsonFields& fields, const char* key) {
+    static const std::string kExpected = "a list of pairs [share, factor], shares ascending from 0 to 1";
+    const json* list = fields.find(key);
+    std::vector<SparseFactor> factors;
+    if (list == nullptr) return factors;
+    if (!list->is_array() || list->size() > kMostPoints) fields.reject(key, kExpected);
+    for (const json& pair : *list) {
+        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number()) {
+            fields.reject(key, kExpected);
+        }
+        const SparseFactor point{pair[0].get<double>(), pair[1].get<double>()};
+        const bool ascends = factors.empty() ? point.share >= 0 : point.share > factors.back().share + kLeastShareStep;
+        if (!ascends || !(point.share <= 1) || !(point.factor > 0) || !(point.factor <= kLargestFactor)) {
+            fields.reject(key, kExpected);
+        }
+        factors.push_back(point);
+    }
+    return factors;
+}
+
+CostDoubt doubt_of(const JsonFields& fields) {
+    return static_cast<CostDoubt>(fields.integer("doubt", 0, static_cast<int>(CostDoubt::kAnswered), 0));
 }
 
 CostTable from_document(const json& document, const std::string& source) {
@@ -98,6 +137,10 @@ CostTable from_document(const json& document, const std::string& source) {
     table.activation_copy = points_of(fields, "activation_copy_us", true);
     table.gpu_expert = points_of(fields, "gpu_expert_us", true);
     table.cpu_expert = points_of(fields, "cpu_expert_us", false);
+    table.sparse_cpu = sparse_of(fields, "sparse_cpu");
+    table.measured_at = fields.integer("measured_at", 0, kLastSecond);
+    table.disturbed = fields.boolean("disturbed", false);
+    table.doubt = doubt_of(fields);
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
@@ -306,6 +349,10 @@ bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {
         costs.past = points_of(fields, "past_us", true);
         costs.pairs = points_of(fields, "pairs_us", true);
         costs.guess_us = fields.number("guess_us", 0, kLongestUs);
+        costs.check_us = fields.number("check_us", 0, kLongestUs);
+        costs.measured_at = fields.integer("measured_at", 0, kLastSecond);
+        costs.disturbed = fields.boolean("disturbed", false);
+        costs.doubt = doubt_of(fields);
     });
 }
 
@@ -314,7 +361,11 @@ std::string CalibrationCache::store(const std::string& key, const DenseCosts& co
                                  {{"step_us", points_to_json(costs.step)},
                                   {"past_us", points_to_json(costs.past)},
                                   {"pairs_us", points_to_json(costs.pairs)},
-                                  {"guess_us", costs.guess_us}}));
+                                  {"guess_us", costs.guess_us},
+                                  {"check_us", costs.check_us},
+                                  {"measured_at", costs.measured_at},
+                                  {"disturbed", costs.disturbed},
+                                  {"doubt", static_cast<int>(costs.doubt)}}));
 }
 
 bool CalibrationCache::load(const std::string& key, DiskReadCost& read) const {

@@ -58,7 +58,11 @@ ProductTimes measure_products() {
 }  // namespace
 
 std::string today() {
-    const std::time_t now = std::time(nullptr);
+    return date_of(std::time(nullptr));
+}
+
+std::string date_of(std::int64_t seconds) {
+    const std::time_t now = seconds;
     std::tm date{};
     localtime_r(&now, &date);
     std::array<char, 16> text{};

@@ -60,8 +60,9 @@ kernels::ProductForm faster_form(const ProductTimes& times);
 // come. `timer` (tests): in the place of kernels::ProductTrial.
 ComputeChoice choose_compute(std::optional<kernels::ProductForm> asked, kernels::WeightType weights,
                              const CalibrationCache& cache, const ProductTimer& timer = {});
-// "2026-11-22"
+// "2026-11-22", of now or of seconds since 1970.
 std::string today();
+std::string date_of(std::int64_t seconds);
 // What it would be, where nothing has to be measured for it.
 std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache);
 

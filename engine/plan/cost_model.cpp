@@ -32,12 +32,20 @@ double part_copy_us(const CostModel& model, kernels::WeightType format, double s
     return latency_us + share * (copy_us - latency_us);
 }
 
+}  // namespace
+
+double read_share(double active_share) {
+    return (1 + 2 * active_share) / 3;
+}
+
+std::vector<SparseFactor> accounted_sparse_factors() {
+    return {{0, read_share(0)}, {1, read_share(1)}};
+}
+
 bool lies_by_neurons(kernels::WeightType format) {
     const kernels::FormatTraits& traits = kernels::traits_of(format);
     return !traits.is_of_file() && !traits.is_blocks();
 }
-
-}  // namespace
 
 double DenseCosts::step_us(std::int64_t n_tokens, std::int64_t n_past) const {
     const double alone = interpolate(step, n_tokens);
@@ -177,6 +185,19 @@ double CostModel::active_share(std::int64_t layer, std::int64_t n_tokens) const 
     return n_tokens == 1 ? of_one : 1 - std::pow(1 - of_one, static_cast<double>(n_tokens));
 }
 
+double CostModel::sparse_factor(kernels::WeightType format, double share) const {
+    double scale = 1;
+    const std::vector<SparseFactor>& points = times(format, scale).sparse_cpu;
+    if (points.empty()) return 1;
+    if (points.size() == 1) return points.front().factor;
+    const auto above = std::lower_bound(points.begin() + 1, points.end() - 1, share,
+                                        [](const SparseFactor& point, double s) { return point.share < s; });
+    const SparseFactor& a = *(above - 1);
+    const SparseFactor& b = *above;
+    const double slope = (b.factor - a.factor) / (b.share - a.share);
+    return std::max(1.0 / 3, a.factor + slope * (share - a.share));
+}
+
 double CostModel::choosing_us(std::int64_t n_tokens, kernels::WeightType format) const {
     return cpu_us(n_tokens, format) / 3 * choosing_factor_;  // one of three matrices
 }
@@ -201,8 +222,7 @@ CostModel::ExpertCosts CostModel::expert_costs(const LayerAtHand& layer, std::in
     costs.copy_us = weight_copy_us(format);
     if (!leaves_out()) return costs;
     const double share = active_share(layer.index, n_tokens);
-    // All of w1 is read, and the other two where they are needed.
-    if (lies_by_neurons(format) && n_tokens <= kFewTokens) costs.cpu_us *= (1 + 2 * share) / 3;
+    if (n_tokens <= kFewTokens) costs.cpu_us *= sparse_factor(format, share);
     if (layer.prompt || !copies_sparse(layer.index, n_tokens, format, held)) return costs;
     const double copied = share * (1 - held);
     costs.gpu_us *= share;

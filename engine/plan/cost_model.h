@@ -26,6 +26,13 @@ struct CostPoint {
 // is known whether the CPU takes part: one wait less per layer.
 inline constexpr std::int64_t kEagerTokens = 64;
 
+// Whether kept costs are in doubt, because a run was far from its forecast.
+enum class CostDoubt : std::uint8_t {
+    kNone,
+    kRaised,   // the next load measures again
+    kAnswered  // it did so: what remains is the forecast's error, and further runs raise no doubt
+};
+
 // What a step of a model takes beside its routed experts: embedding, attention, routers,
 // shared experts, dense layers, head, and the launches and hand-overs of all of them.
 // Microseconds. From engine/run/dense_probe.
@@ -35,11 +42,22 @@ struct DenseCosts {
     std::vector<CostPoint> pairs;  // the same of one of a step's many tokens
     std::int64_t n_active = 1;     // experts of a token
     double guess_us = 0;           // how much longer a step of one token is when it guesses the next layers' experts
+    double check_us = 0;           // a step of one token of those layers that were measured
+    std::int64_t measured_at = 0;  // seconds since 1970
+    bool disturbed = false;        // other work came between, all the time: a quiet machine measures again
+    CostDoubt doubt = CostDoubt::kNone;
 
     bool known() const { return !step.empty(); }
     double step_us(std::int64_t n_tokens, std::int64_t n_past) const;
     // Of a prompt that is read in steps of at most max_step tokens.
     double prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const;
+};
+
+// An expert of one token on the CPU with a theta: `factor` times as long as without, where such a share of its neurons
+// is active.
+struct SparseFactor {
+    double share = 0;
+    double factor = 1;
 };
 
 // What was measured for one device, one expert shape and one format (Fiddler, appendix A, figure 7). Microseconds.
@@ -56,11 +74,15 @@ struct CostTable {
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
-    double sync_us = 0;        // one hand-over to the host and back, without the copies
-    double cpu_slowdown = 1;   // of CPU experts while a copy runs (they share DRAM)
-    double copy_slowdown = 1;  // of copies while CPU experts of one token run
+    std::vector<SparseFactor> sparse_cpu;  // shares ascending; empty: not measured, or nothing is left unread
+    double sync_us = 0;                    // one hand-over to the host and back, without the copies
+    double cpu_slowdown = 1;               // of CPU experts while a copy runs (they share DRAM)
+    double copy_slowdown = 1;              // of copies while CPU experts of one token run
     DenseCosts dense;
     bool emulated = false;
+    std::int64_t measured_at = 0;  // seconds since 1970; 0: not measured
+    bool disturbed = false;        // as DenseCosts has it
+    CostDoubt doubt = CostDoubt::kNone;
 
     bool has_accelerator() const { return !gpu_expert.empty(); }
 };
@@ -76,6 +98,13 @@ struct LayerAtHand {
 
 // Of a token's neurons, where a theta leaves some out and nobody has counted how many.
 inline constexpr double kUnknownActiveShare = 0.5;
+
+// Where memory alone counts: w1 is read whole, and the other two matrices where their neurons are active.
+double read_share(double active_share);
+// The same as factors of time, of a host that is accounted.
+std::vector<SparseFactor> accounted_sparse_factors();
+// Whether neurons that are left out stay unread in this format.
+bool lies_by_neurons(kernels::WeightType format);
 
 // Predicts and learns. Between measured points it interpolates linearly, beyond the last it goes on along the last
 // segment (never falling). Each side carries one correction factor per group of token counts (1, 2-8, 9-64, more),
@@ -126,6 +155,9 @@ class CostModel {
     // Of the neurons of an expert, those that at least one of n tokens needs. layer < 0: of the mean layer.
     double active_share(std::int64_t layer, std::int64_t n_tokens) const;
     bool counted_active() const;  // in any layer
+    // An expert on the CPU of which this share of the neurons is active, against one without a theta: as it was
+    // measured. 1: nothing was.
+    double sparse_factor(kernels::WeightType format, double share) const;
     // The CPU multiplies n tokens by w1; it gathers so large a share of an expert's bytes for a copy.
     double choosing_us(std::int64_t n_tokens, kernels::WeightType format) const;
     double gathering_us(kernels::WeightType format, double share) const;

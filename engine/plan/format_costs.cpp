@@ -1,11 +1,18 @@
 #include "engine/plan/format_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
 
 namespace offstage::engine {
+
+void take_cpu_part(CostTable& table, CostTable cpu) {
+    table.cpu_expert = std::move(cpu.cpu_expert);
+    table.sparse_cpu = std::move(cpu.sparse_cpu);
+    table.measured_at = cpu.measured_at;
+}
 
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid) {
     CostTable table;
@@ -29,6 +36,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
             {n, std::max(bytes / (profile.host->read_gbps * 1e3), flops / (profile.host->gflops * 1e3))});
     }
     if (profile.host) {
+        if (lies_by_neurons(format)) table.sparse_cpu = accounted_sparse_factors();
         table.disk.us = profile.host->disk_us(bytes);
         // Both at once get what the memory gives, in proportion to what each takes alone.
         const double wanted = profile.host->read_gbps + bytes / (table.weight_copy_us * 1e3);
@@ -47,7 +55,7 @@ std::optional<FormatCosts> known_format_costs(const CostPlace& place, const Hard
         const CostPlace here{cpu_info(), place.n_threads, place.form};
         CostTable cpu;
         if (!cache.load(CalibrationCache::key(here, format, grid, false), cpu)) return {};
-        costs.table.cpu_expert = std::move(cpu.cpu_expert);
+        take_cpu_part(costs.table, std::move(cpu));
         return costs;
     }
     for (const bool pinned : {true, false}) {
@@ -71,7 +79,7 @@ FormatCosts format_costs(Backend& device, CpuOperations& host, const FormatCalib
     CpuBackend cpu(host.pool(), host.form(), 0);
     FormatCalibration whole = wanted;
     whole.largest = kFullCalibration;
-    costs.table.cpu_expert = calibrate_format(cpu, host, whole, cache, progress, stop, &costs.measured).cpu_expert;
+    take_cpu_part(costs.table, calibrate_format(cpu, host, whole, cache, progress, stop, &costs.measured));
     return costs;
 }
 

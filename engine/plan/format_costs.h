@@ -16,6 +16,9 @@ namespace offstage::engine {
 // empty.
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
 
+// What was measured of the CPU, beside a device that is accounted.
+void take_cpu_part(CostTable& table, CostTable cpu);
+
 // What experts of one format cost. Loads, reports and estimates have it from here, so
 // that their forecasts are the same number.
 struct FormatCosts {

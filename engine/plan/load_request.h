@@ -102,6 +102,7 @@ struct LoadRequest {
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
     std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
+    bool checks_costs = true;           // kept costs are timed again, and measured anew where they do not hold
     // A synthetic model on an emulated device with an accounted host: computes nothing,
     // accounts the time (see EmulatedAccelerator). What it says is worthless.
     bool dry = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/plan/repeated_time.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -17,6 +19,11 @@ double hits_then(double measured, double now, double then) {
 double overhead_us(const Forecast& forecast, const MeasuredDecode& measured) {
     if (measured.n_steps == 0 || forecast.decode_tokens_per_s <= 0) return 0;
     return std::max(0.0, measured.step_us - 1e6 / forecast.decode_tokens_per_s);
+}
+
+bool is_unlike(const MeasuredDecode& measured, double forecast_us) {
+    if (measured.n_steps == 0 || forecast_us <= 0) return false;
+    return has_drifted(forecast_us, measured.typical_us(), measured.is_disturbed());
 }
 
 void add_overhead(Forecast& forecast, double us) {

@@ -17,6 +17,9 @@ namespace {
 // FormatSearch allows sums of the same numbers in another order this much more (relative), and a floor is one.
 constexpr double kBelowFloor = 1 - 1e-8;
 
+// What leaves neurons out has to decode faster than what leaves none out by more than measurements differ.
+constexpr double kLeastGain = 1.03;
+
 struct TradeCandidate {
     ThetaChoice theta;
     double kl = 0;
@@ -128,7 +131,7 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
         Plan plan;
         double us = 0, disk_calls = 0;
     };
-    std::optional<Best> best;
+    std::optional<Best> best, best_whole;
     std::optional<Error> failure;
     for (const TradeCandidate& candidate : candidates) {
         CostModel cost = *costs.cost;
@@ -163,9 +166,13 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
             if (is_less(b.us, a.us)) return false;
             return is_less(a.plan.format_kl + a.plan.neuron_kl, b.plan.format_kl + b.plan.neuron_kl);
         };
+        if (!candidate.theta.leaves_out()) best_whole = one;
         if (!best || is_better(one, *best)) best = std::move(one);
     }
     if (!best) throw *failure;
+    const bool fewer_calls =
+        best_whole && costs.cost->table().disk.us <= 0 && best->disk_calls < best_whole->disk_calls * (1 - 1e-9);
+    if (best_whole && !fewer_calls && best->us * kLeastGain > best_whole->us) best = std::move(best_whole);
     Plan plan = std::move(best->plan);
     plan.predicted_loss = predicted_loss(plan, *costs.sensitivity, popularity);
     plan.note = joined(std::move(plan.note), trade_note(plan, measured, floor));

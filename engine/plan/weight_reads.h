@@ -4,10 +4,13 @@
 #include <span>
 
 #include "engine/model/model_spec.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/popularity.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
+
+class CostModel;
 
 // Bytes of weights that one decoded token reads, in the formats that they are in.
 struct WeightReads {
@@ -21,5 +24,10 @@ struct WeightReads {
 // DispatchTotals::device_read_bytes, host_read_bytes.
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, std::span<const kernels::WeightType> expert_formats);
+
+// With a theta: of experts that are not on the device the CPU leaves unread what it leaves out, by the shares of the
+// neurons that `cost` expects to be active.
+WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
+                           kernels::WeightType master, const Plan& plan, const CostModel& cost);
 
 }  // namespace offstage::engine

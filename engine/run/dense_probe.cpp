@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -23,6 +24,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/repeated_time.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/device_weights.h"
@@ -42,7 +44,12 @@ constexpr std::uint64_t kOtherBytes = std::uint64_t{128} << 20;
 constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
-constexpr double kProbedUs = 10000;
+constexpr double kProbedUs = 10000, kLongestCheckUs = 50000;
+constexpr std::size_t kMostStepChecks = 200;
+constexpr int kMostStepMends = 4;
+constexpr std::size_t kMostProbes = 16;
+constexpr std::int64_t kPairTokens = 256;
+constexpr double kLeastStepUs = 1e-3;  // what takes no time was measured all the same
 constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
 constexpr std::size_t kPausedSteps = 32;
 constexpr double kPausedSeconds = 0.5;
@@ -218,8 +225,10 @@ class DenseProbe {
                 device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
                 return device_.now_us() - begin;
             };
-            route_us();
-            us += median({route_us(), route_us(), route_us()});
+            RepeatedTime time;
+            while (time.size() < 5 || (time.size() < kMostProbes && !time.is_settled()))
+                time.add(std::max(route_us(), kLeastStepUs));
+            us += time.us();
         }
         return us;
     }
@@ -323,12 +332,11 @@ DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<st
         if (us) costs.past.push_back({past, std::max(0.0, *us - costs.step.front().us)});
     }
     add_steps({32, 64, 65, 128, 256, 512});
-    constexpr std::int64_t kTokens = 256;
-    const std::optional<double> alone = step_us(kTokens, 0);
+    const std::optional<double> alone = step_us(kPairTokens, 0);
     for (const std::int64_t past : with_windows(spec, {1024})) {
-        const std::optional<double> after = step_us(kTokens, past);
+        const std::optional<double> after = step_us(kPairTokens, past);
         if (alone && after)
-            costs.pairs.push_back({past, std::max(0.0, *after - *alone) / static_cast<double>(kTokens)});
+            costs.pairs.push_back({past, std::max(0.0, *after - *alone) / static_cast<double>(kPairTokens)});
     }
     return costs;
 }
@@ -382,75 +390,206 @@ std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
     return CalibrationCache::key(place, model.type, spec.experts) + "|dense " + shape_of(model);
 }
 
-DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                          const CalibrationCache& cache, const std::stop_token& stop, bool anew) {
-    const ModelSpec& whole = model.spec;
-    const CostPlace place = place_of(device, operations);
-    if (!anew) {
-        if (auto kept = known_dense_costs(model, place, nullptr, cache)) return *kept;
-    }
-    DenseCosts costs;
+// How a model's dense part is measured: large ones by some of their layers.
+struct DenseExtent {
+    bool small = false;
+    std::int64_t n_layers = 0;  // that are measured
+    // The first of them, measured by themselves as well: layers that are left out cost as much as those behind these.
+    std::int64_t n_first = 0;
+    std::size_t other_bytes = 0;  // that the caches see between two steps, as those of a token's experts
+    double more_vocab = 0;        // rows of the head that are left out, against those that are not
 
-    const bool small = is_small_model(whole, model.type);
-    // The layers that are left out cost as much as the second half of those that are not.
+    bool cuts_layers() const { return n_first < n_layers; }
+};
+
+DenseExtent extent_of(const DenseProbeModel& model) {
+    const ModelSpec& whole = model.spec;
+    DenseExtent extent;
+    extent.small = is_small_model(whole, model.type);
     const std::uint64_t layer_bytes =
-        std::max<std::uint64_t>(1, dense_bytes_in(cut(whole, whole.n_layers(), small), model.type) /
+        std::max<std::uint64_t>(1, dense_bytes_in(cut(whole, whole.n_layers(), extent.small), model.type) /
                                        static_cast<std::uint64_t>(whole.n_layers()));
     const auto many = static_cast<std::int64_t>(kMeasuredBytes / layer_bytes);
-    const std::int64_t n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
-    const std::int64_t n_first = n_layers < whole.n_layers() ? std::max<std::int64_t>(1, n_layers / 2) : n_layers;
-    // Between two steps the caches see as many other bytes as a token's experts have.
-    const std::uint64_t expert_bytes = whole.experts.expert_bytes(model.type);
-    const auto between =
-        small ? 0
-              : std::min<std::uint64_t>(kOtherBytes, expert_bytes * static_cast<std::uint64_t>(whole.experts.n_layers *
-                                                                                               whole.experts.n_active));
-    std::vector<std::uint64_t> others(between / sizeof(std::uint64_t));
+    extent.n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
+    const bool cuts = extent.n_layers < whole.n_layers();
+    extent.n_first = cuts ? std::max<std::int64_t>(1, extent.n_layers / 2) : extent.n_layers;
+    if (!extent.small) {
+        const std::uint64_t of_token = whole.experts.expert_bytes(model.type) *
+                                       static_cast<std::uint64_t>(whole.experts.n_layers * whole.experts.n_active);
+        extent.other_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kOtherBytes, of_token));
+    }
+    extent.more_vocab =
+        static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
+    return extent;
+}
+
+// Times steps of the first n layers. Of the same step asked for again, the times are added to those it had.
+class DenseTimes {
+  public:
+    DenseTimes(const DenseProbeModel& model, const DenseExtent& extent, std::int64_t n_layers, Backend& device,
+               CpuOperations& operations, const std::stop_token& stop)
+        : timer_(model.timer),
+          stop_(stop),
+          probe_(model, cut(model.spec, n_layers, extent.small), device, operations, false),
+          others_(extent.other_bytes / sizeof(std::uint64_t)) {
+        if (timer_ || extent.more_vocab == 0) return;
+        RepeatedTime head;
+        while (head.size() < 5 || (head.size() < kMostProbes && !head.is_settled()))
+            head.add(std::max(probe_.head_us(), kLeastStepUs));
+        more_head_us_ = head.us() * extent.more_vocab;
+    }
+
+    // goes_on: whether there is time for another, after so many and so long in sum.
+    double step_us(std::int64_t n_tokens, std::int64_t past,
+                   const std::function<bool(const RepeatedTime& time, double spent_us)>& goes_on) {
+        RepeatedTime& time = times_[{n_tokens, past}];
+        const std::size_t before = time.size();
+        double spent_us = 0;
+        do {
+            if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
+            std::fill(others_.begin(), others_.end(), time.size() + 1);
+            const double waited_before = waited();
+            const double us = timer_ ? timer_(n_tokens, past) : probe_.step_us(n_tokens, past);
+            time.add(std::max(us, kLeastStepUs), waited() - waited_before);
+            spent_us += us;
+        } while (time.size() < before + 2 || goes_on(time, spent_us));
+        return time.us() + more_head_us_;
+    }
+    double guess_us() { return probe_.guess_us(); }
+    // Whether other work came between whenever such a step was timed.
+    bool is_disturbed(std::int64_t n_tokens, std::int64_t past) const {
+        const auto found = times_.find({n_tokens, past});
+        return found != times_.end() && found->second.all_disturbed();
+    }
+    double waited() const { return timer_ ? 0 : waited_us(); }
+
+  private:
+    const StepTimer& timer_;
+    const std::stop_token& stop_;
+    DenseProbe probe_;
+    std::vector<std::uint64_t> others_;
+    double more_head_us_ = 0;
+    std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
+};
+
+// Steps of one token as at a measurement; false: what is kept does not hold. Where there is no memory for it, it does.
+bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Backend& device, CpuOperations& operations,
+                      const CalibrationCache& cache, const std::stop_token& stop) {
+    const DenseExtent extent = extent_of(model);
+    try {
+        DenseTimes times(model, extent, extent.n_layers, device, operations, stop);
+        const double waited_before = times.waited();
+        double all_us = 0;
+        const double now_us = times.step_us(1, 0, [&](const RepeatedTime& time, double spent_us) {
+            all_us = spent_us;
+            return spent_us < kLongestCheckUs && time.size() < kMostStepChecks &&
+                   (!time.is_settled() || spent_us < kProbedUs);
+        });
+        const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
+        const double kept_us = extent.cuts_layers() ? kept.check_us : kept.step.front().us;
+        if (!has_drifted(kept_us, now_us, disturbed)) return disturbed || !kept.disturbed;
+        cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
+        return false;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return true;
+    }
+}
+
+// The points that take longer than one of more tokens are timed again; what is left of that is noise.
+void mend(std::vector<CostPoint>& points, const std::function<std::optional<double>(std::int64_t)>& time_again) {
+    for (int i = 0; i < kMostStepMends; ++i) {
+        const std::optional<FallingCost> falls = falling_cost(points);
+        if (!falls) break;
+        for (const std::size_t at : {falls->before, falls->after}) {
+            if (const auto us = time_again(points[at].n_tokens)) points[at].us = *us;
+        }
+    }
+    make_rising(points);
+}
+
+DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
+                          const CalibrationCache& cache, const std::stop_token& stop, bool anew, bool checks) {
+    const ModelSpec& whole = model.spec;
+    const CostPlace place = place_of(device, operations);
+    CostDoubt doubt = CostDoubt::kNone;
+    if (!anew) {
+        if (const auto kept = known_dense_costs(model, place, nullptr, cache); kept && !are_old(kept->measured_at)) {
+            const bool doubted = kept->doubt == CostDoubt::kRaised;
+            if (!doubted && (!checks || dense_costs_hold(model, *kept, device, operations, cache, stop))) return *kept;
+            if (kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
+        }
+    }
+    const DenseExtent extent = extent_of(model);
     const auto begin = ProbeClock::now();
+    const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
     const auto measure = [&](std::int64_t n, double seconds) {
-        DenseProbe probe(model, cut(whole, n, small), device, operations, false);
-        const double head_us = [&] {
-            std::vector<double> us;
-            for (int i = 0; i < 4; ++i) us.push_back(probe.head_us());
-            return median(us);
-        }();
-        const double more_vocab =
-            static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
-        DenseCosts measured = costs_by(
-            [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
-                const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
-                if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
-                std::vector<double> us;
-                double spent_us = 0;
-                do {
-                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
-                    std::fill(others.begin(), others.end(), us.size() + 1);
-                    us.push_back(probe.step_us(n_tokens, past));
-                    spent_us += us.back();
-                    // Short steps go on for a while.
-                } while (us.size() < 2 ||
-                         ((us.size() < 7 || (us.size() < 50 && spent_us < kProbedUs)) && elapsed() < seconds));
-                us.erase(us.begin());  // it touches memory, and makes products ready, that later ones find
-                return median(us) + head_us * more_vocab;
-            },
-            whole, {512, 2048});
-        measured.guess_us = probe.guess_us();
+        DenseTimes times(model, extent, n, device, operations, stop);
+        // Short steps go on for a while, and others until they agree.
+        const auto goes_on = [&](const RepeatedTime& time, double spent_us) {
+            if (elapsed() >= seconds) return time.size() < 3 && elapsed() < 2 * seconds;
+            return time.size() < 7 || (time.size() < 50 && (spent_us < kProbedUs || !time.is_settled()));
+        };
+        const auto step_us = [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
+            if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
+            return times.step_us(n_tokens, past, goes_on);
+        };
+        DenseCosts measured = costs_by(step_us, whole, {512, 2048});
+        const bool pairs_disturbed =
+            times.is_disturbed(kPairTokens, 0) ||
+            std::any_of(measured.pairs.begin(), measured.pairs.end(),
+                        [&](const CostPoint& point) { return times.is_disturbed(kPairTokens, point.n_tokens); });
+        if (pairs_disturbed) measured.pairs.clear();
+        measured.disturbed = measured.disturbed || pairs_disturbed;
+        mend(measured.step, [&](std::int64_t n_tokens) { return step_us(n_tokens, 0); });
+        // Beside the mended step of one token.
+        for (CostPoint& point : measured.past) {
+            if (const auto us = step_us(1, point.n_tokens)) point.us = std::max(0.0, *us - measured.step.front().us);
+        }
+        mend(measured.past, [&](std::int64_t past) -> std::optional<double> {
+            const auto us = step_us(1, past);
+            return us ? std::optional(std::max(0.0, *us - measured.step.front().us)) : us;
+        });
+        // Steps that were never timed alone take no less than those of fewer tokens that were, and at most in
+        // proportion.
+        const auto bound = [&](std::vector<CostPoint>& points, const auto& never_alone) {
+            const CostPoint* alone = nullptr;
+            for (CostPoint& point : points) {
+                if (!never_alone(point.n_tokens)) {
+                    alone = &point;
+                    continue;
+                }
+                measured.disturbed = true;
+                if (alone == nullptr) continue;
+                const double share = static_cast<double>(point.n_tokens) / static_cast<double>(alone->n_tokens);
+                point.us = std::clamp(point.us, alone->us, alone->us * share);
+            }
+        };
+        bound(measured.step, [&](std::int64_t n_tokens) { return times.is_disturbed(n_tokens, 0); });
+        bound(measured.past, [&](std::int64_t past) { return times.is_disturbed(1, past); });
+        make_rising(measured.pairs);
+        measured.guess_us = times.guess_us();
         return measured;
     };
-    costs = measure(n_layers, kMeasuredSeconds);
-    if (n_first < n_layers) {
-        const DenseCosts first = measure(n_first, 2 * kMeasuredSeconds);
-        const double more = static_cast<double>(whole.n_layers() - n_layers) / static_cast<double>(n_layers - n_first);
+    DenseCosts costs = measure(extent.n_layers, kMeasuredSeconds);
+    costs.check_us = costs.step.front().us;
+    if (extent.cuts_layers()) {
+        const DenseCosts first = measure(extent.n_first, 2 * kMeasuredSeconds);
+        const double more = static_cast<double>(whole.n_layers() - extent.n_layers) /
+                            static_cast<double>(extent.n_layers - extent.n_first);
         const auto extend = [more](double& us, double first_us) { us += std::max(0.0, us - first_us) * more; };
-        costs.step.resize(std::min(costs.step.size(), first.step.size()));
-        costs.past.resize(std::min(costs.past.size(), first.past.size()));
-        costs.pairs.resize(std::min(costs.pairs.size(), first.pairs.size()));
         extend(costs.guess_us, first.guess_us);
-        for (std::size_t i = 0; i < costs.step.size(); ++i) extend(costs.step[i].us, first.step[i].us);
-        for (std::size_t i = 0; i < costs.past.size(); ++i) extend(costs.past[i].us, first.past[i].us);
-        for (std::size_t i = 0; i < costs.pairs.size(); ++i) extend(costs.pairs[i].us, first.pairs[i].us);
+        costs.disturbed = costs.disturbed || first.disturbed;
+        for (const auto list : {&DenseCosts::step, &DenseCosts::past, &DenseCosts::pairs}) {
+            std::vector<CostPoint>& points = costs.*list;
+            points.resize(std::min(points.size(), (first.*list).size()));
+            for (std::size_t i = 0; i < points.size(); ++i) extend(points[i].us, (first.*list)[i].us);
+            make_rising(points);
+        }
     }
     costs.n_active = whole.experts.n_active;
+    costs.measured_at = seconds_since_1970();
+    costs.doubt = doubt;
     cache.store(dense_key(model, place), costs);
     return costs;
 }
@@ -485,6 +624,13 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
     if (!cache.load(dense_key(model, place), costs)) return {};
     costs.n_active = model.spec.experts.n_active;
     return costs;
+}
+
+bool doubt_dense_costs(const DenseProbeModel& model, const CostPlace& place, const CalibrationCache& cache) {
+    DenseCosts costs;
+    if (!cache.load(dense_key(model, place), costs) || costs.doubt != CostDoubt::kNone) return false;
+    costs.doubt = CostDoubt::kRaised;
+    return cache.store(dense_key(model, place), costs).empty();
 }
 
 PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,
@@ -525,13 +671,13 @@ PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& 
 }
 
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                       const CalibrationCache& cache, const std::stop_token& stop, bool anew) {
+                       const CalibrationCache& cache, const std::stop_token& stop, bool anew, bool checks) {
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
         return account_dense(model, emulated->profile());
     try {
-        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop, anew);
+        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop, anew, checks);
         CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);  // beside the budget: given back at once
-        return measured_dense(model, cpu, operations, cache, stop, anew);
+        return measured_dense(model, cpu, operations, cache, stop, anew, checks);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return {};

@@ -17,12 +17,17 @@ namespace offstage::engine {
 class CalibrationCache;
 struct CostPlace;
 
+// Microseconds that a step of n tokens after `past` others takes beside its experts, as if
+// it had been timed; for tests.
+using StepTimer = std::function<double(std::int64_t n_tokens, std::int64_t past)>;
+
 // A model whose dense part is to be timed: only sizes and formats count.
 struct DenseProbeModel {
     const ModelSpec& spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the checkpoint
     std::optional<kernels::WeightType> dense{};             // see QuantSettings::dense
     kernels::KvType kv = kernels::KvType::kBf16;
+    StepTimer timer{};  // tests: in the place of this machine
 };
 
 // What steps take beside their routed experts, found by making some with the model's own
@@ -40,10 +45,16 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 // On a device: accounted where it is emulated, else kept, else measured now with random
 // weights (some seconds) and kept. Large models are measured by some of their layers
 // and a part of their head, for which the device must have room; where it has none,
-// nothing is known. `anew`: what is kept does not count. Throws Error (kCancelled,
+// nothing is known. `anew`: what is kept does not count. `checks`: a step of one token is
+// timed again, and where what is kept does not hold, is old or in doubt, all is measured
+// again (CalibrationCache::notes()). Throws Error (kCancelled,
 // kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                       const CalibrationCache& cache, const std::stop_token& stop, bool anew = false);
+                       const CalibrationCache& cache, const std::stop_token& stop, bool anew = false,
+                       bool checks = true);
+// A run of this model was far from its forecast: what is kept of its dense part is in
+// doubt. Returns whether that is new.
+bool doubt_dense_costs(const DenseProbeModel& model, const CostPlace& place, const CalibrationCache& cache);
 
 // Layers with a pause behind each, in which the thread that computes waits for something.
 struct PausedLayers {

@@ -136,7 +136,10 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     // is measured, and kept costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
         if (!request.dry && known_costs(costed, device().info())) {
-            basis.cost = measured_costs(costed, device(), host(), progress, stop).cost;
+            ModelCosts costs = measured_costs(costed, device(), host(), progress, stop);
+            basis.cost = std::move(costs.cost);
+            set_theta(basis.cost, request, device().info(), summary_.thresholds);
+            summary_.notes.insert(summary_.notes.end(), costs.notes.begin(), costs.notes.end());
             basis.cost.set_disk(known_disk_read(costed, directory()).value_or(DiskReadCost{}),
                                 disk_reads_beside(costed, device().info()));
             set_expert_bytes(basis);
@@ -151,6 +154,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     };
     FormatCalibration wanted;
     wanted.grid = spec().experts;
+    wanted.checks = request.checks_costs;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan.max_step))));
     if (host_only) {  // what a format costs one token
@@ -173,7 +177,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         table.disk = disk_read(costed, directory(), source().master(), host(), stop);
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
-    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
+    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop,
+                              false, request.checks_costs);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     set_theta(basis.cost, request, device().info(), summary_.thresholds);
@@ -190,6 +195,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         plan = planner_->plan(basis.popularity, costs);
     }
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
+    summary_.notes.insert(summary_.notes.end(), cache.notes().begin(), cache.notes().end());
 }
 
 void LoadedModel::describe(std::uint64_t dense_bytes) {

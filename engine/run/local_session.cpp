@@ -319,6 +319,12 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     record_.finish(result);
     model_->keep_habits();
     watch_.measure(replans_.replanner(), *model_);
+    if (machines_ == nullptr) {
+        const auto context = static_cast<std::int64_t>(running_.tokens.size());
+        if (Message note = watch_.doubt_costs(replans_.replanner(), *model_, context); !note.empty()) {
+            result.notes.push_back(std::move(note));
+        }
+    }
     result.replans = replans_.since(replans_before);
     // A re-plan under way reports its own.
     if (!replans_.replanner().moving()) {

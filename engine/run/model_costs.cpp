@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/device/cpu_backend.h"
+#include "engine/device/emulated_accelerator.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/error.h"
@@ -53,6 +54,7 @@ std::int64_t reserve_for_experts(Backend& device, const CostedModel& model, std:
 FormatCalibration random_experts(const CostedModel& model, Backend& device) {
     FormatCalibration wanted;
     wanted.grid = model.spec.experts;
+    wanted.checks = model.request.checks_costs;
     if (!device.shares_host_memory()) wanted.largest = reserve_for_experts(device, model, wanted.largest);
     return wanted;
 }
@@ -144,13 +146,27 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
         return format_costs(device, host, wanted, cache, measuring(progress), stop);
     };
     FormatCosts master = find(model.master);
-    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop, anew);
+    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop, anew, model.request.checks_costs);
     ModelCosts costs{CostModel(std::move(master.table)), master.measured, {}};
     costs.cost.set_master(model.master);
     for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
     costs.not_kept = cache.problem();
+    costs.notes = cache.notes();
     set_theta(costs.cost, model.request, device.info());
     return costs;
+}
+
+bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOperations& host) {
+    const CalibrationCache cache = cost_cache(model.request);
+    const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
+    if (emulated != nullptr && emulated->profile().host) return false;  // nothing was measured
+    CostPlace place = place_of(device, host);
+    bool raised = emulated == nullptr && doubt_dense_costs(dense_model(model), place, cache);
+    if (emulated != nullptr) place.device = cpu_info();
+    for (const bool pinned : {true, false}) {
+        raised = doubt_table(CalibrationCache::key(place, model.master, model.spec.experts, pinned), cache) || raised;
+    }
+    return raised;
 }
 
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
@@ -169,7 +185,7 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
         // Its profile has all but the CPU's part, which plans find as that of the CPU.
         CpuBackend cpu(host.pool(), host.form(), 0);
         const CostTable own = calibrate_format(cpu, host, wanted, CalibrationCache({}), measuring(progress), stop);
-        table.cpu_expert = own.cpu_expert;
+        take_cpu_part(table, own);
         keep(cpu, own);
     }
     return table;

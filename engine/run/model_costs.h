@@ -36,8 +36,9 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
 // What steps of a model cost on a device: experts in each format, and all else.
 struct ModelCosts {
     CostModel cost;
-    bool measured = false;  // now, those of the master's format
-    Message not_kept;       // a sentence where what was measured could not be
+    bool measured = false;         // now, those of the master's format
+    Message not_kept;              // a sentence where what was measured could not be
+    std::vector<Message> notes{};  // of what was kept and did not hold
 };
 
 // What the request leaves out of the experts. thresholds: what was measured of the model.
@@ -49,9 +50,13 @@ void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& de
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
 
 // What is not known (`anew`: everything) is measured now, on random weights, and kept.
-// Throws Error.
+// So is what did not hold (LoadRequest::checks_costs). Throws Error.
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
                           const LoadProgressFn& progress, const std::stop_token& stop, bool anew = false);
+
+// A run was far from its forecast: what is kept of these costs is in doubt, and the next
+// load measures it again. Returns whether any of it was not in doubt yet.
+bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOperations& host);
 
 // Costs of the master's experts measured anew and kept. An emulated device's are
 // accounted by it; of these only the CPU's part is kept, where the profile does not have

@@ -73,13 +73,15 @@ DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, con
 }
 
 std::string source_of(const ModelCosts& costs, const DeviceInfo& device) {
-    std::string source = costs.measured ? "measured now" : "kept calibration";
+    const std::string kept = "kept calibration of " + date_of(costs.cost.table().measured_at);
+    std::string source = costs.measured ? "measured now" : kept;
     if (device.emulated) {
         source = "hardware profile " + device.id.substr(device.id.find(':') + 1) +
                  (device.emulated_host ? ""
                   : costs.measured     ? ", CPU measured now"
-                                       : ", kept calibration of the CPU");
+                                       : ", " + kept + " for the CPU");
     }
+    for (const Message& note : costs.notes) source += ". " + note.english();
     return costs.not_kept.empty() ? source : source + ". " + costs.not_kept.english();
 }
 
@@ -210,7 +212,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                                request.dispatch.decode, prompt_tokens);
     report.memory_note = planner.memory_note(report.plan);
     report.reads = expected_reads(spec.experts, report.demand.dense_read_bytes, report.popularity, machine.type,
-                                  report.plan.formats);
+                                  report.plan, cost);
     if (compare) compare_plans(report, costs, prompt_tokens);
     report.cost = cost;
     return report;

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 
-void DecodeMeter::add(double step_us, const DispatchTotals& totals) {
-    const Step step{step_us, totals.routed_tokens - routed_, totals.resident_tokens - resident_};
+void DecodeMeter::add(double step_us, const DispatchTotals& totals, bool disturbed) {
+    const Step step{step_us, totals.routed_tokens - routed_, totals.resident_tokens - resident_, disturbed};
     if (steps_.size() < kSteps) {
         steps_.push_back(step);
     } else {
@@ -30,14 +33,17 @@ MeasuredDecode DecodeMeter::figures(bool hits) const {
     MeasuredDecode measured;
     if (static_cast<std::int64_t>(steps_.size()) < kFewest) return measured;
     measured.n_steps = static_cast<std::int64_t>(steps_.size());
-    std::vector<double> us;
+    std::vector<double> us, undisturbed;
     us.reserve(steps_.size());
     std::uint64_t routed = 0, resident = 0;
     for (const Step& step : steps_) {
         us.push_back(step.us);
+        if (!step.disturbed) undisturbed.push_back(step.us);
         routed += step.routed;
         resident += step.resident;
     }
+    measured.n_undisturbed = static_cast<std::int64_t>(undisturbed.size());
+    measured.undisturbed_us = median(std::move(undisturbed));
     std::sort(us.begin(), us.end());
     const auto cut = static_cast<std::ptrdiff_t>(us.size() / 20);
     measured.step_us =

@@ -14,17 +14,24 @@ struct MeasuredDecode {
     std::int64_t n_steps = 0;        // 0: too few to say anything; all below is worthless then
     double step_us = 0;              // of one token: the mean, without the slowest and the quickest twentieth
     std::optional<double> hit_rate;  // none where the device is the CPU
+    // Of the steps that no other work interrupted: how many, and their median.
+    std::int64_t n_undisturbed = 0;
+    double undisturbed_us = 0;
+
+    static constexpr std::int64_t kFewest = 16;  // steps that say something
+    bool is_disturbed() const { return n_undisturbed < kFewest; }
+    double typical_us() const { return is_disturbed() ? step_us : undisturbed_us; }
 };
 
 // Collects them. One thread.
 class DecodeMeter {
   public:
-    static constexpr std::size_t kSteps = 256;   // the last ones
-    static constexpr std::int64_t kFewest = 16;  // that say something
+    static constexpr std::size_t kSteps = 256;  // the last ones
+    static constexpr std::int64_t kFewest = MeasuredDecode::kFewest;
 
     // A step of one token. `totals`: of all steps up to this one (Recorder::all_totals), of which the step before knew
-    // the rest.
-    void add(double step_us, const DispatchTotals& totals);
+    // the rest. disturbed: threads had to leave a core to other work meanwhile.
+    void add(double step_us, const DispatchTotals& totals, bool disturbed = false);
     // A step that is not measured: what it routed is passed over.
     void pass(const DispatchTotals& totals);
     // Another plan, or another model.
@@ -37,6 +44,7 @@ class DecodeMeter {
     struct Step {
         double us = 0;
         std::uint64_t routed = 0, resident = 0;  // (token, expert) pairs
+        bool disturbed = false;
     };
 
     std::vector<Step> steps_;  // a ring once it has kSteps

@@ -1500,6 +1500,36 @@
         <translation>Was gemessen wurde, ließ sich nicht in %1 aufbewahren (%2); es wird neu gemessen, wenn es wieder gebraucht wird.</translation>
     </message>
     <message>
+        <source>an expert on the CPU</source>
+        <comment>an_expert_on_the_cpu</comment>
+        <translation>ein Experte auf der CPU</translation>
+    </message>
+    <message>
+        <source>an expert on the device</source>
+        <comment>an_expert_on_the_device</comment>
+        <translation>ein Experte auf dem Gerät</translation>
+    </message>
+    <message>
+        <source>the copy of an expert</source>
+        <comment>an_experts_copy</comment>
+        <translation>das Kopieren eines Experten</translation>
+    </message>
+    <message>
+        <source>a token beside its experts</source>
+        <comment>a_token_beside_its_experts</comment>
+        <translation>ein Token außer seinen Experten</translation>
+    </message>
+    <message>
+        <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
+        <comment>kept_cost_did_not_hold</comment>
+        <translation>Eine aufbewahrte Messung dieses Rechners galt nicht mehr und wurde neu gemacht: %1 brauchte %2 ms, aufbewahrt waren %3 ms.</translation>
+    </message>
+    <message>
+        <source>A token took %1 ms where %2 ms were forecast. The costs of this computer are measured again when the model is loaded next.</source>
+        <comment>run_unlike_its_forecast</comment>
+        <translation>Ein Token brauchte %1 ms, vorhergesagt waren %2 ms. Die Kosten dieses Rechners werden neu gemessen, wenn das Modell das nächste Mal geladen wird.</translation>
+    </message>
+    <message>
         <source>one is larger than all that may be kept</source>
         <comment>larger_than_all_kept</comment>
         <translation>einer ist größer als alles, was aufbewahrt werden darf</translation>

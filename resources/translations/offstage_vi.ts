@@ -1500,6 +1500,36 @@
         <translation>Không lưu được kết quả đo vào %1 (%2), nên sẽ đo lại khi cần.</translation>
     </message>
     <message>
+        <source>an expert on the CPU</source>
+        <comment>an_expert_on_the_cpu</comment>
+        <translation>một chuyên gia trên CPU</translation>
+    </message>
+    <message>
+        <source>an expert on the device</source>
+        <comment>an_expert_on_the_device</comment>
+        <translation>một chuyên gia trên thiết bị</translation>
+    </message>
+    <message>
+        <source>the copy of an expert</source>
+        <comment>an_experts_copy</comment>
+        <translation>việc sao chép một chuyên gia</translation>
+    </message>
+    <message>
+        <source>a token beside its experts</source>
+        <comment>a_token_beside_its_experts</comment>
+        <translation>một token ngoài các chuyên gia của nó</translation>
+    </message>
+    <message>
+        <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
+        <comment>kept_cost_did_not_hold</comment>
+        <translation>Một chi phí đã lưu của máy tính này không còn đúng và đã được đo lại: %1 mất %2 ms, trong khi giá trị đã lưu là %3 ms.</translation>
+    </message>
+    <message>
+        <source>A token took %1 ms where %2 ms were forecast. The costs of this computer are measured again when the model is loaded next.</source>
+        <comment>run_unlike_its_forecast</comment>
+        <translation>Một token mất %1 ms, trong khi dự báo là %2 ms. Các chi phí của máy tính này sẽ được đo lại khi mô hình được tải lần tới.</translation>
+    </message>
+    <message>
         <source>one is larger than all that may be kept</source>
         <comment>larger_than_all_kept</comment>
         <translation>một chuyên gia lớn hơn toàn bộ dung lượng được phép lưu</translation>

@@ -372,7 +372,11 @@ class TestCli : public QObject {
         for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "active_weight_bytes_per_token",
                                 "decode_gb_per_s", "read_bandwidth_gb_per_s", "decode_bandwidth_fraction",
                                 "prefill_gflops", "peak_bf16_gflops", "prefill_peak_fraction"}) {
-            QVERIFY2(json[QLatin1String(key)].toDouble() > 0, key);
+            // A limit that other work disturbed is none.
+            const bool is_limit = QLatin1String(key).contains(QLatin1String("bandwidth")) ||
+                                  QLatin1String(key) == QLatin1String("prefill_peak_fraction");
+            const double value = json[QLatin1String(key)].toDouble();
+            QVERIFY2(value > 0 || is_limit, key);
         }
         // Embedding row, qkv, output, norms, gate, two experts of four in each of 3 layers, the final norm and the
         // head.
@@ -383,6 +387,7 @@ class TestCli : public QObject {
         QVERIFY(qAbs(json[QLatin1String("decode_gb_per_s")].toDouble() / gigabytes - 1) < 1e-6);
         // The peak is that of the products in use.
         QCOMPARE(json[QLatin1String("prefill_products")].toString(), QStringLiteral("f32"));
+        if (!json.contains(QLatin1String("prefill_peak_is"))) return;  // other work disturbed it
         QCOMPARE(json[QLatin1String("prefill_peak_is")].toString(), QStringLiteral("f32 peak, measured in this run"));
         const double share =
             json[QLatin1String("prefill_gflops")].toDouble() / json[QLatin1String("peak_f32_gflops")].toDouble();

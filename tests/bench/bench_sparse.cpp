@@ -116,7 +116,7 @@ void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, i
         state.counters["plain read GB/s"] = median(gbps);
         state.counters["gain"] = gain;
         state.counters["bytes allow"] = bound;
-        if (bound > 1) state.counters["% of that gain"] = 100 * (gain - 1) / (bound - 1);
+        if (bound > 1 && gain > 1 && gain <= bound) state.counters["% of that gain"] = 100 * (gain - 1) / (bound - 1);
     }
 }
 

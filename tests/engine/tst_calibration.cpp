@@ -17,6 +17,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/dispatch_policy.h"
+#include "engine/plan/repeated_time.h"
 #include "kernels/thread_pool.h"
 #include "tests/engine/errors.h"
 #include "tests/fuzz/plan_files.h"
@@ -189,7 +190,11 @@ CostTable fullTable() {
     t.weight_copy_us = 28000.25;
     t.activation_copy = {{1, 20.5}, {4, 21}};
     t.gpu_expert = {{1, 600.125}, {2, 601}};
-    t.cpu_expert = {{1, 9000}, {2, 0.1 + 0.2}};
+    t.cpu_expert = {{1, 0.1 + 0.2}, {2, 9000}};
+    t.sparse_cpu = {{0.25, 0.5}, {0.75, 1.125}};
+    t.measured_at = 1795839671;
+    t.disturbed = true;
+    t.doubt = CostDoubt::kAnswered;
     t.sync_us = 12.5;
     t.cpu_slowdown = 1.25;
     t.copy_slowdown = 1.125;
@@ -207,7 +212,11 @@ bool same(const CostTable& a, const CostTable& b) {
            a.ffn_dim == b.ffn_dim && a.expert_bytes == b.expert_bytes && a.pinned == b.pinned &&
            a.weight_copy_us == b.weight_copy_us && same(a.activation_copy, b.activation_copy) &&
            same(a.gpu_expert, b.gpu_expert) && same(a.cpu_expert, b.cpu_expert) && a.sync_us == b.sync_us &&
-           a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.emulated == b.emulated;
+           a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.emulated == b.emulated &&
+           a.measured_at == b.measured_at && a.disturbed == b.disturbed && a.doubt == b.doubt &&
+           std::equal(
+               a.sparse_cpu.begin(), a.sparse_cpu.end(), b.sparse_cpu.begin(), b.sparse_cpu.end(),
+               [](const SparseFactor& x, const SparseFactor& y) { return x.share == y.share && x.factor == y.factor; });
 }
 
 // One format's samples: any bytes that are no denormals will do.
@@ -216,6 +225,7 @@ struct FormatRequest {
         request.format = kernels::WeightType::kHqq4;
         request.grid = grid();
         request.largest = 4;
+        request.checks = false;
         request.pack = [this](std::int64_t, std::byte* block) {
             std::memset(block, 0x35, grid().expert_bytes(request.format));
             ++n_packed;
@@ -333,6 +343,9 @@ class TestCalibration : public QObject {
             QVERIFY(isNear(point.us, 2 * p.copy_us(static_cast<double>(point.n_tokens) * kHidden * 4), 0.01));
         }
         const double wanted_gbps = host.read_gbps + p.bus_gbps * p.bus_efficiency;
+        // Of an accounted host the bytes alone decide.
+        const CostModel model(t);
+        QVERIFY(isNear(model.sparse_factor(model.master(), 0.4), 0.6));
         QVERIFY(isNear(t.cpu_slowdown, std::max(1.0, wanted_gbps / host.dram_gbps)));
         QVERIFY(isNear(t.copy_slowdown, std::max(1.0, wanted_gbps / host.dram_gbps)));
     }
@@ -371,6 +384,7 @@ class TestCalibration : public QObject {
     void calibration_ofTheHost_timesItsExpertsAlone() {
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        f.request.budget_s = 2;
         const CostTable t = calibrate(cpu, f.operations, f.request, {}, {});
         QVERIFY(!t.has_accelerator());
         QVERIFY(t.activation_copy.empty());
@@ -378,6 +392,94 @@ class TestCalibration : public QObject {
         QCOMPARE(t.cpu_expert.size(), std::size_t{7});
         for (const CostPoint& point : t.cpu_expert) QVERIFY(point.us > 0);
         QVERIFY(!t.emulated);
+        // With thetas as well, by shares of the neurons that were counted.
+        if (t.disturbed) QSKIP("other work on this machine left no time to measure with thetas");
+        QVERIFY(t.sparse_cpu.size() > 1);
+        for (const SparseFactor& point : t.sparse_cpu) QVERIFY(point.share > 0 && point.share < 1 && point.factor > 0);
+        QVERIFY(t.sparse_cpu.front().share < 0.35 && t.sparse_cpu.back().share > 0.65);
+        QVERIFY(std::abs(seconds_since_1970() - t.measured_at) < 3600);
+    }
+
+    // ---- other work on the machine
+    void repeatedTime_leavesOutWhatOtherWorkAdded() {
+        RepeatedTime time;
+        QCOMPARE(time.us(), 0.0);
+        time.add(900);
+        QCOMPARE(time.us(), 900.0);  // the only one
+        for (const double us : {100.0, 5000.0, 102.0, 0.0, 3000.0, 98.0}) time.add(us);
+        QVERIFY(!time.is_settled());
+        QCOMPARE(time.us(), 100.0);
+        for (const double us : {104.0, 2500.0, 103.0}) time.add(us);
+        QVERIFY(time.is_settled());
+        QCOMPARE(time.us(), 102.0);
+        // One that is much too short says nothing either.
+        time.add(1);
+        QCOMPARE(time.us(), 102.0);
+        RepeatedTime quiet;
+        for (const double us : {7.0, 10.0, 11.0, 12.0, 10.5, 11.5}) quiet.add(us);
+        QCOMPARE(quiet.us(), 11.0);  // the median
+    }
+
+    // Times that agree may all be those of a thread that waited for its core.
+    void repeatedTime_ofWorkThatWaited_countsOnlyWhereNothingElseDoes() {
+        RepeatedTime time;
+        for (int i = 0; i < 8; ++i) time.add(4000 + i, 3000);
+        QVERIFY(time.all_disturbed() && !time.is_settled());
+        QCOMPARE(time.us(), 4004.0);
+        for (const double us : {1000.0, 1010.0, 1020.0}) time.add(us, 10);
+        QVERIFY(!time.all_disturbed() && !time.is_settled());
+        QCOMPARE(time.us(), 1010.0);
+        time.add(1030, 0);
+        QVERIFY(time.is_settled());
+        QVERIFY(waited_us() >= 0);
+    }
+
+    void costs_ofFewerTokens_areNeverMore() {
+        std::vector<CostPoint> points = {{1, 1339}, {2, 145}, {4, 150}, {8, 149}, {16, 200}};
+        const auto worst = falling_cost(points);
+        QVERIFY(worst && worst->before == 0 && worst->after == 1);
+        make_rising(points);
+        QVERIFY(same(points, {{1, 145}, {2, 145}, {4, 149}, {8, 149}, {16, 200}}));
+        QVERIFY(!falling_cost(points));
+        QVERIFY(!falling_cost({}));
+    }
+
+    void keptCosts_drift_data() {
+        QTest::addColumn<double>("now");
+        QTest::addColumn<bool>("disturbed");
+        QTest::addColumn<bool>("drifted");
+        QTest::newRow("the same") << 100.0 << false << false;
+        QTest::newRow("a little slower") << 125.0 << false << false;
+        QTest::newRow("slower") << 135.0 << false << true;
+        QTest::newRow("slower beside other work") << 1000.0 << true << false;
+        QTest::newRow("faster") << 70.0 << false << true;
+        QTest::newRow("faster, in spite of other work") << 70.0 << true << true;
+        QTest::newRow("not measured") << 0.0 << false << false;
+    }
+    void keptCosts_drift() {
+        QFETCH(double, now);
+        QFETCH(bool, disturbed);
+        QFETCH(bool, drifted);
+        QCOMPARE(has_drifted(100, now, disturbed), drifted);
+    }
+
+    // An expert of n tokens takes 100 + 10 n; two of three times other work adds much, and more to few tokens.
+    void calibration_besideOtherWork_findsTheSame() {
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        int n_calls = 0, n_of_one = 0;
+        f.request.timer = [&](std::int64_t n) {
+            const double us = 100 + 10 * static_cast<double>(n);
+            if (n == 1 && n_of_one++ < 3000) return 1339.0;  // one token at first always
+            return ++n_calls % 3 == 0 ? us : us * (2 + n_calls % 7);
+        };
+        const CostTable t = calibrate(cpu, f.operations, f.request, {}, {});
+        QCOMPARE(t.cpu_expert.size(), std::size_t{7});
+        for (const CostPoint& point : t.cpu_expert) {
+            const double least = point.n_tokens == 1 ? 110 : 100 + 10 * static_cast<double>(point.n_tokens);
+            QVERIFY2(point.us >= least && point.us <= least * 1.1,
+                     qPrintable(QStringLiteral("%1 tokens: %2").arg(point.n_tokens).arg(point.us)));
+        }
     }
 
     void budget_thatIsSpent_leavesLargerCountsToExtrapolation() {
@@ -508,6 +610,61 @@ class TestCalibration : public QObject {
         full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
         cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false), full);
         QVERIFY(same(table(2, measured), full) && !measured);
+    }
+
+    // What is kept is timed again, and measured anew where that shows something else.
+    void format_thatIsKept_isChecked_data() {
+        QTest::addColumn<double>("kept");  // times as much as it takes
+        QTest::addColumn<int>("days");     // old
+        QTest::addColumn<bool>("doubted");
+        QTest::addColumn<bool>("anew");
+        QTest::addColumn<bool>("noted");
+        QTest::newRow("holds") << 1.0 << 0 << false << false << false;
+        QTest::newRow("within the noise") << 1.25 << 0 << false << false << false;
+        QTest::newRow("too slow") << 9.0 << 0 << false << true << true;
+        QTest::newRow("too fast") << 0.5 << 0 << false << true << true;
+        QTest::newRow("old") << 1.0 << 100 << false << true << false;
+        QTest::newRow("not old") << 1.0 << 80 << false << false << false;
+        QTest::newRow("in doubt") << 1.0 << 0 << true << true << false;
+        QTest::newRow("measured beside other work") << 1.01 << 0 << false << true << false;
+    }
+    void format_thatIsKept_isChecked() {
+        QFETCH(double, kept);
+        QFETCH(int, days);
+        QFETCH(bool, doubted);
+        QFETCH(bool, anew);
+        QFETCH(bool, noted);
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        FormatRequest wanted;
+        wanted.request.checks = true;
+        wanted.request.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
+        bool measured = false;
+        const auto table = [&] {
+            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
+        };
+        const std::string key =
+            CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false) + "|up to 4";
+        CostTable first = table();
+        QVERIFY(measured && first.cpu_expert.front().us == 50.0);
+        for (CostPoint& point : first.cpu_expert) point.us *= kept;
+        first.measured_at -= days * std::int64_t{24 * 3600};
+        first.disturbed = kept == 1.01;
+        cache.store(key, first);
+        QCOMPARE(doubted && doubt_table(key, cache), doubted);
+        const CostTable second = table();
+        QCOMPARE(measured, anew);
+        QCOMPARE(second.cpu_expert.front().us, anew ? 50.0 : 50.0 * kept);
+        QCOMPARE(cache.notes().size(), std::size_t{noted});
+        if (noted)
+            QVERIFY(cache.notes().front().english().find("an expert on the CPU took 0.050 ms") != std::string::npos);
+        // What was measured again holds, and where that answered a doubt no other is raised.
+        table();
+        QVERIFY(!measured);
+        QCOMPARE(second.doubt, doubted ? CostDoubt::kAnswered : CostDoubt::kNone);
+        QCOMPARE(doubt_table(key, cache), !doubted);
     }
 
     void format_isMeasuredAnew_whereThatIsAsked() {
@@ -688,6 +845,9 @@ class TestCalibration : public QObject {
         row("a speed-up", "1.25", "0.5", "\"cpu_slowdown\" is 0.5");
         row("no tokens", "600.125", "-1", "\"gpu_expert_us\"");
         row("not ascending", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[2, 1],", "\"cpu_expert_us\"");
+        row("falling", "0.30000000000000004", "9000.5", "\"cpu_expert_us\"");
+        row("a share above 1", "0.75", "1.75", "\"sparse_cpu\"");
+        row("no age", "\"measured_at\"", "\"measured\"", "\"measured_at\" is missing");
         row("no pair", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[1],", "\"cpu_expert_us\"");
         row("a fraction of a token", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[0.5, 1],", "\"cpu_expert_us\"");
         row("tokens beyond all bounds", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[18446744073709551615, 1],",

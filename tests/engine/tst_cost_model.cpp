@@ -71,7 +71,7 @@ class TestCostModel : public QObject {
         QCOMPARE(model.active_share(3, 1), 0.4);
         QVERIFY(std::abs(model.active_share(3, 2) - (1 - 0.36)) < 1e-12);
         const auto costs = model.expert_costs({}, 1, model.master());
-        QVERIFY(std::abs(costs.cpu_us - 50.0 * (1 + 2 * 0.4) / 3) < 1e-12);
+        QCOMPARE(costs.cpu_us, 50.0);  // nothing was measured, so that nothing is gained
         QVERIFY(std::abs(costs.copy_us - (0.5 + 0.4 * 99.5)) < 1e-12 && std::abs(costs.gpu_us - 4) < 1e-12);
         QVERIFY(std::abs(costs.preparing_us - (50.0 / 3 + 0.4 * 2 * 50)) < 1e-9);
         QVERIFY(std::abs(model.cross_over(model.master()) - 99.5 / 199.5) < 1e-12);
@@ -118,6 +118,29 @@ class TestCostModel : public QObject {
         model.set_theta(0, SparseLoading::kAuto, 0.4);
         QCOMPARE(model.expert_costs({}, 1, model.master()).cpu_us, 50.0);
         QCOMPARE(model.active_share(3, 1), 1.0);
+    }
+
+    // As it was measured with some shares of the neurons, between them and beyond; of each format by itself.
+    void costs_ofActiveNeurons_areTheMeasuredOnes() {
+        using offstage::kernels::WeightType;
+        CostTable t = table();
+        t.sparse_cpu = {{0.2, 0.8}, {0.6, 1.0}};
+        CostModel model(t);
+        const auto factor = [&](double share, WeightType format) {
+            model.set_theta(0.25, SparseLoading::kOff, share);
+            return model.expert_costs({}, 1, format).cpu_us / model.cpu_us(1, format);
+        };
+        const auto near = [](double a, double b) { return std::abs(a - b) < 1e-12; };
+        QVERIFY(near(factor(0.2, model.master()), 0.8));
+        QVERIFY(near(factor(0.4, model.master()), 0.9));
+        QVERIFY(near(factor(0.8, model.master()), 1.1));  // where it costs, it costs
+        QVERIFY(near(factor(0.1, model.master()), 0.75));
+        model.set_table(WeightType::kHqq4, table());
+        QCOMPARE(factor(0.2, WeightType::kHqq4), 1.0);
+        t.sparse_cpu = {{0.5, 0.2}, {0.6, 0.9}};
+        model.set_table(WeightType::kHqq4, t);
+        QVERIFY(near(factor(0.1, WeightType::kHqq4), 1.0 / 3));  // w1 is read in any case
+        QCOMPARE(model.expert_costs({}, 9, WeightType::kHqq4).cpu_us, model.cpu_us(9, WeightType::kHqq4));
     }
 
     // What really takes twice as long is predicted so after some layers, for its group of token counts alone.

@@ -5,7 +5,13 @@
 
 #include <QtTest>
 
+#include "engine/device/cpu_backend.h"
+#include "engine/eval/bench.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/repeated_time.h"
+#include "engine/run/dense_probe.h"
+#include "engine/run/model_shape.h"
+#include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
 #include "tests/engine/replan_play.h"
 
@@ -115,6 +121,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
                 us += 0.5;
             }
         }
+        request.checks_costs = false;
         Play play(request);
         QCOMPARE(play.model.cost().cpu_us(1, WeightType::kHqq2), 0.5);
         const Plan& plan = play.model.plan();
@@ -151,7 +158,116 @@ class TestLoadCosts : public QObject, ReplanSetup {
         }
     }
 
+    // ---- kept costs
+    // As a machine had them that was busy when they were measured.
+    void load_measuresAgain_whatDoesNotHold() {
+        const QTemporaryDir kept;
+        LoadRequest request = on("emulated:rtx-3060");  // whose CPU is this one
+        request.compute = ComputeMode::kF32;
+        request.cache_directory = kept.path().toStdString();
+        const auto us_of_load = [&](std::vector<Message>* notes = nullptr) {
+            const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+            if (notes != nullptr) *notes = model.summary().notes;
+            return model.basis().cost.table().cpu_expert.front().us;
+        };
+        const double first_us = us_of_load();
+        scale_kept(request, 1000);
+        request.checks_costs = false;
+        QVERIFY(us_of_load() > 500 * first_us);
+        request.checks_costs = true;
+        std::vector<Message> notes;
+        const double us = us_of_load(&notes);
+        QVERIFY2(us < 100 * first_us, qPrintable(QStringLiteral("%1, at first %2").arg(us).arg(first_us)));
+        const auto says = [](const Message& note) {
+            return note.english().find("an expert on the CPU took") != std::string::npos;
+        };
+        QCOMPARE(std::count_if(notes.begin(), notes.end(), says), 1);
+        request.checks_costs = false;
+        QCOMPARE(us_of_load(), us);  // kept
+    }
+
+    // What a run shows and the check of one expert does not: then all of it is measured again, once.
+    void run_farFromItsForecast_raisesADoubt() {
+        const QTemporaryDir kept;
+        LoadRequest request = on("cpu");
+        request.compute = ComputeMode::kF32;
+        request.cache_directory = kept.path().toStdString();
+        request.checks_costs = false;
+        plan_model(request, 32, {}, {});
+        scale_kept(request, 1000);
+        const auto note_of_run = [&] {
+            LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+            return run_bench(model, {8, 24, 1}, {}).note.english();
+        };
+        const std::string note = note_of_run();
+        QVERIFY2(note.find("measured again when the model is loaded next") != std::string::npos, note.c_str());
+        const CostTable wrong = kept_table(request);
+        QVERIFY(wrong.doubt == CostDoubt::kRaised);
+        QCOMPARE(note_of_run(), std::string());  // measured again, and no doubt is raised twice
+        const CostTable again = kept_table(request);
+        QVERIFY(again.cpu_expert.front().us < wrong.cpu_expert.front().us / 10);
+        QVERIFY(again.doubt == CostDoubt::kAnswered);
+    }
+
+    // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two of three times, and to one
+    // token alone at first always.
+    void dense_besideOtherWork_isTheSame_andChecked() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        const ModelShape shape = read_model_shape(demoModel());
+        offstage::kernels::ThreadPool pool(1);
+        CpuOperations operations(pool, offstage::kernels::GemmMode::kF32);
+        CpuBackend cpu(pool, offstage::kernels::GemmMode::kF32, std::uint64_t{1} << 40);
+        DenseProbeModel model{shape.spec};
+        int n_calls = 0, n_of_one = 0;
+        const auto true_us = [](std::int64_t n, std::int64_t past) {
+            return 100 + 10 * static_cast<double>(n) + static_cast<double>(past * n) / 100;
+        };
+        double speed = 1;
+        model.timer = [&](std::int64_t n, std::int64_t past) {
+            if (n == 1 && past == 0 && n_of_one++ < 20) return 1339.0;
+            return true_us(n, past) / speed * (++n_calls % 3 == 0 ? 1 : 2 + n_calls % 7);
+        };
+        const auto costs = [&] { return dense_costs(model, cpu, operations, cache, {}); };
+        const DenseCosts first = costs();
+        for (const CostPoint& point : first.step) {
+            QVERIFY2(std::abs(point.us / true_us(point.n_tokens, 0) - 1) < 0.01,
+                     qPrintable(QStringLiteral("%1 tokens: %2").arg(point.n_tokens).arg(point.us)));
+        }
+        for (const CostPoint& point : first.past) {
+            QVERIFY(std::abs(point.us - static_cast<double>(point.n_tokens) / 100) < 2);
+        }
+        // As long as steps take what they took, it is kept; noise is no reason.
+        const auto is_kept = [&] { return costs().measured_at == first.measured_at && cache.notes().empty(); };
+        QVERIFY(is_kept());
+        speed = 1.2;
+        QVERIFY(is_kept());
+        speed = 2;
+        const DenseCosts faster = costs();
+        QCOMPARE(cache.notes().size(), std::size_t{1});
+        QVERIFY2(cache.notes().front().english().find("a token beside its experts took") != std::string::npos,
+                 cache.notes().front().english().c_str());
+        QVERIFY(std::abs(faster.step.front().us / (first.step.front().us / 2) - 1) < 0.01);
+    }
+
   private:
+    // Of on(), with products in float32.
+    static std::string key() {
+        const CostPlace here{cpu_info(), 1, offstage::kernels::GemmMode::kF32};
+        return CalibrationCache::key(here, WeightType::kBf16, read_model_shape(demoModel()).spec.experts, false);
+    }
+    static CostTable kept_table(const LoadRequest& request) {
+        CostTable table;
+        CalibrationCache{std::filesystem::path(request.cache_directory)}.load(key(), table);
+        return table;
+    }
+    static void scale_kept(const LoadRequest& request, double factor) {
+        CostTable table = kept_table(request);
+        QVERIFY(!table.cpu_expert.empty());
+        for (CostPoint& point : table.cpu_expert) point.us *= factor;
+        CalibrationCache{std::filesystem::path(request.cache_directory)}.store(key(), table);
+    }
+
     std::uint64_t cpu_fixed_bytes_ = 0;
 };
 

@@ -117,6 +117,33 @@ class TestMeasuredForecast : public QObject {
         QVERIFY(!meter.figures(false).hit_rate.has_value());
     }
 
+    void steps_unlikeTheirForecast_data() {
+        QTest::addColumn<double>("undisturbed");
+        QTest::addColumn<double>("disturbed");
+        QTest::addColumn<int>("n_undisturbed");
+        QTest::addColumn<bool>("unlike");
+        QTest::newRow("as forecast") << 500.0 << 500.0 << 40 << false;
+        QTest::newRow("slower") << 700.0 << 700.0 << 40 << true;
+        QTest::newRow("slower beside other work") << 520.0 << 2000.0 << 20 << false;
+        QTest::newRow("slower, always beside other work") << 500.0 << 2000.0 << 0 << false;
+        QTest::newRow("faster") << 300.0 << 300.0 << 40 << true;
+        QTest::newRow("faster, beside other work") << 300.0 << 300.0 << 0 << true;
+    }
+    void steps_unlikeTheirForecast() {
+        QFETCH(double, undisturbed);
+        QFETCH(double, disturbed);
+        QFETCH(int, n_undisturbed);
+        QFETCH(bool, unlike);
+        DecodeMeter meter;
+        QVERIFY(!is_unlike(meter.figures(false), 500));
+        for (int i = 0; i < 40; ++i) {
+            const bool alone = i < n_undisturbed;
+            meter.add(alone ? undisturbed : disturbed, totals(0, 0), !alone);
+        }
+        QCOMPARE(is_unlike(meter.figures(false), 500), unlike);
+        QVERIFY(!is_unlike(meter.figures(false), 0));
+    }
+
     void meter_keepsTheLastSteps_andForgets() {
         DecodeMeter meter;
         for (std::uint64_t i = 1; i <= 3 * DecodeMeter::kSteps; ++i)

@@ -118,9 +118,9 @@ class TestWeightReads : public QObject, ReplanSetup {
             const bool accounted = rate.limit_is.find("accounted") != std::string::npos;
             const bool measured = rate.limit_is.find("measured in this run") != std::string::npos;
             QVERIFY2(accounted == bench.accounted && measured != bench.accounted, rate.limit_is.c_str());
-            QVERIFY(rate.limit > 0);
-            // Accounted times are the same everywhere: no share of the profile's limits is above 1.
-            if (accounted) QVERIFY2(rate.fraction <= 1, rate.what.c_str());
+            QVERIFY(rate.limit > 0 || (measured && rate.limit_is.starts_with("no limit: other work")));
+            // No share of a limit is above 1.
+            QVERIFY2(rate.fraction <= 1, rate.what.c_str());
         }
     }
 
@@ -156,11 +156,20 @@ class TestWeightReads : public QObject, ReplanSetup {
         QCOMPARE(bench.active_weight_bytes_per_token, loaded.reads().total());
 
         ThetaGain half;
-        half.gain = 1.2;
+        half.gain = half.lower_gain = half.upper_gain = 1.2;
         half.bytes_allow = 1.4;
-        QVERIFY(std::abs(half.share_of_gain() - 0.5) < 1e-9);
+        QVERIFY(half.is_distinguishable() && std::abs(half.share_of_gain().value() - 0.5) < 1e-9);
         half.bytes_allow = 1;
-        QCOMPARE(half.share_of_gain(), 0.0);
+        QVERIFY(!half.share_of_gain());
+        // More than the bytes allow, or quartiles on both sides of 1: no share is true.
+        half.bytes_allow = 1.1;
+        QVERIFY(!half.share_of_gain());
+        half.bytes_allow = 1.4;
+        half.lower_gain = 0.98;
+        QVERIFY(!half.is_distinguishable() && !half.share_of_gain());
+        // A theta that costs has a share below 0.
+        half.gain = half.lower_gain = half.upper_gain = 0.9;
+        QVERIFY(half.is_distinguishable() && std::abs(half.share_of_gain().value() + 0.25) < 1e-9);
 
         const auto refusal = [&](std::int64_t n_tokens, std::vector<ThetaChoice> thetas) {
             return offstage::tests::error_of([&] { run_bench(loaded, {8, n_tokens, 1, std::move(thetas)}, {}); });
@@ -171,6 +180,46 @@ class TestWeightReads : public QObject, ReplanSetup {
         // 8 + 2 * 2 * 30 tokens fit, 8 + 2 * 2 * 31 do not.
         QCOMPARE(context_of({8, 30, 1, {0.1, 0.3}}), std::int64_t{128});
         QCOMPARE(mismatch(refusal(31, {0.1, 0.3}), ErrorKind::kInvalidInput, "132"), QString());
+    }
+
+    // A plan counts with what a theta leaves unread, as a bench does.
+    void plan_withATheta_countsWhatABenchCounts_data() {
+        QTest::addColumn<QString>("experts");
+        QTest::newRow("as in the file") << "";
+        QTest::newRow("hqq4") << "hqq4";
+    }
+    void plan_withATheta_countsWhatABenchCounts() {
+        QFETCH(QString, experts);
+        LoadRequest request = on("cpu");
+        request.context = 128;
+        request.theta = 0.3;
+        if (!experts.isEmpty()) request.quant.experts = parse_format(experts.toStdString());
+        LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+        const BenchResult bench = run_bench(loaded, {20, 6, 1}, {});
+        QVERIFY(bench.active_share > 0 && bench.active_share < 0.95);
+        request.active_share = bench.active_share;
+        const PlanReport plan = plan_model(request, 32, {}, {});
+        const auto counted = static_cast<double>(bench.active_weight_bytes_per_token);
+        QVERIFY2(std::abs(static_cast<double>(plan.reads.total()) / counted - 1) < 1e-3,
+                 qPrintable(QStringLiteral("%1 planned, %2 counted").arg(plan.reads.total()).arg(counted)));
+        QVERIFY(plan.reads.total() < loaded.reads().total());
+    }
+
+    // What was measured above its limit shows that the limit was not.
+    void shares_areNeverAbove1() {
+        const BenchRate rate{"products", "GFLOP/s", 80, 100, 0.8, "peak, measured in this run"};
+        QCOMPARE(limited(rate, 100).fraction, 0.8);
+        BenchRate above{"reads", "GB/s", 120, 100, 1.2, "bandwidth, measured in this run"};
+        const BenchRate best = limited(above, 150);
+        QCOMPARE(best.fraction, 0.8);
+        QCOMPARE(best.limit, 150.0);
+        QVERIFY(best.limit_is.find("best of all repeats") != std::string::npos);
+        const BenchRate none = limited(above, 110);
+        QVERIFY(none.limit == 0 && none.fraction == 0 && none.rate == 120);
+        QVERIFY2(none.limit_is.starts_with("no limit: other work"), none.limit_is.c_str());
+        above.limit = above.fraction = 0;
+        above.limit_is = "no limit known";
+        QCOMPARE(limited(above, 0).limit_is, std::string("no limit known"));
     }
 
     // The formats of the plan in force, before and after.

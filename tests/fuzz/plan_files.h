@@ -119,6 +119,10 @@ inline std::string check_cost_table(std::string_view text) {
             if (!std::isfinite(us) || us < 0) return "a predicted time that is negative or not finite";
         }
     }
+    for (const double share : {0.0, 0.1, 0.5, 1.0}) {
+        const double factor = model.sparse_factor(model.master(), share);
+        if (!std::isfinite(factor) || factor < 0) return "a factor that is negative or not finite";
+    }
     // Written and read again it is the same.
     const std::string written = engine::to_json(table);
     if (engine::to_json(engine::parse_cost_table(written, kPlanSource)) != written) return "another table once written";
