@@ -26,7 +26,7 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
 
 // make_plan() for a floor of nats, with costs and sensitivity: of all that may be left out within the floor, each with
 // the formats that are fastest within the rest (FormatSearch), what decodes fastest by forecast; of equals what costs
-// less. Neurons are left out only where that decodes faster by more than measurements differ. Sets Plan::theta,
+// less. Neurons are left out only where that decodes faster by more than such forecasts are off. Sets Plan::theta,
 // neuron_kl, format_kl and the note that says so. Throws Error as make_plan(), and kInvalidInput where PlanCosts::theta
 // was not measured or costs more than the floor.
 Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,

@@ -518,7 +518,7 @@ class TestFormatSearch : public QObject {
         QTest::addColumn<bool>("left_out");
         QTest::newRow("costs") << 1.14 << false;
         QTest::newRow("no gain") << 1.0 << false;
-        QTest::newRow("a gain like noise") << 0.98 << false;
+        QTest::newRow("a gain like noise") << 0.93 << false;
         QTest::newRow("a gain") << 0.8 << true;
         QTest::newRow("not measured") << 0.0 << false;
     }
@@ -593,7 +593,7 @@ class TestFormatSearch : public QObject {
                 leave_out(with_theta, *plan.theta, measured, SparseLoading::kAuto);
                 const double us = decodeUs(plan, d, p, with_theta);
                 // A looser floor is never slower, but for a gain that is too small to leave neurons out for.
-                QVERIFY(us <= before_us * 1.03 * (1 + 1e-9));
+                QVERIFY(us <= before_us * 1.1 * (1 + 1e-9));
                 before_us = us;
                 left_out += plan.theta->leaves_out();
                 fewer_bits += !allIn(plan, kFormats[0]);
