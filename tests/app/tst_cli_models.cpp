@@ -38,7 +38,8 @@ class TestCliModels : public QObject {
         QCOMPARE(table.status, 0);
         QVERIFY2(table.out.contains("Tiny-BF16  LM Studio  Qwen3Moe  196.4 KiB  16.31  16 x 3\n"),
                  table.out.constData());
-        QVERIFY2(table.out.contains("Tiny-BF16: " + whole.toUtf8() + "\n"), table.out.constData());
+        QVERIFY2(table.out.contains("Tiny-BF16: " + whole.toUtf8() + " (no chat template: --chat-template)\n"),
+                 table.out.constData());
         QVERIFY2(table.out.contains("/big-00002-of-00002.gguf: is missing"), table.out.constData());
 
         const CliOutcome json = run({QStringLiteral("--json")});
@@ -63,7 +64,7 @@ class TestCliModels : public QObject {
         put("qwen3_moe_bf16.gguf", QStringLiteral("own/a.gguf"));
         const CliOutcome own = run({QStringLiteral("--folder"), m_home->filePath(QStringLiteral("own"))});
         QCOMPARE(own.status, 0);
-        QVERIFY2(own.out.contains("own/a.gguf\n"), own.out.constData());
+        QVERIFY2(own.out.contains("own/a.gguf (no chat template: --chat-template)\n"), own.out.constData());
     }
 };
 
