@@ -15,6 +15,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
+#include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/weight_reads.h"
@@ -62,9 +63,12 @@ Facts look_at(const std::string& model) {
     facts.name = engine::model_name(directory);
     auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
-    facts.types = engine::types_by_role(*checkpoint, facts.spec);
-    facts.unused = engine::unused_tensors(*checkpoint, facts.spec);
-    facts.type = engine::expert_type_of(std::move(checkpoint), facts.spec);
+    kernels::ThreadPool pool(1);
+    const auto source = engine::open_weights(std::move(checkpoint), facts.spec, false, pool);
+    facts.types = source->types();
+    facts.unused = source->unused();
+    for (engine::Message& note : source->notes()) facts.notes.push_back(std::move(note));
+    facts.type = source->expert_type();
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
         const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);

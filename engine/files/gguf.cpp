@@ -17,10 +17,12 @@ namespace {
 
 // Far above what files have, and low enough that a damaged count cannot fill the memory.
 constexpr std::uint64_t kMostPairs = 1u << 16;
-constexpr std::uint64_t kMostTensors = 1u << 20;
+constexpr std::uint64_t kMostTensors = 1u << 17;
 constexpr std::uint32_t kMostDims = 4;
-constexpr std::uint64_t kMostListed = 1u << 25;  // of one list
-constexpr int kMostDepth = 4;                    // of lists in lists
+constexpr std::uint64_t kMostListed = 1u << 23;    // of all lists together
+constexpr std::uint64_t kLongestName = 1024;       // of a key or a tensor, in bytes
+constexpr std::uint64_t kLongestText = 64u << 20;  // a whole tokenizer.json may be one
+constexpr int kMostDepth = 4;                      // of lists in lists
 constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 62;
 
 enum class Kind : std::uint32_t {
@@ -129,7 +131,8 @@ class GgufParser {
                                                          : messages::gguf_version(source_, header_.version));
     }
 
-    // Each of what is counted takes at least so many bytes.
+    // Each of what is counted takes at least so many bytes. That alone is no bound: a hole
+    // in a sparse file takes none of the disk and reads as zeros.
     std::uint64_t count(const MessageArgument& what, std::uint64_t most, std::uint64_t bytes_each) {
         const auto n = number<std::uint64_t>(what);
         if (n > most || n > (file_.size() - at_) / bytes_each) {
@@ -138,8 +141,12 @@ class GgufParser {
         return n;
     }
 
-    std::string_view text(const MessageArgument& what) {
+    std::string_view text(const MessageArgument& what, std::uint64_t most = kLongestText) {
         const auto length = number<std::uint64_t>(what);
+        if (length > most && length <= file_.size() - at_) {
+            fail(messages::is_value(messages::length_of(what), length),
+                 messages::no_more_than_file_holds(file_.size(), most));
+        }
         const auto bytes = take(length, what);
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
@@ -196,7 +203,8 @@ class GgufParser {
         const std::size_t each = std::max<std::size_t>(*bytes_of(of), of == Kind::kText   ? 8
                                                                       : of == Kind::kList ? 12
                                                                                           : 1);
-        const auto n = count(messages::length_of(what), kMostListed, each);
+        const auto n = count(messages::length_of(what), kMostListed - n_listed_, each);
+        n_listed_ += n;
         if (of == Kind::kList) {
             if (depth == kMostDepth) fail(messages::list_of_lists_of_lists(what), messages::fewer_levels);
             for (std::uint64_t i = 0; i < n; ++i) list(what, depth + 1);
@@ -221,7 +229,7 @@ class GgufParser {
     }
 
     void read_pair() {
-        const std::string_view key = text(messages::a_metadata_key);
+        const std::string_view key = text(messages::a_metadata_key, kLongestName);
         const MessageArgument what = messages::the_metadata(in_quotes(key));
         GgufMetadata& metadata = header_.metadata;
         if (!metadata.by_key_.emplace(key, metadata.entries_.size()).second)
@@ -240,7 +248,7 @@ class GgufParser {
 
     void read_tensor() {
         GgufTensor tensor;
-        tensor.name = text(messages::a_tensor_name);
+        tensor.name = text(messages::a_tensor_name, kLongestName);
         const MessageArgument what = messages::a_tensor(in_quotes(tensor.name));
         if (!names_.insert(tensor.name).second) fail(messages::is_there_twice(what), messages::each_once);
         const auto n_dims = number<std::uint32_t>(what);
@@ -294,6 +302,7 @@ class GgufParser {
     std::span<const std::byte> file_;
     const std::string& source_;
     std::uint64_t at_ = 0;
+    std::uint64_t n_listed_ = 0;
     GgufHeader header_;
     std::unordered_set<std::string_view> names_;
 };

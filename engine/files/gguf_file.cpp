@@ -9,10 +9,19 @@
 
 namespace offstage::engine {
 
+bool has_gguf_ending(const std::filesystem::path& path) {
+    std::string ending = path.extension().string();
+    for (char& letter : ending) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+    }
+    return ending == ".gguf";
+}
+
 bool is_gguf_path(const std::filesystem::path& path) {
     std::error_code ignored;
-    if (path.extension() == ".gguf") return !std::filesystem::is_directory(path, ignored);
-    if (path.has_extension() || !std::filesystem::is_regular_file(path, ignored)) return false;
+    if (has_gguf_ending(path)) return !std::filesystem::is_directory(path, ignored);
+    if (path.extension() == ".safetensors" || path.extension() == ".json") return false;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;
     std::array<char, 4> magic{};
     std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
     return std::string_view(magic.data(), magic.size()) == "GGUF";

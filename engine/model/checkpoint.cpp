@@ -51,7 +51,13 @@ std::unique_ptr<Checkpoint> open_folder(const fs::path& folder) {
     }
     if (code) throw Error(ErrorKind::kNotFound, messages::cannot_be_listed(folder.string(), code.message()));
     if (found.size() == 1) return open_safetensors_file(found.front());
-    if (found.empty()) throw Error(ErrorKind::kNotFound, messages::no_weights(folder.string()));
+    if (found.empty()) {
+        const std::vector<fs::path> models = gguf_models_in(folder);
+        if (models.empty()) throw Error(ErrorKind::kNotFound, messages::no_weights(folder.string()));
+        throw Error(ErrorKind::kNotFound,
+                    messages::many_gguf_models(folder.string(), models.size(),
+                                               in_quotes(models.front().lexically_relative(folder).string())));
+    }
     std::sort(found.begin(), found.end());
     throw Error(ErrorKind::kNotFound, messages::many_safetensors_no_index(
                                           folder.string(), found.size(), in_quotes(found.front().filename().string())));

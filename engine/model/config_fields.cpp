@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
@@ -18,9 +19,8 @@ using nlohmann::json;
 // overflow.
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxHidden = std::int64_t{1} << 20;
-constexpr std::int64_t kMaxLayers = std::int64_t{1} << 16;
 constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;
-constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 16;
+constexpr std::size_t kMostListedTokens = 1024;
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
     spec.max_context = integer(keys.context, 1, kLongestContext);
     spec.tied_embeddings = flag("tie_word_embeddings", false);
-    spec.layers.resize(static_cast<std::size_t>(integer(keys.layers, 1, kMaxLayers)));
+    spec.layers.resize(static_cast<std::size_t>(integer(keys.layers, 1, kMostLayers)));
     spec.experts.hidden_dim = spec.hidden_dim;
 
     const std::vector<TokenId> bos = tokens("bos_token_id", spec.vocab_size, default_bos);
@@ -104,13 +104,14 @@ GroupedQuerySpec ConfigFields::heads(const ModelSpec& spec, const char* heads_ke
         reject(kv_key.c_str(), messages::a_divisor_without_key(in_quotes(heads_key), a.n_heads, a.n_kv_heads));
     }
     if (has_value("head_dim")) {
-        a.head_dim = integer("head_dim", 2, kMaxHeadDim);
+        a.head_dim = integer("head_dim", 2, kMostHeadDim);
         if (a.head_dim % 2 != 0) reject("head_dim", messages::an_even_number_for_rope);
     } else {
         a.head_dim = spec.hidden_dim / a.n_heads;
         if (spec.hidden_dim % a.n_heads != 0 || a.head_dim % 2 != 0) {
             reject("hidden_size", messages::an_even_multiple(in_quotes(heads_key), a.n_heads));
         }
+        if (a.head_dim > kMostHeadDim) reject("head_dim", messages::an_integer_in_range(2, kMostHeadDim));
     }
     a.scale = 1.0f / std::sqrt(static_cast<float>(a.head_dim));
     return a;
@@ -148,7 +149,7 @@ MoeSpec ConfigFields::experts(ModelSpec& spec, std::int64_t ffn_dim, std::initia
     const auto* const found =
         std::find_if(count_keys.begin(), count_keys.end() - 1, [&](const char* key) { return has(key); });
     spec.experts.ffn_dim = ffn_dim;
-    spec.experts.n_experts = count(*found, 1, kMostExperts, default_experts);
+    spec.experts.n_experts = count(*found, 1, kMostExpertsOfModel, default_experts);
     const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
     spec.experts.n_active = count(active_key, 1, most, std::min(default_active, most));
     MoeSpec moe;
@@ -180,6 +181,9 @@ std::vector<TokenId> ConfigFields::tokens(const char* key, std::int64_t vocab_si
         return {};
     }
     if (found->is_null()) return {};
+    if (found->is_array() && found->size() > kMostListedTokens) {
+        reject(key, messages::at_most_so_many_tokens(kMostListedTokens));
+    }
     std::vector<TokenId> ids;
     const auto add = [&](const json& value) {
         // A negative integer is kept as signed, a larger one than 64 bits as a float.

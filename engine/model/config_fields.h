@@ -90,9 +90,9 @@ class ConfigFields : public JsonFields {
     void expert_groups(kernels::RouterSpec& router, std::int64_t default_groups, std::int64_t default_used) const;
 
     // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or
-    // rope_parameters (5); types default, yarn, longrope, llama3 and proportional.
-    // softmax_factor: set where YaRN has an mscale_all_dim, for families that scale
-    // attention by it. In rope_fields.cpp.
+    // rope_parameters (5); types default, linear, dynamic, yarn, longrope, llama3
+    // and proportional. softmax_factor: set where scaled positions have an
+    // mscale_all_dim, for families that scale attention by it. In rope_fields.cpp.
     RopeSpec rope(std::int64_t dim, double default_theta, double* softmax_factor = nullptr) const;
 
     // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if

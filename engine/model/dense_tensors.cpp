@@ -43,14 +43,17 @@ class TensorList {
     void attention(const LatentSpec& a) {
         if (a.query_rank > 0) {
             matrix(TensorRole::kQueryDown, a.query_rank, spec_.hidden_dim);
+            if (a.bias) vector(TensorRole::kQueryDownBias, a.query_rank);
             vector(TensorRole::kQueryDownNorm, a.query_rank);
         }
         matrix(TensorRole::kQueryUp, a.n_heads * a.query_dim(), a.query_rank > 0 ? a.query_rank : spec_.hidden_dim);
         matrix(TensorRole::kLatentDown, a.key_dim(), spec_.hidden_dim);
+        if (a.bias) vector(TensorRole::kLatentDownBias, a.key_dim());
         vector(TensorRole::kLatentNorm, a.latent_dim);
         matrix(TensorRole::kKeyUp, a.n_heads * a.latent_dim, a.nope_dim);
         matrix(TensorRole::kValueUp, a.n_heads * a.value_dim, a.latent_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_heads * a.value_dim);
+        if (a.bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
     }
     void attention(const DeltaNetSpec& a) {
         const kernels::DeltaNetShape shape = a.shape();

@@ -36,9 +36,11 @@ enum class TensorRole : std::uint8_t {
 
     // latent attention
     kQueryDown,      // (query_rank, hidden_dim); absent where query_rank is 0
+    kQueryDownBias,  // (query_rank); these and kAttentionOutputBias by LatentSpec::bias
     kQueryDownNorm,  // (query_rank)
     kQueryUp,     // (n_heads * query_dim, query_rank or hidden_dim): of each head nope_dim rows, then the rotary ones
     kLatentDown,  // (latent_dim + rotary dim, hidden_dim)
+    kLatentDownBias,
     kLatentNorm,  // (latent_dim)
     kKeyUp,       // (n_heads * latent_dim, nope_dim): a head's query without positions becomes one of the latent
     kValueUp,     // (n_heads * value_dim, latent_dim)

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
 #include "engine/files/gguf_type.h"
 #include "engine/json.h"
 #include "engine/model/gguf_model.h"
@@ -64,7 +65,8 @@ std::vector<fs::path> gguf_parts_of(const fs::path& file) {
             const std::string text = std::to_string(value);
             return std::string(5 - text.size(), '0') + text;
         };
-        parts.push_back(file.parent_path() / (name->stem + digits(i) + "-of-" + digits(name->count) + ".gguf"));
+        parts.push_back(file.parent_path() /
+                        (name->stem + digits(i) + "-of-" + digits(name->count) + file.extension().string()));
         std::error_code ignored;
         if (fs::symlink_status(parts.back(), ignored).type() == fs::file_type::not_found) {
             throw Error(ErrorKind::kNotFound, messages::part_missing(parts.back().string(), name->count));
@@ -75,20 +77,41 @@ std::vector<fs::path> gguf_parts_of(const fs::path& file) {
 
 std::string gguf_name(const fs::path& file) {
     const std::optional<SplitName> split = split_name(file);
-    std::string name = split ? split->stem : file.stem().string();
+    const bool has_ending = has_gguf_ending(file) || file.extension() == ".bin" || file.extension() == ".ggml";
+    std::string name = split ? split->stem : (has_ending ? file.stem() : file.filename()).string();
     while (name.size() > 1 && name.ends_with('-')) name.pop_back();
     return name;
 }
 
+bool is_gguf_companion(const fs::path& file) {
+    std::string name = file.filename().string();
+    for (char& letter : name) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+    }
+    return name.find("mmproj") != std::string::npos;
+}
+
 std::vector<fs::path> gguf_models_in(const fs::path& folder) {
-    std::vector<fs::path> models;
-    std::error_code code;
-    fs::directory_iterator entry(folder, code);
-    for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
-        const fs::path& path = entry->path();
-        if (path.extension() != ".gguf" || path.filename().string().starts_with("mmproj")) continue;
-        const std::optional<SplitName> split = split_name(path);
-        if (!split || split->number == 1) models.push_back(path);
+    std::vector<fs::path> models, folders;
+    const auto look_in = [&models](const fs::path& place, std::vector<fs::path>* below) {
+        std::error_code code;
+        fs::directory_iterator entry(place, code);
+        for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+            const fs::path& path = entry->path();
+            std::error_code ignored;
+            if (fs::is_directory(path, ignored)) {
+                if (below != nullptr && !path.filename().string().starts_with('.')) below->push_back(path);
+                continue;
+            }
+            const bool may_be_one = has_gguf_ending(path) || path.extension() == ".bin" || path.extension() == ".ggml";
+            if (!may_be_one || is_gguf_companion(path) || !is_gguf_path(path)) continue;
+            const std::optional<SplitName> split = split_name(path);
+            if (!split || split->number == 1) models.push_back(path);
+        }
+    };
+    look_in(folder, &folders);
+    if (models.empty()) {
+        for (const fs::path& below : folders) look_in(below, nullptr);
     }
     std::sort(models.begin(), models.end());
     return models;

@@ -1,6 +1,7 @@
 #include "engine/model/gguf_config.h"
 
 #include "engine/model/model_messages.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 
@@ -38,7 +39,7 @@ void GgufConfig::take_into(json& object, const char* field, const std::string& n
 }
 
 const std::vector<std::int64_t>* GgufConfig::shape_in_a_layer(const std::string& name) const {
-    const std::int64_t n_layers = metadata_.integer(key("block_count"), 1, 1 << 16);
+    const std::int64_t n_layers = metadata_.integer(key("block_count"), 1, kMostLayers);
     for (std::int64_t l = 0; l < n_layers; ++l) {
         if (const auto* const shape = shape_of("blk." + std::to_string(l) + "." + name)) return shape;
     }

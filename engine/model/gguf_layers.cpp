@@ -72,9 +72,12 @@ void configure_gemma4(GgufConfig& c) {
     c.set("layer_types", types, pattern_key);
     c.set("per_layer_config", layers, c.key("attention.key_length"));
     c.set("attention_k_eq_v", values_from_keys);
+    json full = {{"rope_theta", metadata.number(c.key("rope.freq_base"), 1e6)}};
+    if (c.config().contains("rope_scaling")) full.update(c.config()["rope_scaling"]);  // of these layers alone
+    c.config().erase("rope_scaling");
     c.set("rope_parameters",
           {{"sliding_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base_swa"), 1e4)}}},
-           {"full_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base"), 1e6)}}}},
+           {"full_attention", full}},
           c.key("rope.freq_base"));
     c.take("final_logit_softcapping", "final_logit_softcapping");
     c.take("hidden_size_per_layer_input", "embedding_length_per_layer_input", 0u);

@@ -20,10 +20,13 @@ namespace offstage::engine {
 // Throws Error (kNotFound) naming the part that is missing.
 std::vector<std::filesystem::path> gguf_parts_of(const std::filesystem::path& file);
 
-// The name without -00001-of-00003 and .gguf.
+// The name without -00001-of-00003 and .gguf, or another ending of such files.
 std::string gguf_name(const std::filesystem::path& file);
-// The models in a folder, split ones by their first part, vision towers (mmproj) left out.
-// Sorted; empty where the folder cannot be listed.
+// Whether a file goes with a model, by its name: a vision tower (mmproj).
+bool is_gguf_companion(const std::filesystem::path& file);
+// The models in a folder, or where it has none in the folders in it, as repositories are
+// laid out; split ones by their first part, companions left out. Sorted; empty where the
+// folder cannot be listed.
 std::vector<std::filesystem::path> gguf_models_in(const std::filesystem::path& folder);
 
 // A file and, when it is one part of several, the others beside it. Tensors in the formats

@@ -7,11 +7,15 @@
 #include "engine/error.h"
 #include "engine/model/gguf_config.h"
 #include "engine/model/model_messages.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
 
 using nlohmann::json;
+
+// A factor of cos and sin beside those that the type of positions brings.
+constexpr const char* kAmplitude = "amplitude";
 
 // Factors of rotary positions; empty where this part has no tensor of that name and need
 // not.
@@ -22,6 +26,7 @@ std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool 
                                     [name](const GgufTensor& tensor) { return tensor.name == name; });
     if (found == header.tensors.end() && !required) return {};
     if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
+        found->shape[0] > kMostHeadDim ||
         static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
         throw Error(ErrorKind::kInvalidModel,
                     messages::rope_factors_missing(header.metadata.source(), in_quotes(name)));
@@ -53,12 +58,15 @@ void add_turning_share(const std::string& source, const std::vector<float>& fact
 void configure_gguf_rope(GgufConfig& c) {
     c.take("rope_theta", "rope.freq_base", 10000.0);
     const std::string key = c.key("rope.scaling.type");
-    const std::string type(c.metadata().text(key, c.has("rope.scaling.factor") ? "linear" : "none"));
-    // LongRoPE: its family sees to it. Ollama writes an empty text where there is none.
-    if (type.empty() || type == "none" || type == "longrope") return;
-    const double factor = c.metadata().number(c.key("rope.scaling.factor"), 1.0);
-    if (type == "linear" && factor == 1) return;
-    json scaling = {{"rope_type", type}, {"factor", factor}};
+    std::string type(c.metadata().text(key, "linear"));
+    if (type.empty()) type = "none";  // as Ollama writes it
+    if (type == "longrope") return;   // add_long_rope() sees to it
+    const char* const factor_name = c.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+    const double factor = type == "none" ? 0 : c.metadata().number(c.key(factor_name), 0.0);
+    json scaling = {{"rope_type", type == "none" ? "default" : type}, {"factor", factor == 0 ? 1.0 : factor}};
+    c.take_into(scaling, kAmplitude, "rope.scaling.attn_factor");
+    const bool is_plain = scaling["factor"] == 1.0 && !scaling.contains(kAmplitude);
+    if (is_plain && type != "yarn") return;
     c.take_into(scaling, "original_max_position_embeddings", "rope.scaling.original_context_length");
     c.take_into(scaling, "beta_fast", "rope.scaling.yarn_beta_fast");
     c.take_into(scaling, "beta_slow", "rope.scaling.yarn_beta_slow");
@@ -81,13 +89,20 @@ void add_long_rope(const GgufFile& part, GgufConfig& c) {
 // Mixtral's shape too: the same at every length.
 void add_frequency_factors(const GgufFile& part, GgufConfig& c) {
     const char* const name = "rope_freqs.weight";
-    const std::vector<float> factors = factors_in(part, name, false);
+    std::vector<float> factors = factors_in(part, name, false);
     if (factors.empty()) return;
+    const std::string& source = part.header().metadata.source();
     if (c.config().contains("rope_parameters")) {
-        add_turning_share(part.header().metadata.source(), factors, c);
+        add_turning_share(source, factors, c);
         return;
     }
+    const json other = c.config().value("rope_scaling", json::object());
+    if (const std::string type = other.value("rope_type", "default"); type != "default" && type != "linear") {
+        throw Error(ErrorKind::kUnsupported, messages::rope_factors_beside(source, in_quotes(type)));
+    }
+    for (float& factor : factors) factor *= static_cast<float>(other.value("factor", 1.0));
     json scaling = {{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}};
+    if (other.contains(kAmplitude)) scaling[kAmplitude] = other[kAmplitude];
     c.take_into(scaling, "original_max_position_embeddings", "context_length");
     c.set("rope_scaling", scaling, name);
 }

@@ -1,6 +1,7 @@
 #include "engine/model/model_files.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -13,13 +14,15 @@
 #include "engine/model/families/family.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_messages.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxConfigBytes = 16u << 20;
+constexpr std::uint64_t kMaxConfigBytes = 4u << 20;
+constexpr JsonLimits kConfigLimits = {.max_values = 200'000};
 // With at most 4 bytes per weight every byte count stays below 2^62.
 constexpr double kMaxWeights = 0x1p60;
 
@@ -38,6 +41,17 @@ const Family* find_family(std::string_view Family::*name, const std::string& val
     return found == families().end() ? nullptr : *found;
 }
 
+// What a model calls itself whose family has another name: Kimi-K2 is a DeepSeek-V3.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames = {{{"kimi_k2", "deepseek_v3"}}};
+
+std::string name_of_family(const json& model_type) {
+    const auto& name = model_type.get_ref<const std::string&>();
+    for (const auto& [other, usual] : kOtherNames) {
+        if (name == other) return std::string(usual);
+    }
+    return name;
+}
+
 const Family& family_of(const JsonFields& fields, const std::string& source) {
     const json* model_type = fields.find("model_type");
     const Message one_name = messages::a_list_with_one_name(supported(&Family::architecture));
@@ -49,7 +63,7 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
         // A configuration saved without its model has no architectures; its model_type
         // says as much.
         if (model_type == nullptr) fields.reject("architectures", one_name);
-        const Family* const family = find_family(&Family::model_type, model_type->get<std::string>());
+        const Family* const family = find_family(&Family::model_type, name_of_family(*model_type));
         if (family == nullptr) {
             throw Error(ErrorKind::kUnsupported, messages::model_type_unsupported(source, describe(*model_type),
                                                                                   supported(&Family::model_type)));
@@ -63,14 +77,19 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
         throw Error(ErrorKind::kUnsupported, messages::architecture_unsupported(source, in_quotes(architecture),
                                                                                 supported(&Family::architecture)));
     }
-    if (model_type != nullptr && *model_type != family->model_type) {
+    if (model_type != nullptr && name_of_family(*model_type) != family->model_type) {
         fields.reject("model_type", messages::model_type_of_architecture(family->model_type, family->architecture));
     }
     return *family;
 }
 
-// Before anything is counted in whole numbers.
+// Before anything is counted in whole numbers, or expert by expert.
 void check_size(const ModelSpec& spec, const std::string& source) {
+    if (spec.experts.size() > kMostExpertsInAll) {
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::too_many_experts_in_all(source, spec.experts.n_layers, spec.experts.n_experts,
+                                                      spec.experts.size(), kMostExpertsInAll));
+    }
     double weights = static_cast<double>(spec.experts.size()) * 3 * static_cast<double>(spec.experts.hidden_dim) *
                      static_cast<double>(spec.experts.ffn_dim);
     for (const DenseTensor& tensor : dense_tensors(spec)) {
@@ -102,11 +121,23 @@ std::string foreign_file(const std::filesystem::path& directory) {
     return {};
 }
 
+ModelSpec spec_of(const json& document, const std::string& source) {
+    return read_model_spec(document, source, family_of(JsonFields(document, source), source));
+}
+
+std::optional<json> read_json_if_there(const std::filesystem::path& path) {
+    const std::optional<std::string> text = read_if_there(path);
+    return text ? parse_json(*text, path.string(), kConfigLimits) : std::optional<json>();
+}
+
 }  // namespace
 
+std::optional<json> read_config(const std::filesystem::path& directory) {
+    return read_json_if_there(directory / "config.json");
+}
+
 ModelSpec parse_model_spec(std::string_view text, const std::string& source) {
-    const json document = parse_json(text, source);
-    return read_model_spec(document, source, family_of(JsonFields(document, source), source));
+    return spec_of(parse_json(text, source, kConfigLimits), source);
 }
 
 ModelSpec read_model_spec(const json& document, const std::string& source, const Family& family,
@@ -138,27 +169,25 @@ ModelSpec read_model_spec(const std::filesystem::path& directory, std::vector<Me
     if (!std::filesystem::is_directory(status)) {
         throw Error(ErrorKind::kInvalidInput, messages::model_folder_is_a_file(directory.string()));
     }
-    const std::filesystem::path path = directory / "config.json";
-    const std::optional<std::string> text = read_if_there(path);
-    if (!text) {
+    const std::optional<json> config = read_config(directory);
+    if (!config) {
         const std::vector<std::filesystem::path> models = gguf_models_in(directory);
         if (models.size() > 1) {
             throw Error(ErrorKind::kNotFound,
                         messages::many_gguf_models(directory.string(), models.size(),
-                                                   in_quotes(models.front().filename().string())));
+                                                   in_quotes(models.front().lexically_relative(directory).string())));
         }
         const std::string foreign = foreign_file(directory);
         throw Error(ErrorKind::kNotFound, foreign.empty()
                                               ? messages::config_missing(directory.string())
                                               : messages::config_missing_foreign_files(directory.string(), foreign));
     }
-    ModelSpec spec = parse_model_spec(*text, path.string());
+    ModelSpec spec = spec_of(*config, (directory / "config.json").string());
 
     const std::filesystem::path generation_path = directory / "generation_config.json";
-    if (const std::optional<std::string> generation_text = read_if_there(generation_path)) {
+    if (const std::optional<json> generation = read_json_if_there(generation_path)) {
         const std::string source = generation_path.string();
-        const json document = parse_json(*generation_text, source);
-        const ConfigFields fields(document, source);
+        const ConfigFields fields(*generation, source);
         for (const TokenId token : fields.tokens("eos_token_id", spec.vocab_size, {})) {
             if (std::find(spec.eos_tokens.begin(), spec.eos_tokens.end(), token) == spec.eos_tokens.end()) {
                 spec.eos_tokens.push_back(token);

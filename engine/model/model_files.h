@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,11 @@ ModelSpec parse_model_spec(std::string_view json, const std::string& source);
 ModelSpec read_model_spec(const nlohmann::json& config, const std::string& source, const Family& family,
                           const ConfigFields::KeyNames* names = nullptr);
 
+// DIR/config.json, up to 4 MiB; nothing where there is none. Throws Error as above.
+std::optional<nlohmann::json> read_config(const std::filesystem::path& directory);
+
 // Of a *.gguf file: from its metadata. Of a folder: reads DIR/config.json and, when it is
-// there, DIR/generation_config.json (for eos_token_id), each up to 16 MiB. Throws Error:
+// there, DIR/generation_config.json (for eos_token_id), each up to 4 MiB. Throws Error:
 // kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as
 // above.
 // `notes` gets what a person should know of the files besides, unless it is nullptr.

@@ -66,9 +66,10 @@ std::pair<std::string, std::string> fetched_name_of(const std::string& file) {
     return {file.substr(0, publisher_end), file.substr(repository_end + kEnd.size())};
 }
 
-// What goes with pictures, sound or another model, and is none to talk with.
-bool is_companion(const std::string& file) {
-    return lower(file).find("mmproj") != std::string::npos;
+// By its ending, or by its first bytes where that is one that such files were given.
+bool may_be_gguf(const fs::path& file) {
+    const fs::path ending = file.extension();
+    return has_gguf_ending(file) || ((ending == ".bin" || ending == ".ggml") && is_gguf_path(file));
 }
 
 // A key that only configurations of Mixture-of-Experts models have, here or in the part
@@ -252,8 +253,8 @@ class ModelSearch {
             std::error_code code;
             if (is_folder(entry)) {
                 folders.push_back(entry);
-            } else if (entry.extension() == ".gguf") {
-                if (!is_companion(file)) files.try_emplace(gguf_name(entry), entry);
+            } else if (may_be_gguf(entry)) {
+                if (!is_gguf_companion(entry)) files.try_emplace(gguf_name(entry), entry);
             } else if (entry.extension() == ".safetensors") {
                 const std::uint64_t size = fs::file_size(entry, code);
                 bytes += code ? 0 : size;
@@ -329,17 +330,17 @@ class ModelSearch {
         model.n_layers = spec.experts.n_layers;
         model.n_experts = spec.experts.n_experts;
         auto checkpoint = Checkpoint::open(model.path);
-        if (model.bits == 0) {
-            model.bits = 8 * static_cast<double>(checkpoint->total_bytes()) / static_cast<double>(spec.total_weights());
-        }
+        const auto bytes = static_cast<double>(checkpoint->total_bytes());
         static_cast<void>(expert_type_of(std::move(checkpoint), spec));  // all tensors are there
+        if (model.bits == 0) model.bits = 8 * bytes / static_cast<double>(spec.total_weights());
     }
 
     void look_at_folder(const fs::path& folder, const std::string& name, std::uint64_t bytes) {
         add(begin(folder, name), [&](FoundModel& model) {
             model.bytes = bytes;
-            const auto config = read_json_object(folder / "config.json");
+            const auto config = read_config(folder);
             if (!config) return false;
+            static_cast<void>(JsonFields(*config, shown_path(folder / "config.json")));  // an object
             if (!has_experts(*config)) {
                 ++found_.n_others;
                 return false;

@@ -35,6 +35,10 @@ struct RopeSpec {
     // Of each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all 1.
     std::vector<double> frequency_scale;
     double amplitude = 1.0;  // factor of cos and sin (YaRN's attention factor)
+    // Dynamic NTK scaling: a step that ends at token n, beyond these, turns with theta
+    // times (factor n / context - (factor - 1))^(dim / (dim - 2)). 0: none does.
+    std::int64_t dynamic_context = 0;
+    double dynamic_factor = 1.0;
     // LongRoPE: sequences that may hold more than original_context tokens have these
     // instead. 0: all have the same.
     std::int64_t original_context = 0;
@@ -90,6 +94,7 @@ struct LatentSpec {
     std::int64_t latent_dim = 0;  // kv_lora_rank
     std::int64_t nope_dim = 0;    // of a query head, without positions
     std::int64_t value_dim = 0;   // of a head's output
+    bool bias = false;            // of the projections from the hidden state and back to it
     float norm_eps = 1e-6f;       // of the norms of query and latent
     RopeSpec rope;                // dim: the rotated part of a query head, and of the one key
     bool interleaved = true;      // in the checkpoint: pairs of neighbours
@@ -193,7 +198,10 @@ struct GgufVariant {
 // What checkpoints of safetensors of one family differ in.
 struct SafetensorsVariant {
     bool language_model = false;  // below model.language_model, beside a vision tower
-    bool fused_experts = false;   // all experts' gate and up are one tensor, and all down
+    // All experts' gate and up are one tensor, and all down, as transformers 5 holds them.
+    // Some families have other names then.
+    bool fused_experts = false;
+    bool head_alone = false;  // of embedding and head, which are one, the file has the head
 };
 
 struct ModelSpec {

@@ -57,8 +57,14 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
     result.long_amplitude = number_or(rope, "long_mscale", 1e-3, 1e3, amplitude);
 }
 
-// The square of YaRN's second factor is the result: it belongs to queries and keys.
-double read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+// Frequencies stay as they are up to the model's context.
+void read_dynamic(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+    result.dynamic_factor = rope.number("factor", 1.0, 1e6);
+    result.dynamic_context = config.count("max_position_embeddings", 1, kLongestContext);
+    if (result.dim <= 2) rope.reject("rope_type", messages::more_than_one_pair_for_dynamic);
+}
+
+void read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     Yarn yarn;
     yarn.factor = rope.number("factor", 1.0, 1e6);
     const double fast = number_or(rope, "beta_fast", 0, 1e6, 0);
@@ -71,11 +77,10 @@ double read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& r
     result.frequency_scale = yarn_frequency_scale(yarn, result.dim, result.theta);
     const double mscale = number_or(rope, "mscale", 0, 1e3, 0);
     const double all_dim = number_or(rope, "mscale_all_dim", 0, 1e3, 0);
-    const double second = all_dim > 0 ? yarn_mscale(yarn.factor, all_dim) : 1;
-    const double computed =
-        mscale > 0 && all_dim > 0 ? yarn_mscale(yarn.factor, mscale) / second : yarn_mscale(yarn.factor, 1);
+    const double computed = mscale > 0 && all_dim > 0
+                                ? yarn_mscale(yarn.factor, mscale) / yarn_mscale(yarn.factor, all_dim)
+                                : yarn_mscale(yarn.factor, 1);
     result.amplitude = number_or(rope, "attention_factor", 1e-3, 1e3, computed);
-    return second * second;
 }
 
 // Llama 3.1: pairs that turn less than low_freq_factor times within the context of the
@@ -130,8 +135,11 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         if (type == "longrope" || type == "su") {
             read_long_rope(*this, rope, result);
         } else if (type == "yarn") {
-            const double squared = read_yarn(*this, rope, result);
-            if (softmax_factor != nullptr) *softmax_factor = squared;
+            read_yarn(*this, rope, result);
+        } else if (type == "linear") {
+            result.frequency_scale.assign(static_cast<std::size_t>(dim / 2), 1 / rope.number("factor", 1e-3, 1e6));
+        } else if (type == "dynamic") {
+            read_dynamic(*this, rope, result);
         } else if (type == "llama3") {
             read_llama3(rope, result);
         } else if (type == "proportional") {
@@ -139,6 +147,15 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         } else if (type != "default") {
             throw Error(ErrorKind::kUnsupported, messages::rope_type_unsupported(source_, key, in_quotes(type)));
         }
+        // Queries and keys have one such factor each.
+        if (const double all_dim = number_or(rope, "mscale_all_dim", 0, 1e3, 0);
+            softmax_factor != nullptr && type != "default" && all_dim > 0) {
+            const double factor = yarn_mscale(rope.number("factor", 1e-3, 1e6), all_dim);
+            *softmax_factor = factor * factor;
+        }
+        const double amplitude = number_or(rope, "amplitude", 1e-3, 1e3, 1);  // GGUF's, of any type
+        result.amplitude *= amplitude;
+        result.long_amplitude *= amplitude;
         break;
     }
     return result;

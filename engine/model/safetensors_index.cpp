@@ -36,7 +36,9 @@ std::vector<ShardContents> parse_shard_index(std::string_view text, const std::s
             throw Error(ErrorKind::kInvalidModel,
                         messages::shard_name_invalid(source, in_quotes(tensor), describe(shard)));
         }
-        tensors_of[shard.get_ref<const std::string&>()].push_back(tensor);
+        // One file under two spellings is read once.
+        const std::filesystem::path file(shard.get_ref<const std::string&>());
+        tensors_of[file.lexically_normal().string()].push_back(tensor);
     }
     std::vector<ShardContents> shards;
     shards.reserve(tensors_of.size());

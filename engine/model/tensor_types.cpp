@@ -46,11 +46,12 @@ void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, cons
     spec.stored.clear();
     if (spec.family->look != nullptr) spec.family->look(checkpoint, spec);
     for (const DenseTensor& tensor : dense_tensors(spec)) {
-        for (const TensorPart& part : spec.family->parts(spec, tensor)) use(role_name(spec, tensor), part.name);
+        for (const TensorPart& part : parts_in_checkpoint(spec, tensor)) use(role_name(spec, tensor), part.name);
     }
     constexpr std::array kMatrices = {"experts, gate", "experts, up", "experts, down"};
     for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {
-        for (std::int64_t e = 0; e < spec.experts.n_experts; ++e) {
+        const std::int64_t n_apart = experts_apart(spec, spec.layer_of(l));
+        for (std::int64_t e = 0; e < n_apart; ++e) {
             const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
             for (std::size_t i = 0; i < kMatrices.size(); ++i) {
                 use(kMatrices[i], parts.matrices[i].name);
@@ -80,10 +81,11 @@ UnusedTensors::Part part_of(std::string_view name, std::int64_t n_layers) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
     if (has("vision") || has("visual") || name.starts_with("v.") || name.starts_with("mm.")) return Part::kVision;
     if (has("audio") || name.starts_with("a.")) return Part::kAudio;
-    if (name.starts_with("mtp.") || has(".mtp.") || has(".nextn.") || layer_in(name) >= n_layers) {
+    const std::int64_t layer = layer_in(name);
+    if (name.starts_with("mtp.") || has(".mtp.") || has(".nextn.") || layer >= n_layers) {
         return Part::kPredictionLayers;
     }
-    return Part::kOther;
+    return layer >= 0 ? Part::kLayers : Part::kOther;
 }
 
 class TypeTable {
@@ -179,6 +181,8 @@ const char* name_of(UnusedTensors::Part part) {
             return "vision tower";
         case UnusedTensors::Part::kAudio:
             return "audio tower";
+        case UnusedTensors::Part::kLayers:
+            return "tensors of the layers";
         case UnusedTensors::Part::kOther:
             break;
     }
@@ -194,6 +198,8 @@ Message describe(const UnusedTensors& unused) {
             return messages::unused_vision_tower(size, unused.n_tensors);
         case UnusedTensors::Part::kAudio:
             return messages::unused_audio_tower(size, unused.n_tensors);
+        case UnusedTensors::Part::kLayers:
+            return messages::unused_layer_tensors(size, unused.n_tensors, in_quotes(unused.first));
         case UnusedTensors::Part::kOther:
             break;
     }

@@ -32,7 +32,7 @@ std::string dense_types(const std::vector<RoleTypes>& roles);
 
 // Tensors that nothing here reads.
 struct UnusedTensors {
-    enum class Part : std::uint8_t { kPredictionLayers, kVision, kAudio, kOther };
+    enum class Part : std::uint8_t { kPredictionLayers, kVision, kAudio, kLayers, kOther };
     Part part = Part::kOther;
     std::string first;  // the first one's name
     std::int64_t n_tensors = 0;

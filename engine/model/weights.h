@@ -99,16 +99,23 @@ class WeightSource {
     // Tells models apart at the cost of a look: their shapes and the beginnings of all experts' tensors. A change deep
     // inside a tensor is not seen, so this names measurements, never copies of weights. Nothing where it is not known.
     virtual std::optional<Fingerprint> model_fingerprint();
+    // Of the files, in which formats they have the weights, by role.
+    virtual std::vector<RoleTypes> types() const { return {}; }
     // Of the files, what is not a part of the weights.
     virtual std::vector<UnusedTensors> unused() const { return {}; }
+    // What else of the files a person should know, a sentence each.
+    virtual std::vector<Message> notes() const { return {}; }
 };
 
 // From a checkpoint, which stays mapped; pages of the file are released as they are done,
 // so that memory stays near the weights' size. `spec` learns how the file has its
-// tensors, where that is in blocks. Throws Error for a tensor that is missing, of a wrong
-// shape or dtype, before anything is read.
+// tensors, where that is in blocks, and that tied embeddings are not tied where the file
+// has a head of other values, with a note: places all over the two are compared, or every
+// value where `tied` says so. Throws Error for a tensor that is missing, of a wrong shape or dtype,
+// before anything is read.
+enum class TiedCheck : std::uint8_t { kPlaces, kEveryValue };
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
-                                           kernels::ThreadPool& pool);
+                                           kernels::ThreadPool& pool, TiedCheck tied = TiedCheck::kPlaces);
 
 // WeightSource::expert_type() of these weights; `spec` learns the same.
 kernels::WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/json.h"
 #include "engine/model/cold_reads.h"
 #include "engine/model/expert_strips.h"
 #include "engine/model/families/family.h"
@@ -82,7 +83,7 @@ class ScatteredReads {
 class CheckpointWeights final : public WeightSource, public ColdExperts, public FileExperts {
   public:
     CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
-                      kernels::ThreadPool& pool)
+                      kernels::ThreadPool& pool, TiedCheck tied)
         : owner_(std::move(checkpoint)),
           checkpoint_(*owner_),
           spec_(spec),
@@ -95,6 +96,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         spec_.stored.clear();
         if (family_.look != nullptr) family_.look(checkpoint_, spec_);
         check_experts();
+        if (spec_.tied_embeddings) check_head(tied);
         check_dense();
         bytes_total_ = checkpoint_.total_bytes();
         spec = spec_;
@@ -232,7 +234,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }
 
+    std::vector<RoleTypes> types() const override { return types_by_role(checkpoint_, spec_); }
     std::vector<UnusedTensors> unused() const override { return unused_tensors(checkpoint_, spec_); }
+    std::vector<Message> notes() const override { return notes_; }
 
     void advance() override { report(expert_file_bytes_); }
 
@@ -351,7 +355,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         bool has_blocks = false;
         bool alike = true;
         for (std::int64_t l = 0; l < grid.n_layers; ++l) {
-            for (std::int64_t e = 0; e < grid.n_experts; ++e) {
+            const std::int64_t n_apart = experts_apart(spec_, spec_.layer_of(l));
+            for (std::int64_t e = 0; e < n_apart; ++e) {
                 const Types types = check_expert(l, e);
                 if (e == 0) layers.push_back(types);
                 for (std::size_t i = 0; i < types.size(); ++i) {
@@ -390,12 +395,56 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         expert_type_ = grid.file_formats.front();
     }
 
+    // Of a model whose embedding and head are one tensor. transformers uses a head that is
+    // there with other values, and takes the head for both where it is there alone.
+    void check_head(TiedCheck tied) {
+        const auto part_of = [&](TensorRole role) {
+            DenseTensor tensor;
+            tensor.role = role;
+            tensor.n_rows = spec_.vocab_size;
+            tensor.n_cols = spec_.hidden_dim;
+            return family_.parts(spec_, tensor).front();
+        };
+        const TensorPart head_part = part_of(TensorRole::kHead), embedding_part = part_of(TensorRole::kEmbedding);
+        const TensorView* const head = checkpoint_.find(head_part.name);
+        const TensorView* const embedding = checkpoint_.find(embedding_part.name);
+        if (head == nullptr) return;
+        spec_.safetensors.head_alone = embedding == nullptr;
+        if (embedding == nullptr || are_equal(*head, *embedding, tied)) return;
+        spec_.tied_embeddings = false;
+        notes_.push_back(messages::tied_head_differs(checkpoint_.source(), in_quotes(head_part.name),
+                                                     in_quotes(embedding_part.name)));
+    }
+
+    bool are_equal(const TensorView& a, const TensorView& b, TiedCheck tied) const {
+        if (a.type_name != b.type_name || a.bytes.size() != b.bytes.size()) return false;
+        const auto are_equal_at = [&](std::size_t at, std::size_t n) {
+            const auto of_a = a.bytes.subspan(at, std::min(n, a.bytes.size() - at));
+            const auto of_b = b.bytes.subspan(at, of_a.size());
+            checkpoint_.require_readable(of_a);
+            checkpoint_.require_readable(of_b);
+            return std::ranges::equal(of_a, of_b);
+        };
+        constexpr std::size_t kPlaces = 64, kPlaceBytes = 64, kPieceBytes = std::size_t{1} << 22;
+        for (std::size_t i = 0; i < kPlaces; ++i) {
+            if (!are_equal_at(a.bytes.size() / kPlaces * i, kPlaceBytes)) return false;
+        }
+        if (tied == TiedCheck::kPlaces) return true;
+        for (std::size_t at = 0; at < a.bytes.size(); at += kPieceBytes) {
+            if (!are_equal_at(at, kPieceBytes)) return false;
+            for (const TensorView* const tensor : {&a, &b}) {
+                checkpoint_.release(tensor->bytes.subspan(at, std::min(kPieceBytes, a.bytes.size() - at)));
+            }
+        }
+        return true;
+    }
+
     // What memory the dense weights will take, and which of them stay in blocks.
     void check_dense() {
         bool has_blocks = false;
         std::vector<std::uint8_t> split(spec_.layers.size());
         for (const DenseTensor& tensor : dense_tensors(spec_)) {
-            const std::vector<TensorPart> parts = family_.parts(spec_, tensor);
+            const std::vector<TensorPart> parts = parts_in_checkpoint(spec_, tensor);
             const bool blocks = std::any_of(parts.begin(), parts.end(), [&](const TensorPart& part) {
                 return kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
             });
@@ -439,7 +488,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
 
     // A query's rows, where the family has one tensor for queries, keys and values.
     std::vector<TensorPart> parts_of(const DenseTensor& tensor) const {
-        if (tensor.role < TensorRole::kQuery || tensor.role > TensorRole::kValue) return family_.parts(spec_, tensor);
+        if (tensor.role < TensorRole::kQuery || tensor.role > TensorRole::kValue) {
+            return parts_in_checkpoint(spec_, tensor);
+        }
         DenseTensor whole = tensor;
         whole.role = TensorRole::kQkv;
         const auto i = static_cast<std::size_t>(tensor.role) - static_cast<std::size_t>(TensorRole::kQuery);
@@ -597,6 +648,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     kernels::ThreadPool& pool_;
     BytesProgressFn progress_;
     std::stop_token stop_;
+    std::vector<Message> notes_;
     WeightType expert_type_ = WeightType::kBf16;
     std::uint64_t expert_file_bytes_ = 0;  // of the first one's matrices
     std::uint64_t dense_bytes_ = 0;
@@ -609,8 +661,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
 }  // namespace
 
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
-                                           kernels::ThreadPool& pool) {
-    return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool);
+                                           kernels::ThreadPool& pool, TiedCheck tied) {
+    return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool, tied);
 }
 
 WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec) {

@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 
 #include "engine/device/hardware.h"
@@ -7,6 +6,7 @@
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
+#include "engine/name_hash.h"
 #include "engine/plan/cache_folders.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
@@ -24,15 +24,6 @@ constexpr double kLargestFactor = 1000, kLeastShareStep = 1e-6;
 constexpr std::int64_t kLastSecond = std::int64_t{1} << 40;
 constexpr int kCostTableVersion = 5;
 constexpr std::array<const char*, kAllProductRows.size()> kProductRowNames = {"few", "many", "small_experts"};
-
-// FNV-1a. Only names files: the key inside decides.
-std::string hash_of(std::string_view text) {
-    std::uint64_t hash = 14695981039346656037u;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    std::array<char, 17> hex{};
-    std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(hash));
-    return hex.data();
-}
 
 json points_to_json(const std::vector<CostPoint>& points) {
     json list = json::array();
@@ -174,7 +165,7 @@ QuantizingSpeeds speeds_from_document(const json& document, const std::string& s
 }
 
 std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& key) {
-    return directory / "calibration" / (hash_of(key) + ".json");
+    return directory / "calibration" / (name_hash(key) + ".json");  // the key inside decides
 }
 
 template <typename Take>

@@ -61,7 +61,9 @@ void ExpertHost::open_source() {
     }
     directory_ = model_path(request_.model);
     spec_ = read_model_spec(directory_, &notes_);
-    source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_);
+    source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_,
+                           TiedCheck::kEveryValue);
+    for (Message& note : source_->notes()) notes_.push_back(std::move(note));
     for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
     quant_cache_ =
         std::make_unique<QuantCache>(request_.quant_cache_directory.empty() ? cache_directory() / "quantized"

@@ -100,9 +100,9 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
         advised_context_ = read_model_defaults(directory_).context;
     }
-    auto checkpoint = Checkpoint::open(directory_);
-    dense_types_ = dense_types(types_by_role(*checkpoint, spec_));
-    source_ = open_weights(std::move(checkpoint), spec_, false, *pool_);
+    source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
+    dense_types_ = dense_types(source_->types());
+    for (Message& note : source_->notes()) not_used_.push_back(std::move(note));
     for (const UnusedTensors& part : source_->unused()) not_used_.push_back(describe(part));
 }
 

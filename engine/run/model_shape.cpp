@@ -12,6 +12,7 @@
 #include "engine/model/model_finder.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
+#include "engine/name_hash.h"
 #include "engine/plan/calibration.h"
 #include "engine/run/run_messages.h"
 
@@ -50,7 +51,7 @@ fs::path model_path(const std::string& model) {
         throw Error(ErrorKind::kNotFound, messages::no_model_at(model));
     }
     if (fs::is_directory(status)) {
-        if (fs::exists(path / "config.json", failure)) return path;
+        if (fs::exists(path / "config.json", failure) && has_checkpoint(path)) return path;
         const std::vector<fs::path> files = gguf_models_in(path);
         return files.size() == 1 ? files.front() : path;
     }
@@ -96,9 +97,17 @@ ModelShape read_model_shape(const std::string& model) {
 
 namespace {
 
+// Names of files end at 255 bytes: a model's name that leaves too few is cut, and its hash
+// tells it from others that begin like it.
 fs::path file_beside(const fs::path& model, const std::string& name) {
     if (!is_gguf_path(model)) return model / name;
-    return model.parent_path() / (gguf_name(model) + "." + name);
+    constexpr std::size_t kLongestName = 255;
+    std::string stem = gguf_name(model);
+    if (const std::size_t room = kLongestName - 1 - name.size(); stem.size() > room) {
+        const std::string hash = "-" + name_hash(stem);
+        stem = stem.substr(0, room - hash.size()) + hash;
+    }
+    return model.parent_path() / (stem + "." + name);
 }
 
 }  // namespace

@@ -550,9 +550,9 @@
         <translation>ein Objekt mit &quot;rope_type&quot; und &quot;rope_theta&quot;</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
         <comment>rope_type_unsupported</comment>
-        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
+        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
     </message>
     <message>
         <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
@@ -603,6 +603,36 @@
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
         <comment>model_too_large_to_count</comment>
         <translation>%1: Schichten, Experten, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
+    </message>
+    <message>
+        <source>a list of at most %1 token ids</source>
+        <comment>at_most_so_many_tokens</comment>
+        <translation>eine Liste mit höchstens %1 Token-Nummern</translation>
+    </message>
+    <message>
+        <source>%1: %2 layers with %3 experts each make %4 experts; expected at most %5 in all layers together</source>
+        <comment>too_many_experts_in_all</comment>
+        <translation>%1: %2 Schichten mit je %3 Experten ergeben %4 Experten; erwartet: höchstens %5 in allen Schichten zusammen</translation>
+    </message>
+    <message>
+        <source>heads of more than two rotated values for &quot;dynamic&quot;</source>
+        <comment>more_than_one_pair_for_dynamic</comment>
+        <translation>bei &quot;dynamic&quot; Köpfe mit mehr als zwei gedrehten Werten</translation>
+    </message>
+    <message>
+        <source>%1: &quot;rope_freqs.weight&quot; beside positions of type %2 is not supported; expected one of them</source>
+        <comment>rope_factors_beside</comment>
+        <translation>%1: &quot;rope_freqs.weight&quot; neben Positionen der Art %2 wird nicht unterstützt; erwartet: eines von beiden</translation>
+    </message>
+    <message>
+        <source>%1: &quot;tie_word_embeddings&quot; is true, but tensor %2 has other values than %3. It is used as the output head, as transformers does.</source>
+        <comment>tied_head_differs</comment>
+        <translation>%1: &quot;tie_word_embeddings&quot; ist true, aber der Tensor %2 hat andere Werte als %3. Er wird als Ausgabekopf benutzt, wie in transformers.</translation>
+    </message>
+    <message>
+        <source>Tensors of the model&apos;s layers are not used (%1, tensors: %2), the first is %3: config.json does not ask for them, and transformers leaves them out as well. If the model was trained with them, config.json lacks a field, such as &quot;attention_bias&quot;.</source>
+        <comment>unused_layer_tensors</comment>
+        <translation>Tensoren der Schichten des Modells werden nicht benutzt (%1, Tensoren: %2), der erste ist %3: config.json verlangt sie nicht, und auch transformers lässt sie weg. Wurde das Modell mit ihnen trainiert, so fehlt config.json ein Feld, etwa &quot;attention_bias&quot;.</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>

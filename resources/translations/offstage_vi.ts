@@ -550,9 +550,9 @@
         <translation>một đối tượng có &quot;rope_type&quot; và &quot;rope_theta&quot;</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; or &quot;proportional&quot;</source>
         <comment>rope_type_unsupported</comment>
-        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
+        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
     </message>
     <message>
         <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
@@ -603,6 +603,36 @@
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
         <comment>model_too_large_to_count</comment>
         <translation>%1: số lớp, số chuyên gia, &quot;hidden_size&quot; và &quot;intermediate_size&quot; cộng lại cho hơn 2^60 trọng số; cần một mô hình vừa với máy tính</translation>
+    </message>
+    <message>
+        <source>a list of at most %1 token ids</source>
+        <comment>at_most_so_many_tokens</comment>
+        <translation>một danh sách có tối đa %1 số hiệu token</translation>
+    </message>
+    <message>
+        <source>%1: %2 layers with %3 experts each make %4 experts; expected at most %5 in all layers together</source>
+        <comment>too_many_experts_in_all</comment>
+        <translation>%1: %2 lớp, mỗi lớp %3 chuyên gia, thành %4 chuyên gia; mong đợi: tối đa %5 trong tất cả các lớp</translation>
+    </message>
+    <message>
+        <source>heads of more than two rotated values for &quot;dynamic&quot;</source>
+        <comment>more_than_one_pair_for_dynamic</comment>
+        <translation>đầu có hơn hai giá trị được xoay khi dùng &quot;dynamic&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;rope_freqs.weight&quot; beside positions of type %2 is not supported; expected one of them</source>
+        <comment>rope_factors_beside</comment>
+        <translation>%1: &quot;rope_freqs.weight&quot; bên cạnh vị trí kiểu %2 không được hỗ trợ; mong đợi: một trong hai</translation>
+    </message>
+    <message>
+        <source>%1: &quot;tie_word_embeddings&quot; is true, but tensor %2 has other values than %3. It is used as the output head, as transformers does.</source>
+        <comment>tied_head_differs</comment>
+        <translation>%1: &quot;tie_word_embeddings&quot; là true, nhưng tensor %2 có giá trị khác với %3. Nó được dùng làm đầu ra, giống như transformers.</translation>
+    </message>
+    <message>
+        <source>Tensors of the model&apos;s layers are not used (%1, tensors: %2), the first is %3: config.json does not ask for them, and transformers leaves them out as well. If the model was trained with them, config.json lacks a field, such as &quot;attention_bias&quot;.</source>
+        <comment>unused_layer_tensors</comment>
+        <translation>Các tensor trong các lớp của mô hình không được dùng (%1, số tensor: %2), tensor đầu tiên là %3: config.json không yêu cầu chúng, và transformers cũng bỏ qua chúng. Nếu mô hình được huấn luyện với chúng thì config.json thiếu một trường, ví dụ &quot;attention_bias&quot;.</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>

@@ -179,6 +179,57 @@ class TestGguf : public QObject {
         }
     }
 
+    void linearScaling_isAsTheFileSays() {
+        const GgufParts qwen(QStringLiteral("qwen3_moe_bf16"));
+        const auto n = static_cast<std::size_t>(specOf(qwen, qwen.pairs()).rope().dim / 2);
+        const std::string rope = "qwen3moe.rope.";
+        const auto of = [&](const GgufWriter& writer) { return specOf(qwen, writer).rope(); };
+        const std::vector<double> quarter(n, 0.25);
+        const std::string scaling = rope + "scaling.";
+        QCOMPARE(of(qwen.pairs().add(scaling + "type", "linear").add(scaling + "factor", 4.0f)).frequency_scale,
+                 quarter);
+        QCOMPARE(of(qwen.pairs().add(scaling + "factor", 4.0f)).frequency_scale,
+                 quarter);  // the type goes without saying
+        QCOMPARE(of(qwen.pairs().add(rope + "scale_linear", 4.0f)).frequency_scale, quarter);
+        // The newer key counts.
+        QCOMPARE(of(qwen.pairs().add(rope + "scale_linear", 8.0f).add(scaling + "factor", 4.0f)).frequency_scale,
+                 quarter);
+        QVERIFY(of(qwen.pairs().add(scaling + "type", "none").add(scaling + "factor", 4.0f)).frequency_scale.empty());
+        QVERIFY(of(qwen.pairs().add(scaling + "factor", 0.0f)).frequency_scale.empty());
+        QVERIFY(of(qwen.pairs().add(scaling + "factor", 1.0f)).frequency_scale.empty());
+        // Beside factors of pairs, both count.
+        GgufWriter both = qwen.pairs().add(scaling + "factor", 4.0f);
+        both.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, 2));
+        QCOMPARE(of(both).frequency_scale, std::vector<double>(n, 0.125));
+        both.add(scaling + "type", "yarn");
+        const QString error = errorOf([&] { of(both); });
+        QVERIFY2(error.contains(QStringLiteral("\"rope_freqs.weight\" beside positions of type \"yarn\"")),
+                 qPrintable(error));
+        // Gemma's layers with a window are not scaled.
+        const GgufParts gemma(QStringLiteral("gemma4_bf16"));
+        const ModelSpec scaled = specOf(gemma, gemma.pairs().add("gemma4.rope.scaling.factor", 2.0f));
+        const ModelSpec plain = specOf(gemma, gemma.pairs());
+        QVERIFY(scaled.rope(0) == plain.rope(0));
+        for (std::size_t i = 0; i < plain.rope(1).frequency_scale.size(); ++i) {
+            QCOMPARE(scaled.rope(1).frequency_scale[i], plain.rope(1).frequency_scale[i] / 2);
+        }
+    }
+
+    // A factor of cos and sin, whatever the type.
+    void attentionFactor_isOfEveryType() {
+        const GgufParts qwen(QStringLiteral("qwen3_moe_bf16"));
+        const std::string scaling = "qwen3moe.rope.scaling.";
+        for (const char* type : {"", "none", "linear", "yarn"}) {
+            GgufWriter writer = qwen.pairs().add(scaling + "factor", 4.0f);
+            if (*type != 0) writer.add(scaling + "type", type);
+            const double before = specOf(qwen, writer).rope().amplitude;
+            writer.add(scaling + "attn_factor", 1.5f);
+            QCOMPARE(specOf(qwen, writer).rope().amplitude, 1.5 * before);
+        }
+        GgufWriter alone = qwen.pairs().add(scaling + "attn_factor", 1.5f);
+        QCOMPARE(specOf(qwen, alone).rope().amplitude, 1.5);
+    }
+
     // Phi-3.5-MoE: its factor of cos and sin is not in the file.
     void phimoeLongRope_hasThePublishedFactor() {
         const GgufParts phi(QStringLiteral("phimoe_plain_bf16"));

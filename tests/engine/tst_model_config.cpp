@@ -371,11 +371,12 @@ class TestModelConfig : public QObject {
             "\"gptq\"|not supported|take the model in one of these", unsupported);
         row("quantization_config", "{}", "a quantized checkpoint|not supported", unsupported);
         row("quantization_config", "4", "\"quantization_config\" is 4|expected a JSON object");
-        row("rope_scaling", R"({"type":"linear","factor":2.0})",
-            "rope type \"linear\"|not supported|expected \"default\"", unsupported);
+        row("rope_scaling", R"({"type":"circular","factor":2.0})",
+            "rope type \"circular\"|not supported|expected \"default\"", unsupported);
+        row("rope_scaling", R"({"type":"linear"})", "\"rope_scaling.factor\" is missing");
+        row("rope_scaling", R"({"type":"linear","factor":0})", "\"rope_scaling.factor\" is 0|expected a number");
         row("rope_scaling", R"({"rope_type":"yarn"})", "\"rope_scaling.factor\" is missing");
-        row("rope_parameters", R"({"rope_type":"dynamic","type":"default"})", "rope type \"dynamic\"|not supported",
-            unsupported);
+        row("rope_parameters", R"({"rope_type":"dynamic","type":"default"})", "\"rope_parameters.factor\" is missing");
         row("rope_scaling", R"({"rope_type":"llama3","factor":8,"low_freq_factor":4,"high_freq_factor":1})",
             "\"rope_scaling.high_freq_factor\" is 1|expected a number above \"low_freq_factor\"");
         row("rope_parameters", R"({"partial_rotary_factor":0.5})", "\"partial_rotary_factor\" is 0.5|expected 1",
@@ -578,13 +579,14 @@ class TestModelConfig : public QObject {
     }
 
     void product_beyond_64_bits_is_rejected() {
-        Keys keys = {{"vocab_size", "16777216"},     {"hidden_size", "1048576"},     {"intermediate_size", "16777216"},
-                     {"num_hidden_layers", "65536"}, {"num_local_experts", "65536"}, {"num_experts_per_tok", "1"}};
+        Keys keys = {{"vocab_size", "16777216"},  {"hidden_size", "1048576"},    {"intermediate_size", "16777216"},
+                     {"num_hidden_layers", "64"}, {"num_local_experts", "2048"}, {"num_experts_per_tok", "1"},
+                     {"head_dim", "64"}};
         QCOMPARE(mismatch(error_of([&] { parse(keys); }), ErrorKind::kInvalidModel,
                           "config.json: |\"hidden_size\"|\"intermediate_size\"|more than 2^60 weights|expected"),
                  "");
         // Just below: no byte count overflows.
-        keys = changed(keys, {{"num_hidden_layers", "1"}, {"num_local_experts", "16384"}});
+        keys = changed(keys, {{"num_hidden_layers", "8"}});
         const ModelSpec config = parse(keys);
         QVERIFY(config.total_weights() > (1LL << 59));
         QVERIFY(config.total_weights() <= INT64_MAX / 4);
@@ -713,7 +715,7 @@ class TestModelConfig : public QObject {
         QTest::newRow("config a link to nowhere")
             << "links" << ErrorKind::kNotFound << "links/config.json: is a link to|nowhere, which is missing";
         QTest::newRow("config too large")
-            << "large" << ErrorKind::kInvalidModel << "large/config.json: has 16777217 bytes|expected at most 16777216";
+            << "large" << ErrorKind::kInvalidModel << "large/config.json: has 16777217 bytes|expected at most 4194304";
         QTest::newRow("config broken") << "broken" << ErrorKind::kInvalidModel << "broken/config.json: not valid JSON";
     }
     void folder_is_rejected() {

@@ -13,6 +13,7 @@
 #include "engine/files/gguf_file.h"
 #include "engine/model/model_files.h"
 #include "engine/model/model_finder.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
@@ -20,6 +21,7 @@
 #include "engine/run/template_choice.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/gguf_writer.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
@@ -483,6 +485,80 @@ class TestModelFinder : public QObject {
         for (qsizetype row = 0; row < expected.size(); ++row) {
             QVERIFY(relativeError(logits[static_cast<std::size_t>(row)], floatsOf(expected[row].toArray())) <= 1e-4);
         }
+    }
+
+    // Endings that files of this kind have or had: in a path, in a folder, in the list.
+    void ggufOfAnotherEnding_isFoundAndOpened() {
+        for (const char* name : {"x.GGUF", "x.Gguf", "x.bin", "x.ggml"}) {
+            init();
+            copyTo(tinyGguf(), root("m") / name);
+            writeText(root("m") / "README.md", "GGUF");
+            QVERIFY2(is_gguf_path(root("m") / name), name);
+            QCOMPARE(model_path((root("m") / name).string()), root("m") / name);
+            QCOMPARE(model_path(root("m").string()), root("m") / name);
+            QCOMPARE(model_name(root("m") / name), "x");
+            QCOMPARE(read_model_spec(root("m") / name).architecture, "Qwen3MoeForCausalLM");
+            QCOMPARE(namesOf(find(ModelOrigin::kFolder, root())), QStringList{"x"});
+        }
+        copyTo(tinyGguf(), root("m") / "dots.2.5");
+        QCOMPARE(model_name(root("m") / "dots.2.5"), "dots.2.5");
+        writeText(root("other") / "pytorch_model.bin", "PK and more");
+        QVERIFY(!is_gguf_path(root("other") / "pytorch_model.bin"));
+    }
+
+    // Parts keep the ending that they have.
+    void splitModelInCapitals_isOne() {
+        const auto file = [&](int i) { return root() / ("m-0000" + std::to_string(i) + "-of-00002.GGUF"); };
+        for (const int i : {1, 2}) {
+            GgufWriter part = i == 1 ? header("qwen9moe", 8) : GgufWriter();
+            part.add("split.count", std::uint16_t{2}).add_floats("t" + std::to_string(i), {4}, {1, 2, 3, 4});
+            writeHeader(file(i), part);
+        }
+        QCOMPARE(model_path(file(2).string()), file(1));
+        QCOMPARE(model_path(root().string()), file(1));
+        QCOMPARE(find(ModelOrigin::kFolder, root()).models.size(), std::size_t{1});
+    }
+
+    // As repositories are laid out: a folder for each format, beside a config.json without weights.
+    void repositoryFolder_isItsOneModel() {
+        writeText(root("r") / "README.md", "text");
+        writeText(root("r") / "config.json", "{}");
+        writeText(root("r") / ".cache" / "huggingface" / "old.gguf", "GGUF");
+        copyTo(tinyGguf(), root("r") / "Q4_K_M" / "a.gguf");
+        copyTo(tinyGguf(), root("r") / "Q4_K_M" / "a-mmproj-F16.gguf");
+        QCOMPARE(model_path(root("r").string()), root("r") / "Q4_K_M" / "a.gguf");
+        copyTo(tinyGguf(), root("r") / "Q8_0" / "b.gguf");
+        fs::remove(root("r") / "config.json");
+        const auto error = offstage::tests::error_of([&] { read_model_shape(root("r").string()); });
+        QCOMPARE(offstage::tests::mismatch(error, ErrorKind::kNotFound,
+                                           QStringLiteral("holds 2 GGUF models (\"Q4_K_M/a.gguf\" ...)|one of them")),
+                 QString());
+        copyTo(tinyFolder() / "config.json", root("r") / "config.json");
+        const auto with_config = offstage::tests::error_of([&] { Checkpoint::open(root("r")); });
+        QCOMPARE(offstage::tests::mismatch(with_config, ErrorKind::kNotFound, QStringLiteral("holds 2 GGUF models")),
+                 QString());
+    }
+
+    // Names of files have up to 255 bytes; what is kept beside a model is named after it.
+    void longName_opens() {
+        const std::string stem(250, 'n');
+        const fs::path file = root() / (stem + ".gguf");
+        copyTo(tinyGguf(), file);
+        for (const auto& beside : {popularity_file(file), neuron_thresholds_file(file)}) {
+            QVERIFY2(beside.filename().string().size() <= 255, beside.c_str());
+            QVERIFY(std::ofstream(beside).is_open());
+            // Of another model that begins alike, another file.
+            QVERIFY(beside.filename() != popularity_file(root() / (std::string(249, 'n') + "m.gguf")).filename());
+        }
+        fs::remove(popularity_file(file));
+        fs::remove(neuron_thresholds_file(file));
+        LoadRequest request;
+        request.model = file.string();
+        request.device = "cpu";
+        QVERIFY(FitEstimator(file.string(), FitEstimator::Text::kNotNeeded).estimate(request).n_experts > 0);
+        QCOMPARE(model_name(file), stem);
+        QCOMPARE(namesOf(find(ModelOrigin::kFolder, root())), QStringList{QString::fromStdString(stem)});
+        QCOMPARE(popularity_file(root() / "short.gguf").filename(), "short.expert_popularity.json");
     }
 
     void ollama_blob_hasItsTextInside() {

@@ -101,7 +101,7 @@ class TestUnusedTensors : public QObject {
         row("v.blk.0.attn_q.weight", Part::kVision);
         row("mm.input_projection.weight", Part::kVision);
         row("a.blk.0.attn_q.weight", Part::kAudio);
-        row("blk.0.attn_norm.bias", Part::kOther);
+        row("blk.0.attn_norm.bias", Part::kLayers);
         row("blk.x.attn_norm.bias", Part::kOther);
         row("something.else", Part::kOther);
     }

@@ -240,7 +240,8 @@ class TestLocalModels : public QObject {
         test::WindowFixture f;
         OpenModelDialog dialog(f.window->engine());
         dialog.show();
-        for (const auto& [file, model] : {std::pair("/m/a.gguf", "/m/a.gguf"), std::pair("/m/b/config.json", "/m/b"),
+        for (const auto& [file, model] : {std::pair("/m/a.gguf", "/m/a.gguf"), std::pair("/m/A.GGUF", "/m/A.GGUF"),
+                                          std::pair("/m/a.bin", "/m/a.bin"), std::pair("/m/b/config.json", "/m/b"),
                                           std::pair("/m/c/model-00001-of-00002.safetensors", "/m/c"),
                                           std::pair("/o/blobs/sha256-ab", "/o/blobs/sha256-ab")}) {
             for (QPushButton* button : dialog.findChildren<QPushButton*>()) {
@@ -250,7 +251,8 @@ class TestLocalModels : public QObject {
             }
             auto* chooser = dialog.findChild<QFileDialog*>();
             QVERIFY(chooser != nullptr);
-            QVERIFY(chooser->nameFilters().first().contains(QStringLiteral("*.gguf")));
+            const QString filter = chooser->nameFilters().first();
+            for (const char* ending : {"*.gguf", "*.GGUF", "*.bin"}) QVERIFY(filter.contains(QLatin1String(ending)));
             Q_EMIT chooser->fileSelected(QString::fromLatin1(file));
             QCOMPARE(dialog.path().text(), QString::fromLatin1(model));
             delete chooser;

@@ -612,6 +612,17 @@ class TestWindow : public QObject {
         QCOMPARE(f.stage->loads().back().model, folder.path().toStdString());
     }
 
+    void drop_partsOfAModelInCapitals_areOne() {
+        WindowFixture f;
+        QMimeData parts;
+        parts.setUrls({QUrl::fromLocalFile(QStringLiteral("/m/a-00001-of-00002.GGUF")),
+                       QUrl::fromLocalFile(QStringLiteral("/m/a-00002-of-00002.GGUF"))});
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &parts, Qt::LeftButton, Qt::NoModifier);
+        enter.ignore();
+        QApplication::sendEvent(f.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
+    }
+
     void drop_other_isRefused() {
         WindowFixture f;
         QMimeData web;

@@ -175,8 +175,9 @@ void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>&
     auto* dialog = new QFileDialog(parent, OpenModelDialog::tr("Open a model"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
-    dialog->setNameFilters({OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf config.json *.safetensors")),
-                            OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))});
+    dialog->setNameFilters(
+        {OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin config.json *.safetensors")),
+         OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))});
     dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
     QObject::connect(dialog, &QFileDialog::fileSelected, parent, [chosen](const QString& path) {
         const QFileInfo file(path);

@@ -462,7 +462,8 @@ QString modelPathIn(const QMimeData* mime) {
     }
     const QString first = QDir::cleanPath(urls.first().toLocalFile());
     // Several files are a model where they are parts of one: NAME-00001-of-00003.gguf.
-    static const QRegularExpression part(QStringLiteral("^(.*)-\\d{5}(-of-\\d{5}\\.gguf)$"));
+    static const QRegularExpression part(QStringLiteral("^(.*)-\\d{5}(-of-\\d{5}\\.gguf)$"),
+                                         QRegularExpression::CaseInsensitiveOption);
     const auto whole = [](const QString& path) {
         const QRegularExpressionMatch match = part.match(path);
         return match.hasMatch() ? match.captured(1) + match.captured(2) : QString();

@@ -30,9 +30,9 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
     a.latent_dim = config.dim("kv_lora_rank", 512);
     a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : 128);
     a.value_dim = config.dim("v_head_dim", glm ? 256 : 128);
-    const std::int64_t rotary = config.dim("qk_rope_head_dim", 64);
+    const std::int64_t rotary = config.count("qk_rope_head_dim", 1, kMostHeadDim, 64);
     if (rotary % 2 != 0) config.reject("qk_rope_head_dim", messages::an_even_number_for_rope);
-    if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
+    a.bias = config.flag("attention_bias", false);
     a.interleaved = version == Version::kV2 || config.flag("rope_interleave", true);
     double softmax_factor = 1;
     a.rope = config.rope(rotary, 1e4, &softmax_factor);
@@ -128,12 +128,16 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
     switch (tensor.role) {
         case TensorRole::kQueryDown:
             return {{a + "q_a_proj.weight", {tensor.n_rows, tensor.n_cols}}};
+        case TensorRole::kQueryDownBias:
+            return {{a + "q_a_proj.bias", {tensor.n_cols}}};
         case TensorRole::kQueryDownNorm:
             return {{a + "q_a_layernorm.weight", {tensor.n_cols}}};
         case TensorRole::kQueryUp:
             return {{a + query_up, {tensor.n_rows, tensor.n_cols}, latent->query_dim(), 0, 0, interleaved}};
         case TensorRole::kLatentDown:
             return {{a + "kv_a_proj_with_mqa.weight", {tensor.n_rows, tensor.n_cols}, 0, 0, 0, interleaved}};
+        case TensorRole::kLatentDownBias:
+            return {{a + "kv_a_proj_with_mqa.bias", {tensor.n_cols}, 0, 0, 0, interleaved}};
         case TensorRole::kLatentNorm:
             return {{a + "kv_a_layernorm.weight", {tensor.n_cols}}};
         case TensorRole::kKeyUp:
@@ -154,11 +158,11 @@ void read_version(const ConfigFields& config, ModelSpec& spec) {
 
 const Family kDeepseekMoe = {"DeepseekForCausalLM", "deepseek", read_version<Version::kMoe16B>, deepseek_parts,
                              standard_expert};
-const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2", read_version<Version::kV2>, deepseek_parts,
-                            standard_expert};
-const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3", read_version<Version::kV3>, deepseek_parts,
-                            standard_expert};
-const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_version<Version::kGlmLite>, deepseek_parts,
-                             standard_expert};
+const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2",   read_version<Version::kV2>,
+                            deepseek_parts,          standard_expert, look_for_fused_experts};
+const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3",   read_version<Version::kV3>,
+                            deepseek_parts,          standard_expert, look_for_fused_experts};
+const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_version<Version::kGlmLite>,
+                             deepseek_parts,           standard_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

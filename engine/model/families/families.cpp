@@ -17,7 +17,35 @@ std::span<const Family* const> families() {
     return kFamilies;
 }
 
+std::int64_t experts_apart(const ModelSpec& spec, std::int64_t layer) {
+    const std::int64_t n = spec.experts.n_experts;
+    const ExpertParts first = spec.family->expert(spec, layer, 0);
+    const ExpertParts last = spec.family->expert(spec, layer, n - 1);
+    for (std::size_t i = 0; i < first.matrices.size(); ++i) {
+        if (first.matrices[i].name != last.matrices[i].name) return n;
+    }
+    return 1;
+}
+
+std::vector<TensorPart> parts_in_checkpoint(const ModelSpec& spec, const DenseTensor& tensor) {
+    if (tensor.role != TensorRole::kEmbedding || !spec.safetensors.head_alone) return spec.family->parts(spec, tensor);
+    DenseTensor head = tensor;
+    head.role = TensorRole::kHead;
+    return spec.family->parts(spec, head);
+}
+
+void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec) {
+    const std::string layer = layer_prefix(spec.layer_of(0));
+    spec.safetensors.fused_experts = false;
+    for (const char* const below : {"mlp.experts.", "block_sparse_moe.experts."}) {
+        std::string name = layer + below + "gate_up_proj";
+        name_in_language_model(spec, name);
+        spec.safetensors.fused_experts |= checkpoint.find(name) != nullptr;
+    }
+}
+
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
+    if (spec.safetensors.fused_experts) return fused_expert(spec, layer_prefix(layer) + "mlp.experts.", expert);
     const std::string p = layer_prefix(layer) + "mlp.experts." + std::to_string(expert) + ".";
     return separate_expert(spec, {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"});
 }

@@ -98,6 +98,13 @@ extern const Family kGptOssMxfp4;  // kGptOss turns into it
 
 std::span<const Family* const> families();
 
+// How many of a layer's experts lie in tensors of their own: all of them, or 1 where each
+// tensor holds a matrix of every expert. Whoever looks tensors up looks up those.
+std::int64_t experts_apart(const ModelSpec& spec, std::int64_t layer);
+
+// Family::parts(), but that the embedding may be the head (SafetensorsVariant).
+std::vector<TensorPart> parts_in_checkpoint(const ModelSpec& spec, const DenseTensor& tensor);
+
 // ---- what most families share: names as transformers gives them
 inline std::string layer_prefix(std::int64_t layer) {
     return "model.layers." + std::to_string(layer) + ".";
@@ -109,12 +116,15 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
 // Queries, or the gates of a head's output, where a head has the rows of both: first
 // those.
 TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, std::int64_t n_cols, bool gate);
-// mlp.experts.N.gate_proj, up_proj and down_proj.
+// mlp.experts.N.gate_proj, up_proj and down_proj, or fused below mlp.experts.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
-// block_sparse_moe.experts.N.w1, w3 and w2.
+// block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.
 ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // PREFIXgate_up_proj has every expert's gate and, below it, up; PREFIXdown_proj every down.
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
+// Whether a checkpoint has them so; to be called by `look`, after
+// look_for_language_model().
+void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,

@@ -46,6 +46,7 @@ std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& ten
 
 }  // namespace
 
-const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe", read_glm4, glm4_parts, standard_expert};
+const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe",      read_glm4,
+                         glm4_parts,           standard_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

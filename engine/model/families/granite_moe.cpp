@@ -24,7 +24,10 @@ void read_granite(const ConfigFields& config, ModelSpec& spec) {
 }
 
 std::vector<TensorPart> granite_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    if (tensor.role != TensorRole::kNetwork) return standard_parts(spec, tensor, "block_sparse_moe.router.layer", "");
+    if (tensor.role != TensorRole::kNetwork) {
+        const char* const router = spec.safetensors.fused_experts ? "" : ".layer";  // as transformers 5 names it
+        return standard_parts(spec, tensor, std::string("block_sparse_moe.router") + router, "");
+    }
     const std::string p = layer_prefix(tensor.layer) + "shared_mlp.";
     const std::int64_t ffn = tensor.n_rows / 3;
     const std::vector<std::int64_t> both = {2 * ffn, tensor.n_cols};
@@ -36,6 +39,7 @@ std::vector<TensorPart> granite_parts(const ModelSpec& spec, const DenseTensor& 
 ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
     const ExpertGrid& g = spec.experts;
     const std::string p = layer_prefix(layer) + "block_sparse_moe.";
+    if (spec.safetensors.fused_experts) return fused_expert(spec, p + "experts.", expert);
     ExpertParts parts;
     for (const std::int64_t i : {0, 1}) {
         parts.matrices[static_cast<std::size_t>(i)] = {p + "input_linear.weight",
@@ -54,8 +58,10 @@ ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64
 
 }  // namespace
 
-const Family kGraniteMoe = {"GraniteMoeForCausalLM", "granitemoe", read_granite, granite_parts, granite_expert};
-const Family kGraniteMoeShared = {"GraniteMoeSharedForCausalLM", "granitemoeshared", read_granite, granite_parts,
-                                  granite_expert};
+const Family kGraniteMoe = {"GraniteMoeForCausalLM", "granitemoe",   read_granite,
+                            granite_parts,           granite_expert, look_for_fused_experts};
+const Family kGraniteMoeShared = {
+    "GraniteMoeSharedForCausalLM", "granitemoeshared", read_granite, granite_parts, granite_expert,
+    look_for_fused_experts};
 
 }  // namespace offstage::engine

@@ -21,14 +21,16 @@ void read_minimax(const ConfigFields& config, ModelSpec& spec) {
 }
 
 std::vector<TensorPart> minimax_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    const std::string moe = spec.safetensors.fused_experts ? "mlp." : "block_sparse_moe.";
     if (tensor.role == TensorRole::kSelectionBias) {
-        return {{layer_prefix(tensor.layer) + "block_sparse_moe.e_score_correction_bias", {tensor.n_cols}}};
+        return {{layer_prefix(tensor.layer) + moe + "e_score_correction_bias", {tensor.n_cols}}};
     }
-    return standard_parts(spec, tensor, "block_sparse_moe.gate", "");
+    return standard_parts(spec, tensor, moe + "gate", "");
 }
 
 }  // namespace
 
-const Family kMinimaxM2 = {"MiniMaxM2ForCausalLM", "minimax_m2", read_minimax, minimax_parts, mixtral_expert};
+const Family kMinimaxM2 = {"MiniMaxM2ForCausalLM", "minimax_m2",   read_minimax,
+                           minimax_parts,          mixtral_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

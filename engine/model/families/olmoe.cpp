@@ -25,6 +25,6 @@ std::vector<TensorPart> olmoe_parts(const ModelSpec& spec, const DenseTensor& te
 
 }  // namespace
 
-const Family kOlmoe = {"OlmoeForCausalLM", "olmoe", read_olmoe, olmoe_parts, standard_expert};
+const Family kOlmoe = {"OlmoeForCausalLM", "olmoe", read_olmoe, olmoe_parts, standard_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

@@ -40,13 +40,16 @@ std::vector<TensorPart> phimoe_parts(const ModelSpec& spec, const DenseTensor& t
         case TensorRole::kFfnNormBias:
             return {{p + "post_attention_layernorm.bias", {tensor.n_cols}}};
         default:
-            return standard_parts(spec, tensor, "block_sparse_moe.gate", "");
+            return standard_parts(spec, tensor, spec.safetensors.fused_experts ? "mlp.router" : "block_sparse_moe.gate",
+                                  "");
     }
 }
 
 }  // namespace
 
-const Family kPhiMoe = {"PhiMoEForCausalLM", "phimoe", read_phimoe, phimoe_parts, mixtral_expert};
-const Family kPhimoe = {"PhimoeForCausalLM", "phimoe", read_phimoe, phimoe_parts, mixtral_expert};
+const Family kPhiMoe = {"PhiMoEForCausalLM", "phimoe",       read_phimoe,
+                        phimoe_parts,        mixtral_expert, look_for_fused_experts};
+const Family kPhimoe = {"PhimoeForCausalLM", "phimoe",       read_phimoe,
+                        phimoe_parts,        mixtral_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

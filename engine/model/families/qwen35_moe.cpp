@@ -125,16 +125,12 @@ std::vector<TensorPart> qwen35_parts(const ModelSpec& spec, const DenseTensor& t
 }
 
 ExpertParts qwen35_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    return in_language_model(spec, spec.safetensors.fused_experts
-                                       ? fused_expert(spec, layer_prefix(layer) + "mlp.experts.", expert)
-                                       : standard_expert(spec, layer, expert));
+    return in_language_model(spec, standard_expert(spec, layer, expert));
 }
 
 void look_at_qwen35(const Checkpoint& checkpoint, ModelSpec& spec) {
     look_for_language_model(checkpoint, spec);
-    std::string first = layer_prefix(0) + "mlp.experts.gate_up_proj";
-    name_in_language_model(spec, first);
-    spec.safetensors.fused_experts = checkpoint.find(first) != nullptr;
+    look_for_fused_experts(checkpoint, spec);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // experts, layers without experts by `mlp_only_layers` and `decoder_sparse_step`. Qwen2
 // has a shared expert with a gate, Qwen3 norms q and k per head.
 
-#include <algorithm>
-
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
@@ -11,10 +9,10 @@
 namespace offstage::engine {
 namespace {
 
-// The layers that a list names as dense.
-std::vector<std::int64_t> dense_layers(const ConfigFields& config, std::int64_t n_layers) {
-    std::vector<std::int64_t> layers;
-    if (!config.has_value("mlp_only_layers")) return layers;
+// For each layer whether a list names it as dense.
+std::vector<bool> dense_layers(const ConfigFields& config, std::int64_t n_layers) {
+    std::vector<bool> is_dense(static_cast<std::size_t>(n_layers));
+    if (!config.has_value("mlp_only_layers")) return is_dense;
     const nlohmann::json& list = *config.find("mlp_only_layers");
     const Message expected = messages::a_list_of_layers(n_layers - 1);
     if (!list.is_array()) config.reject("mlp_only_layers", expected);
@@ -22,20 +20,20 @@ std::vector<std::int64_t> dense_layers(const ConfigFields& config, std::int64_t 
         if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= static_cast<std::uint64_t>(n_layers)) {
             config.reject("mlp_only_layers", messages::a_list_of_layers_but(n_layers - 1, describe(layer)));
         }
-        layers.push_back(layer.get<std::int64_t>());
+        is_dense[layer.get<std::size_t>()] = true;
     }
-    return layers;
+    return is_dense;
 }
 
 // Every layer, or the one given, has experts or is a dense network.
 void fill_layers(const ConfigFields& config, const GroupedQuerySpec& attention, const MoeSpec& moe,
                  std::int64_t default_dense_dim, ModelSpec& spec) {
     const std::int64_t step = config.count("decoder_sparse_step", 1, kMostLayers, 1);
-    const std::vector<std::int64_t> dense = dense_layers(config, spec.n_layers());
+    const std::vector<bool> is_dense = dense_layers(config, spec.n_layers());
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
-        if ((l + 1) % step != 0 || std::find(dense.begin(), dense.end(), l) != dense.end()) {
+        if ((l + 1) % step != 0 || is_dense[static_cast<std::size_t>(l)]) {
             layer.ffn = DenseFfnSpec{config.dim("intermediate_size", default_dense_dim)};
         } else {
             layer.ffn = moe;
@@ -91,7 +89,9 @@ std::vector<TensorPart> qwen_parts(const ModelSpec& spec, const DenseTensor& ten
 
 }  // namespace
 
-const Family kQwen2Moe = {"Qwen2MoeForCausalLM", "qwen2_moe", read_qwen2, qwen_parts, standard_expert};
-const Family kQwen3Moe = {"Qwen3MoeForCausalLM", "qwen3_moe", read_qwen3, qwen_parts, standard_expert};
+const Family kQwen2Moe = {"Qwen2MoeForCausalLM", "qwen2_moe",           read_qwen2, qwen_parts,
+                          standard_expert,       look_for_fused_experts};
+const Family kQwen3Moe = {"Qwen3MoeForCausalLM", "qwen3_moe",           read_qwen3, qwen_parts,
+                          standard_expert,       look_for_fused_experts};
 
 }  // namespace offstage::engine

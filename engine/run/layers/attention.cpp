@@ -139,13 +139,16 @@ class LatentAttention final : public AttentionModule {
           hidden_dim_(spec.hidden_dim),
           rule_(output_rule(spec, weights, layer)),
           query_down_(weights.matrix(TensorRole::kQueryDown, layer)),
+          query_down_bias_(weights.vector(TensorRole::kQueryDownBias, layer)),
           query_down_norm_(weights.vector(TensorRole::kQueryDownNorm, layer)),
           query_up_(weights.matrix(TensorRole::kQueryUp, layer)),
           latent_down_(weights.matrix(TensorRole::kLatentDown, layer)),
+          latent_down_bias_(weights.vector(TensorRole::kLatentDownBias, layer)),
           latent_norm_(weights.vector(TensorRole::kLatentNorm, layer)),
           key_up_(weights.matrix(TensorRole::kKeyUp, layer)),
           value_up_(weights.matrix(TensorRole::kValueUp, layer)),
-          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {}
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
+          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {}
 
     static std::int64_t workspace(const ModelSpec& spec, const LatentSpec& a) {
         std::int64_t floats = 0;
@@ -176,11 +179,13 @@ class LatentAttention final : public AttentionModule {
         const float* query_input = step.normalised;
         if (spec_.query_rank > 0) {
             device.multiply(query_down_, step.normalised, n, query_down);
+            add_bias(step, query_down_bias_, spec_.query_rank, query_down);
             device.norm_pieces(norm_of(query_down_norm_, spec_.query_rank), n, spec_.query_rank, 1, query_down);
             query_input = query_down;
         }
         device.multiply(query_up_, query_input, n, q);
         device.multiply(latent_down_, step.normalised, n, latent);
+        add_bias(step, latent_down_bias_, spec_.key_dim(), latent);
         device.norm_pieces(norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent);
         device.multiply_heads(key_up_, spec_.n_heads, q, spec_.n_heads * spec_.query_dim(), spec_.query_dim(), n,
                               queries, shape_.query_width(), shape_.key_dim);
@@ -191,7 +196,7 @@ class LatentAttention final : public AttentionModule {
         device.attend(place_.layer, shape_, kv.segments, queries, shape_.query_width(), kv.shape, attended);
         device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
                               spec_.n_heads * spec_.value_dim, spec_.value_dim);
-        add_output(step, output_, nullptr, values, projected, rule_);
+        add_output(step, output_, output_bias_, values, projected, rule_);
     }
 
   private:
@@ -206,13 +211,16 @@ class LatentAttention final : public AttentionModule {
     const std::int64_t hidden_dim_;
     const OutputRule rule_;
     const kernels::WeightView query_down_;
+    const float* const query_down_bias_;
     const float* const query_down_norm_;
     const kernels::WeightView query_up_;
     const kernels::WeightView latent_down_;
+    const float* const latent_down_bias_;
     const float* const latent_norm_;
     const kernels::WeightView key_up_;
     const kernels::WeightView value_up_;
     const kernels::WeightView output_;
+    const float* const output_bias_;
 };
 
 // ---------------------------------------------------------------- gated DeltaNet

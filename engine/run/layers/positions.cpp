@@ -21,6 +21,25 @@ std::vector<const RopeSpec*> kinds_of(const ModelSpec& spec, std::vector<std::si
     return kinds;
 }
 
+// Of each pair.
+std::vector<float> inverse_frequencies(const RopeSpec& rope, double theta, const std::vector<double>& scales) {
+    std::vector<float> frequencies;
+    for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
+        const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim);
+        const double scale = scales.empty() ? 1.0 : scales[as_size(i)];
+        frequencies.push_back(static_cast<float>(scale / std::pow(theta, exponent)));
+    }
+    return frequencies;
+}
+
+// Of dynamic positions, in a step that ends at token `end`.
+std::vector<float> stretched_frequencies(const RopeSpec& rope, std::int64_t end) {
+    const double length = static_cast<double>(end) / static_cast<double>(rope.dynamic_context);
+    const auto dim = static_cast<double>(rope.dim);
+    const double stretch = rope.dynamic_factor * length - (rope.dynamic_factor - 1);
+    return inverse_frequencies(rope, rope.theta * std::pow(stretch, dim / (dim - 2)), {});
+}
+
 }  // namespace
 
 Positions::Positions(const ModelSpec& spec, std::int64_t context) {
@@ -29,11 +48,8 @@ Positions::Positions(const ModelSpec& spec, std::int64_t context) {
         const std::vector<double>& scales = is_long ? rope->long_frequency_scale : rope->frequency_scale;
         Kind kind;
         kind.amplitude = static_cast<float>(is_long ? rope->long_amplitude : rope->amplitude);
-        for (std::int64_t i = 0; i < rope->dim / 2; ++i) {
-            const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(rope->dim);
-            const double scale = scales.empty() ? 1.0 : scales[as_size(i)];
-            kind.inverse_frequencies.push_back(static_cast<float>(scale / std::pow(rope->theta, exponent)));
-        }
+        kind.inverse_frequencies = inverse_frequencies(*rope, rope->theta, scales);
+        if (rope->dynamic_context > 0) kind.dynamic = rope;
         kinds_.push_back(std::move(kind));
     }
     places_.resize(kinds_.size());
@@ -51,9 +67,13 @@ void Positions::fill(std::int64_t past, std::int64_t n_tokens, std::int64_t firs
         const std::int64_t half = kind.half();
         float* const cos = values + first_row * half;
         float* const sin = cos + n_rows * half;
+        const bool stretched = kind.dynamic != nullptr && past + n_tokens > kind.dynamic->dynamic_context;
+        const std::vector<float> own =
+            stretched ? stretched_frequencies(*kind.dynamic, past + n_tokens) : std::vector<float>();
+        const std::vector<float>& frequencies = stretched ? own : kind.inverse_frequencies;
         for (std::int64_t t = 0; t < n_tokens; ++t) {
             for (std::int64_t i = 0; i < half; ++i) {
-                const float angle = static_cast<float>(past + t) * kind.inverse_frequencies[as_size(i)];
+                const float angle = static_cast<float>(past + t) * frequencies[as_size(i)];
                 cos[t * half + i] = std::cos(angle) * kind.amplitude;
                 sin[t * half + i] = std::sin(angle) * kind.amplitude;
             }

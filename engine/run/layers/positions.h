@@ -34,6 +34,7 @@ class Positions {
     struct Kind {
         std::vector<float> inverse_frequencies;  // (rotary_dim / 2)
         float amplitude = 1;
+        const RopeSpec* dynamic = nullptr;  // set where they depend on the step (RopeSpec::dynamic_context)
         std::int64_t half() const { return static_cast<std::int64_t>(inverse_frequencies.size()); }
     };
     std::vector<Kind> kinds_;
