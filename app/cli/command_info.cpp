@@ -74,6 +74,7 @@ Facts look_at(const std::string& model) {
         const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);
         const auto chat = engine::choose_chat_template(directory, {}, *tokenizer).chat;
         facts.tokenizer = tokenizer != nullptr;
+        facts.notes.insert(facts.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
         facts.chat_template = chat != nullptr;
         if (chat != nullptr) {
             const auto name = [&](engine::TokenId token) { return token < 0 ? "" : tokenizer->piece_name(token); };

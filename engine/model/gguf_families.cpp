@@ -52,9 +52,15 @@ void configure_any(const GgufFamily& family, GgufConfig& c, std::vector<Message>
         c.take("moe_intermediate_size", "expert_feed_forward_length");
     }
     c.set("tie_word_embeddings", !c.has_tensor("output.weight"));
+    // An id beyond the vocabulary is none; the tokenizer has a note of it.
     const auto token = [&](const char* field, const char* name) {
         const GgufValue* const value = metadata.find(name);
-        c.set(field, value == nullptr ? json() : json_of(*value), name);
+        const auto* const id = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+        const auto* const names = metadata.find("tokenizer.ggml.tokens");
+        const auto* const texts = names == nullptr ? nullptr : std::get_if<std::vector<std::string_view>>(names);
+        const bool is_beyond =
+            id != nullptr && texts != nullptr && (*id < 0 || *id >= static_cast<std::int64_t>(texts->size()));
+        c.set(field, value == nullptr || is_beyond ? json() : json_of(*value), name);
     };
     token("bos_token_id", "tokenizer.ggml.bos_token_id");
     token("eos_token_id", "tokenizer.ggml.eos_token_id");

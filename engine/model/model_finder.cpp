@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -21,6 +22,7 @@
 #include "engine/model/model_messages.h"
 #include "engine/model/weights.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
 namespace {
@@ -325,7 +327,7 @@ class ModelSearch {
         found_.models.push_back(std::move(model));
     }
 
-    static void take(FoundModel& model, ModelSpec spec) {
+    static void take(FoundModel& model, ModelSpec& spec) {
         model.family = family_name(std::string(spec.architecture));
         model.n_layers = spec.experts.n_layers;
         model.n_experts = spec.experts.n_experts;
@@ -346,7 +348,9 @@ class ModelSearch {
                 return false;
             }
             model.family = family_name(architecture_of(*config));
-            take(model, read_model_spec(folder));
+            ModelSpec spec = read_model_spec(folder);
+            take(model, spec);
+            Tokenizer::check(folder, spec.vocab_size);
             model.has_chat_template = ChatTemplate::is_in(folder);
             return true;
         });
@@ -386,8 +390,13 @@ class ModelSearch {
                 }
             }
             if (weights > 0) model.bits = 8 * stored / weights;
-            take(model, read_gguf_spec(model.path));
-            model.has_chat_template = template_beside_ || ChatTemplate::is_in(GgufFile(model.path).metadata());
+            ModelSpec spec = read_gguf_spec(model.path);
+            take(model, spec);
+            std::optional<GgufFile> front;  // what is said of texts is in the first part
+            if (model.path != path) front.emplace(model.path);
+            const GgufMetadata& texts = front ? front->metadata() : metadata;
+            Tokenizer::check(texts, spec.vocab_size);
+            model.has_chat_template = template_beside_ || ChatTemplate::is_in(texts);
             return true;
         });
     }

@@ -95,15 +95,16 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         return;
     }
     directory_ = model_path(model);
-    spec_ = read_model_spec(directory_, &not_used_);
+    spec_ = read_model_spec(directory_, &notes_);
     if (text == Text::kWanted) {
         tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
         advised_context_ = read_model_defaults(directory_).context;
+        notes_.insert(notes_.end(), tokenizer_->notes().begin(), tokenizer_->notes().end());
     }
     source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
     dense_types_ = dense_types(source_->types());
-    for (Message& note : source_->notes()) not_used_.push_back(std::move(note));
-    for (const UnusedTensors& part : source_->unused()) not_used_.push_back(describe(part));
+    for (Message& note : source_->notes()) notes_.push_back(std::move(note));
+    for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
 }
 
 FitEstimator::~FitEstimator() = default;
@@ -362,7 +363,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     for (const Message& note : {planner.memory_note(plan), planner.dense_note()}) {
         if (!note.empty()) estimate.notes.push_back(note);
     }
-    estimate.notes.insert(estimate.notes.end(), not_used_.begin(), not_used_.end());
+    estimate.notes.insert(estimate.notes.end(), notes_.begin(), notes_.end());
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;

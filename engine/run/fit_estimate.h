@@ -129,8 +129,8 @@ class FitEstimator {
     std::int64_t advised_context_ = 0;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
-    bool rounded_ = false;           // source_ rounds float32 to bf16
-    std::vector<Message> not_used_;  // of the files, a sentence each
+    bool rounded_ = false;        // source_ rounds float32 to bf16
+    std::vector<Message> notes_;  // of the files, a sentence each
     std::string dense_types_;
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file

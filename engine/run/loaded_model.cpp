@@ -69,6 +69,10 @@ LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequ
                          const LoadProgressFn& progress, const std::stop_token& stop)
     : ExpertHost(request, progress, stop), text_(std::move(text)) {
     summary_.notes = notes();
+    if (text_.tokenizer != nullptr) {
+        const auto& of_tokenizer = text_.tokenizer->notes();
+        summary_.notes.insert(summary_.notes.end(), of_tokenizer.begin(), of_tokenizer.end());
+    }
     read_thresholds();
     opened_theta_ = request.theta_choice();
     thetas_ = thetas_of(opened_theta_);  // refused before anything is measured

@@ -22,6 +22,7 @@ struct AddedToken {
     bool rstrip = false;       // takes the white space after it
     bool single_word = false;  // only where a blank is on both sides
     bool normalized = false;   // of tokenizer.json: looked for in normalized text
+    bool literal = false;      // of GGUF: its text is itself, also where other tokens are written as bytes
 };
 
 // An object with "content" and the flags above. Throws Error naming the field.
@@ -44,7 +45,7 @@ class AddedTokens {
 };
 
 struct TokenizerConfig {
-    std::vector<AddedToken> added;  // by rising id, no id and no content twice
+    std::vector<AddedToken> added;  // by rising id, no id twice; of a content that is there twice the last counts
     // Nothing: the files do not say. An empty string: they say that there is none.
     std::optional<std::string> bos_token;
     std::optional<std::string> eos_token;
@@ -52,7 +53,10 @@ struct TokenizerConfig {
     // Every token that a field names as special: bos_token, pad_token,
     // additional_special_tokens and so on.
     std::set<std::string> named;
-    std::vector<TokenId> ends;  // of a turn, besides eos_token; only GGUF files say
+    // Only GGUF files say, by id: two tokens may have the same text there.
+    TokenId bos_id = -1, eos_id = -1;
+    std::vector<TokenId> ends;    // of a turn, besides eos_token
+    std::vector<TokenId> silent;  // tokens that add nothing to a text, by rising id
     std::optional<bool> add_bos_token;
     std::optional<bool> add_eos_token;
     // True: each stretch of text between special tokens is encoded like a text of its own, with sentencepiece's dummy

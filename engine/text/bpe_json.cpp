@@ -48,9 +48,8 @@ class BpeVocabulary {
 
 void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, const std::string& source,
                  BpeParts& parts) {
-    if (file.merges.empty()) {
-        bad_field(source, "model.merges", messages::a_list_of_merges_cut);
-    }
+    // An empty list is one: words become characters, or tokens as a whole.
+    if (!file.has_merges) bad_field(source, "model.merges", messages::a_list_of_merges_cut);
     parts.merges.reserve(file.merges.size());
     std::string together;
     for (std::size_t rank = 0; rank < file.merges.size(); ++rank) {
@@ -66,7 +65,7 @@ void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, con
     }
 }
 
-void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts& parts) {
+void check_model(const JsonPart& model) {
     const JsonPart dropout = model.at("dropout");
     if (!dropout.is_null() && !(dropout.value().is_number() && dropout.value().get<double>() == 0)) {
         dropout.bad(messages::null_or_zero_dropout);
@@ -74,6 +73,10 @@ void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts
     for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
         if (!model.text(affix, "").empty()) model.at(affix).bad(messages::empty_or_null_affix);
     }
+}
+
+void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts& parts) {
+    check_model(model);
     parts.options.byte_level = parts.pre_tokenizer.is_byte_level();
     parts.options.byte_fallback = model.flag("byte_fallback", false) && !parts.options.byte_level;
     parts.options.fuse_unknown = model.flag("fuse_unk", false);
@@ -137,12 +140,27 @@ void set_tokens(std::span<const std::string_view> names, BpeParts& parts) {
     }
 }
 
-BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const std::string& source) {
-    const TokenizerJson file = parse_tokenizer_json(bytes, source);
+bool is_bpe(const TokenizerJson& file, const std::string& source) {
+    const JsonPart root(file.rest, source);
+    const JsonPart model = root.at("model");
+    return !model.value().is_object() || model.text("type", "BPE") == "BPE";
+}
+
+void check_bpe_json(const TokenizerJson& head, const std::string& source) {
+    const JsonPart root(head.rest, source);
+    BpeParts parts;
+    parts.normalizer = TextNormalizer(root.at("normalizer"));
+    parts.pre_tokenizer = PreTokenizer(root.at("pre_tokenizer"));
+    if (root.has("decoder")) parts.decoder = TokenDecoder(root.at("decoder"));
+    if (root.has("model")) check_model(root.at("model"));
+    read_template(root.at("post_processor"), parts);
+}
+
+BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source) {
     const JsonPart root(file.rest, source);
     const JsonPart model = root.at("model");
     if (!model.value().is_object()) model.bad(messages::an_object_cut);
-    if (model.has("type") && model.text("type") != "BPE") model.at("type").unknown("BPE");
+    if (!is_bpe(file, source)) model.at("type").unknown("BPE");
 
     BpeParts parts;
     parts.normalizer = TextNormalizer(root.at("normalizer"));

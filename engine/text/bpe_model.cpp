@@ -64,9 +64,11 @@ struct BpeModel::Encoder::Room {
     std::vector<CachedWord> cache = std::vector<CachedWord>(kCachedWords);
 };
 
-BpeModel::BpeModel(std::vector<std::string> tokens, const std::vector<Merge>& merges, const Options& options)
-    : tokens_(std::move(tokens)), options_(options) {
+BpeModel::BpeModel(std::vector<std::string> tokens, const std::vector<std::string>& unlisted,
+                   const std::vector<Merge>& merges, const Options& options)
+    : tokens_(std::move(tokens)), n_tokens_(tokens_.size()), options_(options) {
     index_tokens();
+    tokens_.insert(tokens_.end(), unlisted.begin(), unlisted.end());
     index_merges(merges);
     for (int b = 0; b < 256; ++b) {
         static constexpr char kHex[] = "0123456789ABCDEF";
@@ -84,7 +86,10 @@ void BpeModel::index_tokens() {
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
         if (tokens_[id].empty()) continue;
         std::size_t slot = hash_bytes(tokens_[id]) & mask;
-        while (token_slots_[slot] >= 0) slot = (slot + 1) & mask;
+        const auto is_other = [&](TokenId taken) {
+            return taken >= 0 && tokens_[static_cast<std::size_t>(taken)] != tokens_[id];
+        };
+        while (is_other(token_slots_[slot])) slot = (slot + 1) & mask;
         token_slots_[slot] = static_cast<TokenId>(id);
     }
 }
@@ -150,7 +155,7 @@ void BpeModel::Encoder::encode(std::string_view word, std::vector<TokenId>& ids)
         begin(word);
         merge();
         for (const Room::Symbol& symbol : room_->symbols) {
-            if (symbol.id >= 0) ids.push_back(symbol.id);
+            if (symbol.id >= 0) append(symbol.id, ids);
         }
     }
     const std::size_t n = ids.size() - first;
@@ -159,6 +164,14 @@ void BpeModel::Encoder::encode(std::string_view word, std::vector<TokenId>& ids)
     cached->n_ids = static_cast<std::uint8_t>(n);
     std::memcpy(cached->bytes, word.data(), word.size());
     std::copy_n(ids.begin() + static_cast<std::ptrdiff_t>(first), n, cached->ids);
+}
+
+void BpeModel::Encoder::append(TokenId id, std::vector<TokenId>& ids) const {
+    if (id < model_.size()) return ids.push_back(id);
+    for (const char byte : model_.token(id)) {
+        const TokenId token = model_.byte_tokens_[static_cast<unsigned char>(byte)];
+        if (token >= 0) ids.push_back(token);
+    }
 }
 
 void BpeModel::Encoder::add_symbol(TokenId id) {

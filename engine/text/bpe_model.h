@@ -31,11 +31,14 @@ class BpeModel {
         TokenId unknown = -1;        // what other characters become; -1: nothing
     };
 
-    // `tokens`: by id, empty where there is none; each text once.
-    BpeModel(std::vector<std::string> tokens, const std::vector<Merge>& merges, const Options& options);
+    // `tokens`: by id, empty where there is none; of equal ones the last one counts.
+    // `unlisted`: what merges make that is no token; their ids follow the tokens'. A word
+    // that ends as one of them becomes the tokens of its bytes.
+    BpeModel(std::vector<std::string> tokens, const std::vector<std::string>& unlisted,
+             const std::vector<Merge>& merges, const Options& options);
     ~BpeModel();
 
-    std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
+    std::int64_t size() const { return static_cast<std::int64_t>(n_tokens_); }  // without the unlisted ones
     const std::string& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
     TokenId id_of(std::string_view token) const;  // -1: none
 
@@ -57,6 +60,7 @@ class BpeModel {
         void begin(std::string_view word);
         void add_unknown(TokenId& pending);
         void add_symbol(TokenId id);
+        void append(TokenId id, std::vector<TokenId>& ids) const;
         void merge();
         void offer(std::int32_t at);
 
@@ -76,6 +80,7 @@ class BpeModel {
     const Pair* find(TokenId left, TokenId right) const;
 
     std::vector<std::string> tokens_;
+    std::size_t n_tokens_ = 0;  // the rest are unlisted
     Options options_;
     std::vector<TokenId> token_slots_;
     std::vector<Pair> pairs_;

@@ -13,6 +13,7 @@
 #include "engine/text/pre_tokenizer.h"
 #include "engine/text/text_normalizer.h"
 #include "engine/text/token_decoder.h"
+#include "engine/text/tokenizer_json.h"
 
 namespace offstage::engine {
 
@@ -24,6 +25,7 @@ struct BpeParts {
     BpeModel::Options options;
     std::vector<std::string> tokens;  // by id, empty where there is none: bytes, or text where it is not byte-level
     std::vector<BpeModel::Merge> merges;
+    std::vector<std::string> unlisted;  // as BpeModel has them
     // Byte-level: tokens whose name is not written in its alphabet, so that no text gives
     // them.
     std::unordered_map<TokenId, std::string> other_names;
@@ -37,7 +39,11 @@ void set_tokens(std::span<const std::string_view> names, BpeParts& parts);
 
 // Of a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
 // (kInvalidModel, kUnsupported) naming `source` and the field.
-BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const std::string& source);
+BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source);
+// Whether its model is BPE, which is also what one without a type is.
+bool is_bpe(const TokenizerJson& file, const std::string& source);
+// Throws what read_bpe_json() would throw of a file's head.
+void check_bpe_json(const TokenizerJson& head, const std::string& source);
 
 // Of a tiktoken file: lines of a token in base64, a blank, and its rank, which is its id.
 // `pattern`: what texts are cut with. Same errors.

@@ -62,14 +62,11 @@ BpeTokenizer::BpeTokenizer(BpeParts parts, const TokenizerConfig& config, std::i
     : normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       decoder_(std::move(parts.decoder)),
-      model_(std::move(parts.tokens), parts.merges, parts.options),
+      model_(std::move(parts.tokens), parts.unlisted, parts.merges, parts.options),
       byte_level_(parts.options.byte_level),
-      other_names_(std::move(parts.other_names)) {
+      other_names_(std::move(parts.other_names)),
+      silent_(config.silent) {
     vocab_size_ = model_.size();
-    for (TokenId id = 0; id < static_cast<TokenId>(vocab_size_); ++id) {
-        if (model_.token(id).empty() || model_.id_of(model_.token(id)) == id) continue;
-        bad_field(source, "model.vocab", messages::given_twice(piece_name(id)));
-    }
     read_added(std::move(parts.added), config, vocab_size, source);
     read_ends(parts, config, source);
 }
@@ -117,6 +114,8 @@ void BpeTokenizer::read_ends(const BpeParts& parts, const TokenizerConfig& confi
     const bool names_bos = !config.bos_token && parts.template_before.size() == 1;
     bos_ = named(names_bos ? std::optional(parts.template_before.front()) : config.bos_token, "bos_token");
     eos_ = named(config.eos_token, "eos_token");
+    if (config.bos_id >= 0) bos_ = config.bos_id;
+    if (config.eos_id >= 0) eos_ = config.eos_id;
     ends_ = config.ends;
     for (const std::string& name : parts.template_before) prefix_.push_back(known(name, "post_processor"));
     for (const std::string& name : parts.template_after) suffix_.push_back(known(name, "post_processor"));
@@ -236,14 +235,21 @@ std::string BpeTokenizer::vocabulary_name(TokenId token) const {
     return byte_level_ ? byte_level_text(model_.token(token)) : model_.token(token);
 }
 
+std::string BpeTokenizer::decoder_name(TokenId token) const {
+    if (is_control(token) || std::binary_search(silent_.begin(), silent_.end(), token)) return {};
+    const auto it = added_.find(token);
+    if (it != added_.end() && it->second.literal && byte_level_) return byte_level_text(it->second.content);
+    return piece_name(token);
+}
+
 std::string BpeTokenizer::piece_bytes(TokenId token) const {
-    return is_control(token) ? std::string() : decoder_.bytes_of(piece_name(token));
+    return decoder_.bytes_of(decoder_name(token));
 }
 
 std::string BpeTokenizer::decode(std::span<const TokenId> tokens) const {
     std::vector<std::string> names;
     for (const TokenId token : tokens) {
-        std::string name = is_control(token) ? std::string() : piece_name(token);
+        std::string name = decoder_name(token);
         if (!name.empty()) names.push_back(std::move(name));
     }
     return decoder_.decode(std::move(names));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -47,6 +48,7 @@ class BpeTokenizer final : public Tokenizer {
                     const std::string& source);
     void read_ends(const BpeParts& parts, const TokenizerConfig& config, const std::string& source);
     std::string vocabulary_name(TokenId token) const;
+    std::string decoder_name(TokenId token) const;      // what the decoder gets; empty: no text
     TokenId id_of_name(const std::string& name) const;  // added, or in the vocabulary; -1: none
     std::vector<TokenId> encode_text(const PromptText& text, const ChatTemplate* chat, bool is_first) const;
     std::vector<Part> cut_out(const PromptText& text, const TextMatcher<TokenId>& matcher,
@@ -58,7 +60,8 @@ class BpeTokenizer final : public Tokenizer {
     BpeModel model_;
     bool byte_level_ = false;
     std::unordered_map<TokenId, std::string> other_names_;
-    std::unordered_map<TokenId, AddedToken> added_;
+    std::map<TokenId, AddedToken> added_;
+    std::vector<TokenId> silent_;              // by rising id
     TextMatcher<TokenId> raw_matcher_;         // added tokens that are looked for in the text as it is
     TextMatcher<TokenId> normalized_matcher_;  // and in normalized text
     std::int64_t vocab_size_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -13,6 +14,25 @@ namespace offstage::engine {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+constexpr std::string_view kGemma = "gemma4";
+constexpr std::string_view kUnnamed = "default";
+
+// What "default" is in files of these architectures.
+constexpr std::pair<std::string_view, std::string_view> kPreOfFamily[] = {
+    {"gptoss", "gpt-4o"}, {"gpt-oss", "gpt-4o"}, {"glm4moelite", "glm4"}, {"glm4moe", "glm4"}};
+
+std::string_view pre_tokenizer_name(const GgufMetadata& metadata) {
+    if (gguf_tokenizer_model(metadata) == kGemma) return kGemma;
+    const std::string_view name = metadata.text(kPreKey, kUnnamed);
+    if (name != kUnnamed) return name;
+    const std::string_view architecture = metadata.text("general.architecture", "");
+    for (const auto& [family, pre] : kPreOfFamily) {
+        if (family == architecture) return pre;
+    }
+    return name;
+}
 
 struct NamedPreTokenizer {
     std::vector<std::string_view> names;
@@ -108,12 +128,15 @@ json steps_of(const NamedPreTokenizer& row) {
 
 }  // namespace
 
+std::string_view gguf_tokenizer_model(const GgufMetadata& metadata) {
+    const std::string_view model = metadata.text("tokenizer.ggml.model");
+    const bool is_gemma = metadata.text(kPreKey, "") == kGemma || metadata.text("general.architecture", "") == kGemma;
+    return model == "llama" && is_gemma ? kGemma : model;
+}
+
 GgufPreTokenizer read_gguf_pre_tokenizer(const GgufMetadata& metadata) {
-    static constexpr std::string_view kKey = "tokenizer.ggml.pre";
-    static constexpr std::string_view kGemma = "gemma4";
     static const std::vector<NamedPreTokenizer> kTable = make_table();
-    const bool is_gemma = metadata.text("tokenizer.ggml.model") == kGemma;
-    const std::string_view name = is_gemma ? kGemma : metadata.text(kKey, "default");
+    const std::string_view name = pre_tokenizer_name(metadata);
     if (name == kGemma) {
         return {.normalizer = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\xE2\x96\x81"}},
                 .pre_tokenizer = nullptr,
@@ -127,12 +150,13 @@ GgufPreTokenizer read_gguf_pre_tokenizer(const GgufMetadata& metadata) {
                     .pre_tokenizer = steps_of(row),
                     .whole_words = row.whole_words,
                     .adds_bos = row.adds_bos,
+                    .may_lack_merges = name == "kimi-k2",
                     .before = row.before};
         }
         for (const std::string_view other : row.names) known += ", " + std::string(other);
     }
     throw Error(ErrorKind::kUnsupported,
-                messages::metadata_one_of(metadata.source(), in_quotes(kKey), in_quotes(name), known));
+                messages::metadata_one_of(metadata.source(), in_quotes(kPreKey), in_quotes(name), known));
 }
 
 }  // namespace offstage::engine

@@ -16,12 +16,17 @@ struct GgufPreTokenizer {
     nlohmann::json pre_tokenizer;  // null: none; else it ends with ByteLevel
     bool whole_words = false;      // as BpeModel::Options has it
     bool adds_bos = false;         // where the file does not say
+    bool may_lack_merges = false;  // its files need no list of them
     // Special tokens before a text, whatever the file says, where it has them all.
     std::vector<std::string_view> before;
 };
 
-// Of a file whose "tokenizer.ggml.model" is "gpt2" or "gemma4". Throws Error
-// (kUnsupported) with the file, the key, the name found and the names known.
+// "tokenizer.ggml.model", but "gemma4" where Ollama's converter calls Gemma 4's "llama".
+std::string_view gguf_tokenizer_model(const GgufMetadata& metadata);
+
+// Of a file whose model is "gpt2" or "gemma4". A family whose files of Ollama's converter
+// say "default" has the one that its other files name. Throws Error (kUnsupported) with
+// the file, the key, the name found and the names known.
 GgufPreTokenizer read_gguf_pre_tokenizer(const GgufMetadata& metadata);
 
 }  // namespace offstage::engine

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <unordered_map>
 
 #include "engine/error.h"
 #include "engine/files/files_messages.h"
 #include "engine/json.h"
 #include "engine/text/bpe_tokenizer.h"
+#include "engine/text/byte_level.h"
 #include "engine/text/gguf_pre_tokenizer.h"
 #include "engine/text/gguf_vocabulary.h"
 #include "engine/text/sentencepiece_tokenizer.h"
@@ -24,25 +27,61 @@ constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 
 // ---------------------------------------------------------------- byte pair encoding
 
-void read_gguf_merges(const GgufMetadata& metadata, const GgufVocabulary& vocabulary, BpeParts& parts) {
-    const auto merges = metadata.texts(kMergesKey);
-    if (merges.empty()) metadata.reject(kMergesKey, messages::a_list_of_gguf_merges);
-    parts.merges.reserve(merges.size());
-    std::string together;
-    for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-        const std::string_view text = merges[rank];
-        const std::size_t space = text.find(' ', 1);  // a token may be a blank
-        const std::string_view left = text.substr(0, space);
-        const std::string_view right = space < text.size() ? text.substr(space + 1) : std::string_view();
-        together = left;
-        together += right;
-        const BpeModel::Merge merge = {vocabulary.id_of(left), vocabulary.id_of(right), vocabulary.id_of(together),
-                                       static_cast<std::uint32_t>(rank)};
-        if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
-            reject_item(metadata, kMergesKey, rank, in_quotes(text), messages::two_tokens_with_a_blank);
-        }
-        parts.merges.push_back(merge);
+// The texts of a merge and what it makes; a token may be a blank.
+struct MergeTexts {
+    explicit MergeTexts(std::string_view text) {
+        const std::size_t space = text.find(' ', 1);
+        left = text.substr(0, space);
+        if (space < text.size()) right = text.substr(space + 1);
+        together = std::string(left) + std::string(right);
     }
+    std::string_view left, right;
+    std::string together;
+};
+
+// As llama.cpp does it: what a merge makes need not be a token, and of a merge that is
+// there twice the first one counts.
+void read_gguf_merges(std::span<const std::string_view> merges, GgufVocabulary& vocabulary, BpeParts& parts) {
+    parts.merges.reserve(merges.size());
+    std::unordered_map<std::string, TokenId> unlisted;
+    std::vector<std::size_t> others;  // those with a text that is no token
+    const auto id_of = [&](std::string_view text) {
+        const TokenId id = vocabulary.id_of(text);
+        const auto found = id < 0 ? unlisted.find(std::string(text)) : unlisted.end();
+        return found == unlisted.end() ? id : found->second;
+    };
+    const auto add = [&](std::size_t rank) {
+        const MergeTexts texts(merges[rank]);
+        const BpeModel::Merge merge = {id_of(texts.left), id_of(texts.right), id_of(texts.together),
+                                       static_cast<std::uint32_t>(rank)};
+        if (merge.left < 0 || merge.right < 0 || merge.merged < 0) return false;
+        parts.merges.push_back(merge);
+        return true;
+    };
+    for (std::size_t rank = merges.size(); rank-- > 0;) {
+        if (!add(rank)) others.push_back(rank);
+    }
+    if (others.empty()) return;
+    const auto n = static_cast<TokenId>(vocabulary.names.size());
+    for (const std::size_t rank : others) {
+        MergeTexts texts(merges[rank]);
+        if (texts.left.empty() || texts.right.empty() || id_of(texts.together) >= 0) continue;
+        parts.unlisted.push_back(parts.options.byte_level ? byte_level_bytes(texts.together).value_or(texts.together)
+                                                          : texts.together);
+        unlisted.emplace(std::move(texts.together), n + static_cast<TokenId>(unlisted.size()));
+    }
+    for (const std::size_t rank : others) static_cast<void>(add(rank));
+    vocabulary.notes.push_back(
+        messages::gguf_merges_no_token(others.size(), others.back(), in_quotes(merges[others.back()])));
+}
+
+// A vocabulary of the other kind would give the wrong tokens, or none.
+void check_blank(const GgufMetadata& metadata, const GgufVocabulary& vocabulary, bool byte_level) {
+    constexpr std::string_view kByteBlank = "\xC4\xA0";
+    constexpr std::string_view kSign = "\xE2\x96\x81";
+    const std::string_view other = byte_level ? kSign : kByteBlank;
+    if (vocabulary.id_of(byte_level ? kByteBlank : kSign) >= 0 || vocabulary.id_of(other) < 0) return;
+    metadata.reject(kModelKey, messages::a_model_with_blank(byte_level ? "gemma4, llama" : "gpt2", in_quotes(other)));
 }
 
 // Of Gemma: characters, not bytes, and a sign in the place of blanks.
@@ -55,9 +94,28 @@ TokenDecoder gemma_decoder(const std::string& source) {
     return TokenDecoder(JsonPart(steps, source));
 }
 
-std::unique_ptr<Tokenizer> open_bpe(const GgufMetadata& metadata, std::int64_t vocab_size) {
-    const GgufPreTokenizer pre = read_gguf_pre_tokenizer(metadata);
-    GgufVocabulary vocabulary = read_gguf_vocabulary(metadata, vocab_size, {.adds_bos = pre.adds_bos});
+struct GgufBpe {
+    GgufPreTokenizer pre;
+    GgufVocabulary vocabulary;
+    std::span<const std::string_view> merges;
+};
+
+GgufBpe read_bpe(const GgufMetadata& metadata, std::int64_t vocab_size) {
+    GgufBpe file;
+    file.pre = read_gguf_pre_tokenizer(metadata);
+    file.vocabulary = read_gguf_vocabulary(metadata, vocab_size, {.adds_bos = file.pre.adds_bos});
+    check_blank(metadata, file.vocabulary, !file.pre.pre_tokenizer.is_null());
+    // A list may be empty; only some files may be without one.
+    if (!metadata.has(kMergesKey) && !file.pre.may_lack_merges) metadata.reject(kMergesKey, messages::a_list_of_texts);
+    file.merges = metadata.texts(kMergesKey);
+    return file;
+}
+
+std::unique_ptr<Tokenizer> open_bpe(const GgufMetadata& metadata, std::int64_t vocab_size,
+                                    std::vector<Message>& notes) {
+    GgufBpe file = read_bpe(metadata, vocab_size);
+    const GgufPreTokenizer& pre = file.pre;
+    GgufVocabulary& vocabulary = file.vocabulary;
     BpeParts parts;
     parts.normalizer = TextNormalizer(JsonPart(pre.normalizer, metadata.source()));
     parts.pre_tokenizer = PreTokenizer(JsonPart(pre.pre_tokenizer, metadata.source()));
@@ -74,8 +132,9 @@ std::unique_ptr<Tokenizer> open_bpe(const GgufMetadata& metadata, std::int64_t v
         parts.template_before.assign(pre.before.begin(), pre.before.end());
         vocabulary.config.add_bos_token.reset();
     }
-    read_gguf_merges(metadata, vocabulary, parts);
+    read_gguf_merges(file.merges, vocabulary, parts);
     set_tokens(vocabulary.names, parts);
+    notes = std::move(vocabulary.notes);
     return std::make_unique<BpeTokenizer>(std::move(parts), vocabulary.config, vocab_size, metadata.source());
 }
 
@@ -92,7 +151,7 @@ std::vector<double> read_scores(const GgufMetadata& metadata, std::size_t n_toke
         const auto numbers = metadata.numbers(kScoresKey);
         scores.assign(numbers.begin(), numbers.end());
     }
-    if (scores.size() != n_tokens) metadata.reject(kScoresKey, expected);
+    if (scores.size() < n_tokens) metadata.reject(kScoresKey, expected);
     for (std::size_t id = 0; id < n_tokens; ++id) {
         if (!std::isfinite(static_cast<float>(scores[id]))) {
             reject_item(metadata, kScoresKey, id, scores[id], messages::a_number);
@@ -111,7 +170,12 @@ void strip_after_special_tokens(const GgufMetadata& metadata, std::vector<AddedT
     }
 }
 
-std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std::int64_t vocab_size) {
+std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std::int64_t vocab_size,
+                                              std::vector<Message>& notes) {
+    const std::string_view pre = metadata.text("tokenizer.ggml.pre", "default");
+    if (pre != "default" && metadata.has(kMergesKey)) {
+        metadata.reject("tokenizer.ggml.pre", messages::default_pre_of_llama(in_quotes(pre)));
+    }
     GgufVocabulary vocabulary =
         read_gguf_vocabulary(metadata, vocab_size, {.bos = 1, .eos = 2, .unknown = 0, .adds_bos = true});
     const std::size_t n = vocabulary.names.size();
@@ -120,7 +184,9 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
     if (n_bytes != 0 && n_bytes != 256) {
         metadata.reject(kTypesKey, messages::all_or_no_byte_tokens(n_bytes));
     }
-    std::vector<std::string> placeholders(n);  // of tokens without a text
+    check_blank(metadata, vocabulary, false);
+    std::vector<std::string> placeholders(n);  // of tokens without a text, or whose text another one has
+    std::map<TokenId, std::string> names;
     std::vector<SentencePiece> pieces(n);
     for (std::size_t id = 0; id < n; ++id) {
         SentencePiece& piece = pieces[id];
@@ -131,7 +197,15 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
         if (piece.text.empty()) {
             placeholders[id] = "[EMPTY_" + std::to_string(id) + "]";
             piece = {placeholders[id], 0, static_cast<std::uint32_t>(Type::kControl)};
+        } else if (vocabulary.id_of(piece.text) != static_cast<TokenId>(id)) {
+            placeholders[id] = "[AGAIN_" + std::to_string(id) + "]";
+            names.emplace(static_cast<TokenId>(id), piece.text);
+            piece.text = placeholders[id];
+            if (piece.type != static_cast<std::uint32_t>(Type::kControl)) {
+                piece.type = static_cast<std::uint32_t>(Type::kUnused);
+            }
         }
+        if (vocabulary.types[id] == Type::kUndefined) piece.type = static_cast<std::uint32_t>(Type::kNormal);
     }
     if (vocabulary.unknown < 0) metadata.reject("tokenizer.ggml.unknown_token_id", messages::the_id_of_a_token);
     pieces[static_cast<std::size_t>(vocabulary.unknown)].type = static_cast<std::uint32_t>(Type::kUnknown);
@@ -140,12 +214,13 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
     // those added to it later, as llama.cpp's converters write them, are cut out of it.
     std::erase_if(vocabulary.config.added, [&](const AddedToken& token) {
         const auto id = static_cast<std::size_t>(token.id);
-        return vocabulary.types[id] == Type::kUserDefined && scores[id] == 0;
+        return vocabulary.types[id] == Type::kUserDefined && scores[id] == 0 && !token.special;
     });
     strip_after_special_tokens(metadata, vocabulary.config.added);
     const bool add_prefix = metadata.flag("tokenizer.ggml.add_space_prefix", true);
+    notes = std::move(vocabulary.notes);
     return std::make_unique<SentencePieceTokenizer>(write_sentencepiece(pieces, add_prefix), vocabulary.config,
-                                                    vocab_size, metadata.source());
+                                                    vocab_size, metadata.source(), names);
 }
 
 }  // namespace
@@ -155,14 +230,31 @@ bool Tokenizer::is_in(const GgufMetadata& metadata) {
     return model != "none" && model != "no_vocab";
 }
 
+void Tokenizer::check(const GgufMetadata& metadata, std::int64_t vocab_size) {
+    if (!is_in(metadata)) return;
+    const std::string_view model = gguf_tokenizer_model(metadata);
+    if (model == "gpt2" || model == "gemma4") {
+        static_cast<void>(read_bpe(metadata, vocab_size));
+    } else {
+        static_cast<void>(open(metadata, vocab_size));
+    }
+}
+
 std::unique_ptr<Tokenizer> Tokenizer::open(const GgufMetadata& metadata, std::int64_t vocab_size) {
     if (!is_in(metadata)) {
         throw Error(ErrorKind::kNotFound, messages::no_tokenizer_in_metadata(metadata.source(), in_quotes(kModelKey)));
     }
-    const std::string_view model = metadata.text(kModelKey);
-    if (model == "llama") return open_sentencepiece(metadata, vocab_size);
-    if (model == "gpt2" || model == "gemma4") return open_bpe(metadata, vocab_size);
-    throw Error(ErrorKind::kUnsupported, messages::tokenizer_model_unsupported(metadata.source(), in_quotes(model)));
+    const std::string_view model = gguf_tokenizer_model(metadata);
+    std::vector<Message> notes;
+    std::unique_ptr<Tokenizer> tokenizer;
+    if (model == "llama") tokenizer = open_sentencepiece(metadata, vocab_size, notes);
+    if (model == "gpt2" || model == "gemma4") tokenizer = open_bpe(metadata, vocab_size, notes);
+    if (tokenizer == nullptr) {
+        throw Error(ErrorKind::kUnsupported,
+                    messages::tokenizer_model_unsupported(metadata.source(), in_quotes(model)));
+    }
+    tokenizer->notes_ = std::move(notes);
+    return tokenizer;
 }
 
 }  // namespace offstage::engine

@@ -15,17 +15,19 @@ namespace offstage::engine {
 // The tokens of a GGUF file's metadata and what is special about them. Names point into
 // the file.
 struct GgufVocabulary {
-    // "tokenizer.ggml.token_type"; without it every token is normal.
-    enum class Type : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+    // "tokenizer.ggml.token_type"; without it every token is normal. What is no type of
+    // these is undefined, and adds nothing to a text, as an unused token.
+    enum class Type : std::uint8_t { kUndefined, kNormal, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
-    std::vector<std::string_view> names;  // by id, "tokenizer.ggml.tokens"; empty: no such token
-    std::vector<Type> types;              // by id
-    std::unordered_map<std::string_view, TokenId> by_name;
+    std::vector<std::string_view> names;                    // by id, "tokenizer.ggml.tokens"; empty: no such token
+    std::vector<Type> types;                                // by id
+    std::unordered_map<std::string_view, TokenId> by_name;  // of tokens with the same text the last one
     TokenId unknown = -1;
     // Control and user-defined tokens as added ones, the ends of a text, and those of a
     // turn: eos, eot and eom, and, as in llama.cpp, every token with a text that models
     // are known to end with.
     TokenizerConfig config;
+    std::vector<Message> notes;  // what of the file is taken otherwise than it says, a sentence each
 
     TokenId id_of(std::string_view name) const;  // -1: none
 };
@@ -38,9 +40,11 @@ struct GgufDefaults {
     bool adds_bos = false;
 };
 
-// Throws Error (kInvalidModel) with the file, the key and the item, what was found and
-// what was expected: no tokens or more than `vocab_size`, one that is there twice or is
-// not UTF-8, lists of unequal length, ids that are no token's.
+// What llama.cpp takes with a warning is taken as it takes it, with a note: texts that are
+// there twice, unknown types, ids of special tokens beyond the vocabulary. Throws Error
+// (kInvalidModel) with the file, the key and the item, what was found and what was
+// expected: no tokens or more than `vocab_size`, one that is not UTF-8, a list of types
+// that is too short.
 GgufVocabulary read_gguf_vocabulary(const GgufMetadata& metadata, std::int64_t vocab_size,
                                     const GgufDefaults& defaults);
 

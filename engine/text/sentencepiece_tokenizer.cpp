@@ -60,7 +60,8 @@ bool begins_with_blank(std::string_view text) {
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const TokenizerConfig& config,
-                                               std::int64_t vocab_size, const std::string& source)
+                                               std::int64_t vocab_size, const std::string& source,
+                                               const std::map<TokenId, std::string>& names)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
     SentencePieceFile file = check_sentencepiece(model, std::min(vocab_size, kMaxVocabulary), source);
     legacy_ = config.legacy;
@@ -88,13 +89,21 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     }
     tokens_.resize(std::max(static_cast<std::size_t>(processor_->GetPieceSize()), n_added));
     read_pieces(file.unk_surface);
+    for (const auto& [id, name] : names) {
+        Token& token = tokens_[static_cast<std::size_t>(id)];
+        token.name = name;
+        if (token.kind == Kind::kPiece) token.bytes = with_spaces(name).bytes;
+    }
     for (const TokenId id : file.user_defined) user_defined_.add(tokens_[static_cast<std::size_t>(id)].bytes, id);
     read_added(config);
     read_named(config);
 
     bos_ = config.bos_token ? named_token(*config.bos_token, "bos_token", source) : processor_->bos_id();
     eos_ = config.eos_token ? named_token(*config.eos_token, "eos_token", source) : processor_->eos_id();
+    if (config.bos_id >= 0) bos_ = config.bos_id;
+    if (config.eos_id >= 0) eos_ = config.eos_id;
     ends_ = config.ends;
+    for (const TokenId id : config.silent) tokens_[static_cast<std::size_t>(id)].bytes.clear();
     for (const TokenId id : {bos_, eos_}) {
         if (id < 0) continue;
         Token& token = tokens_[static_cast<std::size_t>(id)];
@@ -404,7 +413,8 @@ std::string SentencePieceTokenizer::decode(std::span<const TokenId> tokens) cons
         if (took_space || !text.empty()) at_start = false;
         took_space = false;
         std::string_view piece = token.bytes;
-        if (token.kind == Kind::kPiece && at_start && strips_first_space_ && token.name.starts_with(kSpaceSymbol)) {
+        const bool begins_text = token.kind == Kind::kPiece && !piece.empty() && at_start;
+        if (begins_text && strips_first_space_ && token.name.starts_with(kSpaceSymbol)) {
             piece.remove_prefix(1);
             took_space = !strips_leading_spaces_;
         }

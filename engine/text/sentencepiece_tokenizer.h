@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace offstage::engine {
 // libsentencepiece for plain text, and our own search for special tokens around it.
 class SentencePieceTokenizer final : public Tokenizer {
   public:
-    // `model`: the bytes of tokenizer.model; `source`: its name in errors.
+    // `model`: the bytes of tokenizer.model; `source`: its name in errors; `names`: of
+    // pieces that the model has under another one.
     SentencePieceTokenizer(std::string_view model, const TokenizerConfig& config, std::int64_t vocab_size,
-                           const std::string& source);
+                           const std::string& source, const std::map<TokenId, std::string>& names = {});
     ~SentencePieceTokenizer() override;
 
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(tokens_.size()); }

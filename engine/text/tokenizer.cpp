@@ -10,6 +10,7 @@
 #include "engine/text/chat_template.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/text_messages.h"
+#include "engine/text/tokenizer_json.h"
 
 namespace offstage::engine {
 namespace {
@@ -37,19 +38,35 @@ bool Tokenizer::is_in(const std::filesystem::path& directory) {
            std::filesystem::exists(directory / "tokenizer.json", ignored) || find_tiktoken(directory).has_value();
 }
 
+void Tokenizer::check(const std::filesystem::path& directory, std::int64_t vocab_size) {
+    if (is_gguf_path(directory)) return check(GgufFile(directory).metadata(), vocab_size);
+    if (!is_in(directory)) return;
+    const std::filesystem::path json_path = directory / "tokenizer.json";
+    const auto json = read_small_file(json_path, kMaxModelBytes);
+    const std::string source = shown_path(json_path);
+    const TokenizerJson head = json ? parse_tokenizer_json(*json, source, JsonExtent::kHead) : TokenizerJson();
+    if (!json || !is_bpe(head, source)) return static_cast<void>(open(directory, vocab_size));
+    check_bpe_json(head, source);
+    static_cast<void>(read_tokenizer_config(directory, vocab_size));
+}
+
 std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& directory, std::int64_t vocab_size) {
     if (is_gguf_path(directory)) return open(GgufFile(directory).metadata(), vocab_size);
     std::filesystem::path path = directory / "tokenizer.model";
     auto bytes = read_small_file(path, kMaxModelBytes);
-    if (bytes && !is_tiktoken(*bytes)) {
-        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
-        return std::make_unique<SentencePieceTokenizer>(*bytes, config, vocab_size, shown_path(path));
-    }
+    const bool has_pieces = bytes && !is_tiktoken(*bytes);
     const std::filesystem::path json_path = directory / "tokenizer.json";
     if (const auto json = read_small_file(json_path, kMaxModelBytes)) {
-        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
         const std::string source = shown_path(json_path);
-        return std::make_unique<BpeTokenizer>(read_bpe_json(*json, vocab_size, source), config, vocab_size, source);
+        const TokenizerJson file = parse_tokenizer_json(*json, source);
+        if (!has_pieces || is_bpe(file, source)) {
+            const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+            return std::make_unique<BpeTokenizer>(read_bpe_json(file, vocab_size, source), config, vocab_size, source);
+        }
+    }
+    if (has_pieces) {
+        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+        return std::make_unique<SentencePieceTokenizer>(*bytes, config, vocab_size, shown_path(path));
     }
     if (const auto found = find_tiktoken(directory); !bytes && found) {
         path = *found;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/indices.h"
+#include "engine/message.h"
 #include "engine/text/prompt_text.h"
 #include "engine/text/utf8.h"
 
@@ -20,10 +21,12 @@ class GgufMetadata;
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
-    // The first of these that DIR has:
+    // The first of these that DIR has, as AutoTokenizer of Hugging Face transformers 5
+    // takes them:
+    //   tokenizer.json    byte pair encoding: as Hugging Face tokenizers does; one of
+    //                     another kind counts only where no tokenizer.model is there;
     //   tokenizer.model   sentencepiece: encodes as the LlamaTokenizer of Hugging Face
     //                     transformers 4 does that runs it;
-    //   tokenizer.json    byte pair encoding: as Hugging Face tokenizers does;
     //   *.tiktoken, tiktoken.model, or a tokenizer.model of that format: as OpenAI's
     //                     tiktoken does, with the pattern that tokenizer_config.json
     //                     gives or names.
@@ -38,16 +41,21 @@ class Tokenizer {
     // Whether there is a file, or in a GGUF file a tokenizer, that open() would read.
     // Throws Error when a GGUF file cannot be read.
     static bool is_in(const std::filesystem::path& directory);
+    // Throws what open() would throw, where there is something to open, but for what is
+    // wrong inside of a tokenizer.json's vocabulary and merges: in milliseconds.
+    static void check(const std::filesystem::path& directory, std::int64_t vocab_size);
 
     // "tokenizer.ggml.*" of a GGUF file, by "tokenizer.ggml.model":
     //   llama           sentencepiece, each text between special tokens as one of its own,
     //                   with a blank before it unless add_space_prefix is false;
     //   gpt2, gemma4    byte pair encoding, cut into words as "tokenizer.ggml.pre" says
-    //                   (gguf_pre_tokenizer.h).
+    //                   (gguf_pre_tokenizer.h); also Gemma 4's that says llama, as
+    //                   Ollama's converter writes it.
     // Throws Error with the file, the key, what was found and what was expected:
     // kNotFound (no tokenizer), kUnsupported (another model or pre), kInvalidModel.
     static std::unique_ptr<Tokenizer> open(const GgufMetadata& metadata, std::int64_t vocab_size);
     static bool is_in(const GgufMetadata& metadata);
+    static void check(const GgufMetadata& metadata, std::int64_t vocab_size);
     virtual ~Tokenizer() = default;
 
     virtual std::int64_t vocab_size() const = 0;
@@ -110,6 +118,9 @@ class Tokenizer {
     // -1 when the string is no special token, that is, encode_with_special() does not look for it.
     virtual TokenId special_token(std::string_view text) const = 0;
 
+    // What of the file is taken otherwise than it says, a sentence each.
+    const std::vector<Message>& notes() const { return notes_; }
+
   protected:
     // `ends` with eos() at their beginning.
     std::vector<TokenId> with_eos(std::vector<TokenId> ends) const;
@@ -126,6 +137,9 @@ class Tokenizer {
         const ChatTemplate* chat_;
         std::unordered_map<TokenId, bool> known_;
     };
+
+  private:
+    std::vector<Message> notes_;
 };
 
 }  // namespace offstage::engine

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxJsonValues = 1u << 20;  // outside of the vocabulary a
 // The events of nlohmann's parser.
 class TokenizerJsonReader {
   public:
-    explicit TokenizerJsonReader(const std::string& source) : source_(source) {}
+    TokenizerJsonReader(const std::string& source, JsonExtent extent) : source_(source), extent_(extent) {}
     TokenizerJson take() { return std::move(file_); }
 
     bool null() { return add(nullptr); }
@@ -46,7 +46,7 @@ class TokenizerJsonReader {
     bool start_object(std::size_t) {
         if (place_ == Place::kRest && at_model_field("vocab")) {
             place_ = Place::kVocab;
-            return true;
+            return extent_ == JsonExtent::kWhole;
         }
         return open(json::object());
     }
@@ -64,7 +64,8 @@ class TokenizerJsonReader {
         }
         if (place_ == Place::kRest && at_model_field("merges")) {
             place_ = Place::kMerges;
-            return true;
+            file_.has_merges = true;
+            return extent_ == JsonExtent::kWhole;
         }
         return open(json::array());
     }
@@ -129,6 +130,7 @@ class TokenizerJsonReader {
     }
 
     std::string source_;
+    JsonExtent extent_;
     TokenizerJson file_;
     std::vector<json*> open_;  // from the whole to the object or list that is being read
     json* model_ = nullptr;
@@ -140,8 +142,8 @@ class TokenizerJsonReader {
 
 }  // namespace
 
-TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& source) {
-    TokenizerJsonReader reader(source);
+TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& source, JsonExtent extent) {
+    TokenizerJsonReader reader(source, extent);
     json::sax_parse(bytes, &reader);
     TokenizerJson file = reader.take();
     if (!file.rest.is_object()) throw Error(ErrorKind::kInvalidModel, messages::text_file_no_json_object(source));

@@ -2090,16 +2090,6 @@
         <translation>%1: %2 ist %3; erwartet: eines von %4</translation>
     </message>
     <message>
-        <source>a list of merges, as &quot;a b&quot;</source>
-        <comment>a_list_of_gguf_merges</comment>
-        <translation>eine Liste von Verschmelzungen, als &quot;a b&quot;</translation>
-    </message>
-    <message>
-        <source>two tokens with a blank between them that together are a token, too</source>
-        <comment>two_tokens_with_a_blank</comment>
-        <translation>zwei Token mit einem Leerzeichen dazwischen, die zusammen auch ein Token sind</translation>
-    </message>
-    <message>
         <source>a list of %1 numbers, one for each token</source>
         <comment>a_number_for_each_token</comment>
         <translation>eine Liste von %1 Zahlen, eine je Token</translation>
@@ -2120,14 +2110,34 @@
         <translation>Text in UTF-8</translation>
     </message>
     <message>
-        <source>each text once; token %1 has it, too</source>
-        <comment>each_text_once</comment>
-        <translation>jeder Text einmal; Token %1 hat ihn auch</translation>
+        <source>The file&apos;s vocabulary has texts twice (tokens: %1; the first are %2 and %3, %4): such a text becomes the later token.</source>
+        <comment>gguf_texts_twice</comment>
+        <translation>Der Wortschatz der Datei hat Texte doppelt (Token: %1; die ersten sind %2 und %3, %4): Ein solcher Text wird das spätere Token.</translation>
     </message>
     <message>
-        <source>a type from 1 to 6</source>
-        <comment>a_token_type</comment>
-        <translation>ein Typ von 1 bis 6</translation>
+        <source>Tokens of the file are of no known type (tokens: %1; the first is %2, %3): they add nothing to a text.</source>
+        <comment>gguf_types_undefined</comment>
+        <translation>Token der Datei haben keinen bekannten Typ (Token: %1; das erste ist %2, %3): Zu einem Text tragen sie nichts bei.</translation>
+    </message>
+    <message>
+        <source>%1 of the file is %2, but it has %3 tokens: the id is not used.</source>
+        <comment>gguf_id_beyond</comment>
+        <translation>%1 der Datei ist %2, sie hat aber %3 Token: Die ID wird nicht benutzt.</translation>
+    </message>
+    <message>
+        <source>Merges of the file have a text that is no token (merges: %1; the first is number %2, %3): a word that ends with such a text becomes the tokens of its bytes.</source>
+        <comment>gguf_merges_no_token</comment>
+        <translation>Verschmelzungen der Datei haben einen Text, der kein Token ist (Verschmelzungen: %1; die erste ist Nummer %2, %3): Ein Wort, das mit so einem Text endet, wird zu den Token seiner Bytes.</translation>
+    </message>
+    <message>
+        <source>%1: the tokens write a blank as %2</source>
+        <comment>a_model_with_blank</comment>
+        <translation>%1: Die Token schreiben ein Leerzeichen als %2</translation>
+    </message>
+    <message>
+        <source>&quot;default&quot;, or another &quot;tokenizer.ggml.model&quot;: &quot;llama&quot; has no %1</source>
+        <comment>default_pre_of_llama</comment>
+        <translation>&quot;default&quot; oder ein anderes &quot;tokenizer.ggml.model&quot;: &quot;llama&quot; kennt kein %1</translation>
     </message>
     <message>
         <source>none or 256 tokens of type 6, a byte, not %1</source>

@@ -2090,16 +2090,6 @@
         <translation>%1: %2 là %3; cần một trong %4</translation>
     </message>
     <message>
-        <source>a list of merges, as &quot;a b&quot;</source>
-        <comment>a_list_of_gguf_merges</comment>
-        <translation>một danh sách các cặp ghép, dạng &quot;a b&quot;</translation>
-    </message>
-    <message>
-        <source>two tokens with a blank between them that together are a token, too</source>
-        <comment>two_tokens_with_a_blank</comment>
-        <translation>hai token cách nhau một dấu cách, ghép lại cũng là một token</translation>
-    </message>
-    <message>
         <source>a list of %1 numbers, one for each token</source>
         <comment>a_number_for_each_token</comment>
         <translation>một danh sách %1 số, mỗi token một số</translation>
@@ -2120,14 +2110,34 @@
         <translation>văn bản UTF-8</translation>
     </message>
     <message>
-        <source>each text once; token %1 has it, too</source>
-        <comment>each_text_once</comment>
-        <translation>mỗi văn bản một lần; token %1 cũng có nó</translation>
+        <source>The file&apos;s vocabulary has texts twice (tokens: %1; the first are %2 and %3, %4): such a text becomes the later token.</source>
+        <comment>gguf_texts_twice</comment>
+        <translation>Bộ từ vựng trong tệp có văn bản trùng nhau (số token: %1; đầu tiên là %2 và %3, %4): văn bản như vậy thành token sau.</translation>
     </message>
     <message>
-        <source>a type from 1 to 6</source>
-        <comment>a_token_type</comment>
-        <translation>một kiểu từ 1 đến 6</translation>
+        <source>Tokens of the file are of no known type (tokens: %1; the first is %2, %3): they add nothing to a text.</source>
+        <comment>gguf_types_undefined</comment>
+        <translation>Có token trong tệp không thuộc kiểu nào đã biết (số token: %1; đầu tiên là %2, %3): chúng không thêm gì vào văn bản.</translation>
+    </message>
+    <message>
+        <source>%1 of the file is %2, but it has %3 tokens: the id is not used.</source>
+        <comment>gguf_id_beyond</comment>
+        <translation>%1 trong tệp là %2, nhưng tệp có %3 token: mã này không được dùng.</translation>
+    </message>
+    <message>
+        <source>Merges of the file have a text that is no token (merges: %1; the first is number %2, %3): a word that ends with such a text becomes the tokens of its bytes.</source>
+        <comment>gguf_merges_no_token</comment>
+        <translation>Có phép gộp trong tệp chứa văn bản không phải là token (số phép gộp: %1; đầu tiên là số %2, %3): từ kết thúc bằng văn bản như vậy thành các token của từng byte.</translation>
+    </message>
+    <message>
+        <source>%1: the tokens write a blank as %2</source>
+        <comment>a_model_with_blank</comment>
+        <translation>%1: các token viết dấu cách là %2</translation>
+    </message>
+    <message>
+        <source>&quot;default&quot;, or another &quot;tokenizer.ggml.model&quot;: &quot;llama&quot; has no %1</source>
+        <comment>default_pre_of_llama</comment>
+        <translation>&quot;default&quot;, hoặc &quot;tokenizer.ggml.model&quot; khác: &quot;llama&quot; không có %1</translation>
     </message>
     <message>
         <source>none or 256 tokens of type 6, a byte, not %1</source>

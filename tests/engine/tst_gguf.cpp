@@ -244,6 +244,19 @@ class TestGguf : public QObject {
         QCOMPARE(rope.long_amplitude, 1.243163121016122);
     }
 
+    // Such an id is no token's: the model has no end of its own then.
+    void specialIdsBeyondTheTokens_areNone() {
+        const GgufParts mixtral(QStringLiteral("grouped_bf16"));
+        GgufWriter writer = mixtral.pairs();
+        writer.add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "c"});
+        for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"}) {
+            writer.add(key, std::uint32_t{99999});
+        }
+        QVERIFY(specOf(mixtral, writer).eos_tokens.empty());
+        QCOMPARE(specOf(mixtral, writer.add("tokenizer.ggml.eos_token_id", std::uint32_t{2})).eos_tokens,
+                 std::vector<TokenId>{2});
+    }
+
     // Llama 3.1's scaling, in a model of Mixtral's shape.
     void frequencyFactors_divideAtEveryLength() {
         const GgufParts mixtral(QStringLiteral("grouped_bf16"));

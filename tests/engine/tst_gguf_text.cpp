@@ -1,4 +1,5 @@
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include <QTemporaryDir>
@@ -491,6 +492,187 @@ class GgufTextTest : public QObject {
         QCOMPARE(tokenizer->piece_bytes(258), std::string("</s>"));
     }
 
+    // ---- files as people have them
+    // Ollama's converter says llama, and gives each token its id as its score.
+    void gemma4_is_no_sentencepiece_whatever_its_model_is_called() {
+        const json file = without_flags(json::parse(bytes_of(kLayouts / "gemma" / "tokenizer.json")));
+        const auto expected = open(gguf_of(file, "gemma4"));
+        GgufWriter writer = gguf_of(file, "gemma4").add("tokenizer.ggml.model", "llama");
+        std::vector<float> scores(static_cast<std::size_t>(expected->vocab_size()));
+        std::iota(scores.begin(), scores.end(), 0.0f);
+        writer.add("tokenizer.ggml.scores", scores);
+        const auto named = open(writer);
+        const auto by_family = open(writer.remove("tokenizer.ggml.pre").add("general.architecture", "gemma4"));
+        Lines lines;
+        for (int i = 0; i < 500; ++i) {
+            const std::string text = mended(lines.next());
+            const Ids ids = expected->encode_with_special(text);
+            QVERIFY2(named->encode_with_special(text) == ids, text.c_str());
+            QVERIFY2(by_family->encode_with_special(text) == ids, text.c_str());
+            QCOMPARE(named->decode(ids), expected->decode(ids));
+        }
+        QCOMPARE(named->adds_bos(), expected->adds_bos());
+        QVERIFY(named->notes().empty());
+    }
+
+    void default_cuts_as_the_family_does_where_ollama_says_no_more() {
+        Tokens tokens = byte_tokens();
+        tokens.add("1234").add("12").add("34").add("/\u010A/").add("/\u010A");  // 256 to 260
+        tokens.add("[gMASK]", kControl).add("<sop>", kControl);
+        const std::vector<std::string> merges = {"/ \u010A", "/\u010A /", "1 2", "3 4", "12 34"};
+        GgufWriter writer = tokens.writer("gpt2").add("tokenizer.ggml.merges", merges);
+        const auto of = [&](const char* architecture) {
+            return open(writer.add("general.architecture", architecture).add("tokenizer.ggml.pre", "default"));
+        };
+        const std::string text = "1234 a/\n/";
+        for (const auto& [architecture, pre] :
+             {std::pair("gptoss", "gpt-4o"), std::pair("glm4moelite", "glm4"), std::pair("qwen3moe", "default")}) {
+            const auto expected =
+                open(GgufWriter(writer).add("general.architecture", "llama").add("tokenizer.ggml.pre", pre));
+            QCOMPARE(of(architecture)->encode(text), expected->encode(text));
+            QCOMPARE(of(architecture)->prefix(), expected->prefix());
+        }
+        QCOMPARE(of("glm4moelite")->prefix(), (Ids{261, 262}));
+        QVERIFY(of("gptoss")->encode(text) != of("qwen3moe")->encode(text));
+    }
+
+    // Three pairs are in the official Gemma 4 QAT files. Encoding takes the later token.
+    void a_text_that_is_there_twice_is_the_later_token() {
+        Tokens more;
+        more.add("abc").add("<x>", kControl).add("<x>", kControl).add("ab");  // 258 to 261; 257 and 256 before
+        const auto tokenizer = open(small_bpe(more).add("tokenizer.ggml.eos_token_id", std::uint32_t{259}));
+        QCOMPARE(tokenizer->encode("abc ab"), (Ids{258, 32, 261}));
+        QCOMPARE(tokenizer->encode_with_special("<x>"), Ids{260});
+        QCOMPARE(tokenizer->decode(Ids{257, 258, 256, 261, 259, 260}), std::string("abcabcabab"));
+        QVERIFY(tokenizer->is_control(259) && tokenizer->is_control(260));
+        QCOMPARE(tokenizer->eos(), 259);
+        QCOMPARE(tokenizer->piece_name(259), std::string("<x>"));
+        QCOMPARE(tokenizer->notes().size(), std::size_t{1});
+        QCOMPARE(tokenizer->notes().front().english(),
+                 "The file's vocabulary has texts twice (tokens: 3; the first are 257 and 258, \"abc\"): "
+                 "such a text becomes the later token.");
+    }
+
+    void a_piece_that_is_there_twice_is_the_later_token() {
+        Tokens tokens = small_pieces();
+        tokens.add("\u2581a", kNormal, -1).add("<s>", kControl);  // 264, 265; 262 and 1 before
+        const auto tokenizer = open(tokens.writer("llama"));
+        QCOMPARE(tokenizer->encode("ab"), (Ids{264, 261}));
+        QCOMPARE(tokenizer->encode_with_special("<s>a"), (Ids{265, 264}));
+        QCOMPARE(tokenizer->decode(Ids{1, 262, 264, 265}), std::string("a a"));
+        QCOMPARE(tokenizer->piece_bytes(262), std::string(" a"));
+        QCOMPARE(tokenizer->piece_name(262), tokenizer->piece_name(264));
+        QCOMPARE(tokenizer->bos(), 1);
+        QVERIFY(tokenizer->is_control(1) && tokenizer->is_control(265));
+        QCOMPARE(tokenizer->notes().size(), std::size_t{1});
+    }
+
+    // Texts still become such a token, but it adds nothing to an answer.
+    void a_token_without_a_type_adds_nothing_to_a_text() {
+        for (const std::int32_t type : {0, 7, -1}) {
+            Tokens tokens = byte_tokens();
+            tokens.add("ab").add("abc").add("q", static_cast<Type>(type));
+            tokens.types[256] = type;
+            const auto tokenizer =
+                open(tokens.writer("gpt2").add("tokenizer.ggml.merges", std::vector<std::string>{"a b", "ab c"}));
+            QCOMPARE(tokenizer->encode("ab"), Ids{256});
+            QCOMPARE(tokenizer->decode(Ids{'a', 256, 'b'}), std::string("ab"));
+            QCOMPARE(tokenizer->piece_bytes(256), std::string());
+            QVERIFY(!tokenizer->is_control(256));
+            QCOMPARE(tokenizer->notes().back().english(),
+                     "Tokens of the file are of no known type (tokens: 2; the first is 256, \"ab\"): they add nothing "
+                     "to a text.");
+        }
+        Tokens pieces = small_pieces();
+        pieces.types[262] = 0;
+        const auto tokenizer = open(pieces.writer("llama"));
+        QCOMPARE(tokenizer->encode("ab"), (Ids{262, 261}));
+        QCOMPARE(tokenizer->decode(Ids{262, 261}), std::string("b"));
+        QCOMPARE(tokenizer->notes().size(), std::size_t{1});
+    }
+
+    // As llama.cpp does it: the letters merge, what they make may merge on, and a word that
+    // ends so is its bytes.
+    void a_merge_whose_result_is_no_token_leaves_bytes_or_a_longer_token() {
+        Tokens more;
+        more.add("zy").add("qzxx");  // 258, 259
+        const std::vector<std::string> merges = {"q z", "z y", "x x", "qz xx", "a b", "\u0120 q", "qz", "q ", ""};
+        const auto tokenizer = open(small_bpe(more).add("tokenizer.ggml.merges", merges));
+        const auto as_bytes = [&](const char* text) {
+            Ids ids;
+            for (const char c : std::string_view(text)) ids.push_back(tokenizer->encode(std::string(1, c)).front());
+            return ids;
+        };
+        QCOMPARE(tokenizer->encode("qz"), as_bytes("qz"));
+        QCOMPARE(tokenizer->encode("qzy"), as_bytes("qzy"));  // not q and zy
+        QCOMPARE(tokenizer->encode("zy"), Ids{258});
+        QCOMPARE(tokenizer->encode("qzxx"), Ids{259});
+        QCOMPARE(tokenizer->encode("a q"), as_bytes("a q"));
+        QCOMPARE(tokenizer->encode("ab"), Ids{256});
+        QCOMPARE(tokenizer->notes().size(), std::size_t{1});
+        QVERIFY(QString::fromStdString(tokenizer->notes().front().english())
+                    .startsWith(
+                        "Merges of the file have a text that is no token (merges: 7; the first is number 0, \"q z\")"));
+    }
+
+    void of_a_merge_that_is_there_twice_the_first_counts() {
+        const std::vector<std::string> merges = {"a b", "b c", "a b"};
+        QCOMPARE(open(small_bpe().add("tokenizer.ggml.merges", merges))->encode("abc").front(), 256);
+    }
+
+    void without_merges_words_are_bytes_or_whole() {
+        const std::vector<std::string> none;
+        GgufWriter writer = small_bpe().add("tokenizer.ggml.merges", none);
+        const Ids letters = open(writer)->encode("abc");
+        QCOMPARE(letters.size(), std::size_t{3});
+        QCOMPARE(open(writer)->decode(letters), std::string("abc"));
+        QCOMPARE(open(writer.add("tokenizer.ggml.pre", "llama-bpe"))->encode("abc"), Ids{257});
+        // llama.cpp reads this one's files without the list, no others.
+        QCOMPARE(open(writer.remove("tokenizer.ggml.merges").add("tokenizer.ggml.pre", "kimi-k2"))->encode("abc"),
+                 Ids{257});
+    }
+
+    void special_ids_beyond_the_vocabulary_are_passed_over() {
+        for (const char* key : {"bos", "eos", "eot", "eom", "unknown"}) {
+            const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
+            const auto tokenizer = open(small_bpe().add(name, std::uint32_t{258}));
+            QCOMPARE(tokenizer->bos(), -1);
+            QCOMPARE(tokenizer->eos(), -1);
+            QVERIFY(tokenizer->ends().empty());
+            QCOMPARE(tokenizer->notes().front().english(),
+                     "\"" + name + "\" of the file is 258, but it has 258 tokens: the id is not used.");
+            QVERIFY(open(small_bpe().add(name, std::int32_t{-1}))->notes().empty());
+            QVERIFY(open(small_bpe().add(name, std::uint32_t{0xFFFFFFFF}))->notes().empty());
+        }
+        // llama.cpp's own id of sentencepiece models is taken instead.
+        QCOMPARE(open(small_pieces().writer("llama").add("tokenizer.ggml.eos_token_id", std::uint32_t{999}))->eos(), 2);
+    }
+
+    // All ends of generation_config.json, as Ollama's converter keeps them.
+    void every_id_of_eos_token_ids_is_an_end() {
+        const auto tokenizer = open(small_bpe()
+                                        .add("tokenizer.ggml.eos_token_id", std::uint32_t{5})
+                                        .add("tokenizer.ggml.eos_token_ids", std::vector<std::int32_t>{5, 7, 9, 999}));
+        QCOMPARE(tokenizer->ends(), (Ids{5, 7, 9}));
+    }
+
+    // DeepSeek's files: the bytes that no UTF-8 has, as letters.
+    void user_defined_tokens_are_the_text_they_hold() {
+        Tokens more;
+        more.add("\u00FC", kUserDefined).add("\u00C0b", kUserDefined).add("\u0120x", kUserDefined);  // 258 to 260
+        const auto tokenizer = open(small_bpe(more));
+        const Ids ids = tokenizer->encode("Z\u00FCrich \u00C0b");
+        QCOMPARE(std::count(ids.begin(), ids.end(), 258), 1);
+        QCOMPARE(std::count(ids.begin(), ids.end(), 259), 1);
+        QCOMPARE(tokenizer->decode(ids), std::string("Z\u00FCrich \u00C0b"));
+        QCOMPARE(tokenizer->piece_bytes(258), std::string("\u00FC"));
+        QCOMPARE(tokenizer->piece_bytes(260), std::string("\u0120x"));
+        QCOMPARE(tokenizer->piece_name(258), std::string("\u00FC"));
+        std::string streamed;
+        for (const TokenId id : ids) streamed += tokenizer->piece_bytes(id);
+        QCOMPARE(streamed, std::string("Z\u00FCrich \u00C0b"));
+    }
+
     void findings_of_fuzzing_end_in_ids_or_an_error() {
         int n_opened = 0;
         for (const auto& entry :
@@ -629,40 +811,37 @@ class GgufTextTest : public QObject {
         row("no tokens", bpe().remove("tokenizer.ggml.tokens"),
             "\"tokenizer.ggml.tokens\" is missing; expected a list of 1 to 4096 texts");
         row("tokens that are no texts", bpe().add("tokenizer.ggml.tokens", std::vector<float>{1}),
-            "\"tokenizer.ggml.tokens\" is a list of 1; expected a list of texts");
+            "\"tokenizer.ggml.tokens\" is a list of 1: 1.0; expected a list of texts");
         row("too many tokens", bpe().add("tokenizer.ggml.tokens", Texts(5000, "a")),
             "\"tokenizer.ggml.tokens\" is a list of 5000; expected a list of 1 to 4096 texts");
-        Tokens twice;
-        twice.add("<x>").add("<x>");
-        row("a token twice", small_bpe(twice),
-            "\"tokenizer.ggml.tokens\"[259] is \"<x>\"; expected each text once; token 258 has it, too");
         Tokens broken;
         broken.add("\xFF");
         row("a token that is no text", small_bpe(broken),
             "\"tokenizer.ggml.tokens\"[258] is \"\\xff\"; expected text in UTF-8");
         row("too few types", bpe().add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1}),
-            "\"tokenizer.ggml.token_type\" is a list of 1; expected a list of 258, one for each token");
-        row("an unknown type", bpe().add("tokenizer.ggml.token_type", std::vector<std::int32_t>(258, 7)),
-            "\"tokenizer.ggml.token_type\"[0] is 7; expected a type from 1 to 6");
+            "\"tokenizer.ggml.token_type\" is a list of 1: 1; expected a list of 258, one for each token");
         row("no merges", bpe().remove("tokenizer.ggml.merges"),
             "\"tokenizer.ggml.merges\" is missing; expected a list");
-        const char* merge = "expected two tokens with a blank between them that together are a token, too";
-        for (const char* text : {"ab", "a x", "x a", "b a", "a b c", "", " ", "a "}) {
-            const std::string name = "the merge \"" + std::string(text) + "\"";
-            row(name.c_str(), bpe().add("tokenizer.ggml.merges", Texts{"a b", text}), merge);
-            row((name + ", its place").c_str(), bpe().add("tokenizer.ggml.merges", Texts{"a b", text}),
-                "\"tokenizer.ggml.merges\"[1] is \"");
-        }
-        for (const char* key : {"bos", "eos", "eot", "eom", "unknown"}) {
-            const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
-            row(name.c_str(), bpe().add(name, std::uint32_t{258}), " is 258; expected an integer from 0 to 257");
-        }
+        row("Gemma 4 without merges, as Ollama calls it", spm().add("tokenizer.ggml.pre", "gemma4"),
+            "\"tokenizer.ggml.merges\" is missing; expected a list");
+        row("a way to cut words beside pieces",
+            spm().add("tokenizer.ggml.pre", "qwen2").add("tokenizer.ggml.merges", Texts{"a b"}),
+            "\"tokenizer.ggml.pre\" is \"qwen2\"; expected \"default\", or another \"tokenizer.ggml.model\"");
+        const auto pieces = small_pieces();
+        row("characters for bytes", pieces.writer("gpt2").add("tokenizer.ggml.merges", Texts{"a b"}),
+            "\"tokenizer.ggml.model\" is \"gpt2\"; expected gemma4, llama: the tokens write a blank as "
+            "\"\u2581\"");
+        row("bytes for characters", bpe().add("tokenizer.ggml.model", "gemma4"),
+            "\"tokenizer.ggml.model\" is \"gemma4\"; expected gpt2: the tokens write a blank as \"\u0120\"");
+        row("bytes for pieces", byte_tokens().writer("llama"),
+            "\"tokenizer.ggml.model\" is \"llama\"; expected gpt2: the tokens write a blank as \"\u0120\"");
+        row("an id that is no number", bpe().add("tokenizer.ggml.eos_token_id", "x"), "expected an integer");
         row("a flag that is none", bpe().add("tokenizer.ggml.add_bos_token", std::uint32_t{1}),
             "\"tokenizer.ggml.add_bos_token\" is 1; expected true or false");
         row("no scores", spm().remove("tokenizer.ggml.scores"),
             "\"tokenizer.ggml.scores\" is missing; expected a list of 264 numbers, one for each token");
         row("too few scores", spm().add("tokenizer.ggml.scores", std::vector<float>{1}),
-            "\"tokenizer.ggml.scores\" is a list of 1; expected a list of 264 numbers");
+            "\"tokenizer.ggml.scores\" is a list of 1: 1.0; expected a list of 264 numbers");
         std::vector<float> scores(264, 0.0f);
         scores[5] = std::numeric_limits<float>::quiet_NaN();
         row("a score that is no number", spm().add("tokenizer.ggml.scores", scores),
@@ -685,6 +864,13 @@ class GgufTextTest : public QObject {
             Tokenizer::open(header.metadata, kVocabSize);
             QFAIL("it was opened");
         } catch (const Error& error) {
+            // A list of models says the same, but for a model without a tokenizer.
+            try {
+                Tokenizer::check(header.metadata, kVocabSize);
+                QVERIFY(!Tokenizer::is_in(header.metadata));
+            } catch (const Error& checked) {
+                QCOMPARE(checked.message().english(), error.message().english());
+            }
             QVERIFY2(QString(error.what()).startsWith("model.gguf"), error.what());
             QVERIFY2(QString(error.what()).contains(sentence), error.what());
             const bool is_named = sentence.contains("expected one of");

@@ -561,6 +561,26 @@ class TestModelFinder : public QObject {
         QCOMPARE(popularity_file(root() / "short.gguf").filename(), "short.expert_popularity.json");
     }
 
+    // What `generate` would refuse is known before anything is loaded.
+    void folder_whoseTextFilesAreRefused_saysSo() {
+        const fs::path folder = root("tiny");
+        for (const char* name : {"config.json", "model.safetensors"}) copyTo(tinyFolder() / name, folder / name);
+        const auto problem = [&] {
+            const FoundModels found = find(ModelOrigin::kFolder, root());
+            return found.models.empty() ? QStringLiteral("none found")
+                                        : QString::fromStdString(found.models.front().problem.english());
+        };
+        QCOMPARE(problem(), QString());
+        const auto write = [&](const std::string& normalizer) {
+            writeText(folder / "tokenizer.json",
+                      "{\"normalizer\": " + normalizer + ", \"model\": {\"type\": \"BPE\", \"vocab\": {}}}");
+        };
+        write("{\"type\": \"Bert\"}");
+        QVERIFY2(problem().contains(QStringLiteral("normalizer.type")), qPrintable(problem()));
+        write("null");
+        QCOMPARE(problem(), QString());
+    }
+
     void ollama_blob_hasItsTextInside() {
         const fs::path blob = root("blobs") / "sha256-aa";
         GgufWriter writer;

@@ -25,7 +25,7 @@ void play(const Tokenizer& tokenizer) {
         std::string("  Cafe\xCC\x81 \xEF\xBD\xB6\xE3\x8D\xBF 12 <tool>\n\t<|end|>\xF0\x9F\x91\xA9 \xC2\xA0 abc cab") +
         '\0' + "b \xEF\xB7\xBA don't 345 \xE6\xBC\x94 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \xD0\xB0 ";
     std::vector<TokenId> ids = tokenizer.encode_with_special(kText);
-    for (const TokenId id : tokenizer.encode_after(0, kText)) ids.push_back(id);
+    for (const TokenId id : tokenizer.encode_after(0, kText, nullptr)) ids.push_back(id);
     for (const TokenId id : tokenizer.ends()) {
         if (id < 0 || id >= tokenizer.vocab_size()) std::abort();
     }

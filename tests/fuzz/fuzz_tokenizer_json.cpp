@@ -18,7 +18,7 @@ void play(const BpeTokenizer& tokenizer) {
         std::string("  Cafe\xCC\x81 \xEF\xBD\xB6\xE3\x8D\xBF 12 <tool>\n\t<end>\xF0\x9F\x91\xA9 \xC2\xA0 abc cab") +
         '\0' + "b \xEF\xB7\xBA don't 345 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \xD0\xB0 ";
     std::vector<TokenId> ids = tokenizer.encode_with_special(kText);
-    for (const TokenId id : tokenizer.encode_after(0, kText)) ids.push_back(id);
+    for (const TokenId id : tokenizer.encode_after(0, kText, nullptr)) ids.push_back(id);
     for (TokenId id = -1; id < 300; ++id) ids.push_back(id);
     Utf8Stream stream;
     for (const TokenId id : ids) {
@@ -33,7 +33,8 @@ void play(const BpeTokenizer& tokenizer) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::int64_t kVocabSize = 1024;
     try {
-        BpeParts parts = read_bpe_json({reinterpret_cast<const char*>(data), size}, kVocabSize, "fuzz");
+        const TokenizerJson file = parse_tokenizer_json({reinterpret_cast<const char*>(data), size}, "fuzz");
+        BpeParts parts = read_bpe_json(file, kVocabSize, "fuzz");
         play(BpeTokenizer(std::move(parts), TokenizerConfig(), kVocabSize, "fuzz"));
     } catch (const Error&) {
     }
