@@ -25,15 +25,15 @@ struct ThinkingFormat {
         kHarmony,  // messages: open CHANNEL message text close start ROLE open CHANNEL message text
     };
     Kind kind = Kind::kNone;
-    ThoughtMarker open, close;     // kHarmony: <|channel|>, <|end|>
+    ThoughtMarker open, close;     // kHarmony: <|channel|>, <|end|>. `open` without text: replies begin in a thought
     std::string channel;           // kTags: the word behind `open`, no part of the thought; empty: none
     ThoughtMarker start, message;  // kHarmony: <|start|>, <|message|>
 
     bool any() const { return kind != Kind::kNone; }
 };
 
-// Found where the chat template writes or looks for the markers; for harmony and channels they must also be special
-// tokens. A template that names none has none, whatever tokens there are.
+// Found where the chat template names the markers, which for harmony and channels must be special tokens too, or, where
+// it names none, by special tokens. Of tags of which it names the closing one alone, no opening one begins a thought.
 ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 // What a template lets one choose of its model's thinking.

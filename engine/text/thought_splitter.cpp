@@ -70,10 +70,19 @@ void CodeTracker::push(char c) {
 
 ThoughtSplitter::ThoughtSplitter(const ThinkingFormat& format, bool in_thought) : format_(format) {
     if (in_thought) begin_thought();
+    is_assumed_ = in_thought && format.open.text.empty();
+    opening_ = format.close.text;
+    if (is_assumed_) std::erase(opening_, '/');
+}
+
+// Of a thought that begins without one, a tag that the model writes all the same: </think> without its stroke.
+std::string_view ThoughtSplitter::opening() const {
+    return is_assumed_ && !thought_begun_ ? std::string_view(opening_) : std::string_view();
 }
 
 void ThoughtSplitter::resume(const ChatMessage& begun) {
     in_thought_ = begun.thought_is_open && format_.any();
+    is_assumed_ = false;
     had_thought_ = in_thought_ || !begun.thought.empty();
     thought_begun_ = !begun.thought.empty();
     answer_begun_ = !begun.content.empty();
@@ -112,6 +121,11 @@ ThoughtSplitter::Piece ThoughtSplitter::finish() {
         in_header_ = false;
         const std::string cut = std::exchange(header_, {});
         if (!format_.channel.starts_with(cut)) put(cut);
+    }
+    if (in_thought_ && is_assumed_ && end_in_code_ == std::string::npos) {
+        in_thought_ = had_thought_ = false;
+        piece_.answer += thought_;
+        answer_ = std::exchange(thought_, {});
     }
     if (!in_thought_ && !had_thought_) {
         for (const char c : std::exchange(space_, {})) {
@@ -192,7 +206,13 @@ void ThoughtSplitter::scan(bool at_end) {
     while (at < pending_.size()) {
         const ThoughtMarker& marker = in_thought_ ? format_.close : format_.open;
         const std::string_view rest = std::string_view(pending_).substr(at);
-        const bool by_text = marker.token < 0 && (in_thought_ || may_begin());
+        const bool by_text = marker.token < 0 && !marker.text.empty() && (in_thought_ || may_begin());
+        if (!opening().empty() && rest.starts_with(opening())) {
+            at += opening().size();
+            is_assumed_ = false;
+            continue;
+        }
+        if (!opening().empty() && !at_end && opening().starts_with(rest)) break;
         if (by_text && rest.starts_with(marker.text)) {
             if (!in_thought_) {
                 begin_thought();
@@ -227,7 +247,7 @@ void ThoughtSplitter::end_thought() {
         in_header_ = false;
         put(std::exchange(header_, {}));
     }
-    in_header_ = in_thought_ = false;
+    in_header_ = in_thought_ = is_assumed_ = false;
     header_.clear();
     space_.clear();
     code_ = {};

@@ -48,6 +48,7 @@ class ThoughtSplitter {
     Piece push(TokenId token, std::string_view bytes);
     // What was held back. Where a thought never ended, but its end stands in a fence of code that never ended either,
     // thought() and answer() are parted there: the fence is what was wrong.
+    // A thought that no opening tag began and no closing one ended is the answer.
     Piece finish();
 
     bool in_thought() const { return in_thought_; }
@@ -62,6 +63,7 @@ class ThoughtSplitter {
     bool take_marker(TokenId token);
     bool take_harmony_marker(TokenId token);
     void scan(bool at_end);
+    std::string_view opening() const;
     bool may_begin() const { return code_.at_line_start() && !code_.in_code(); }
     bool may_end() const { return !code_.in_fence() && (code_.at_line_start() || !code_.in_code()); }
     void begin_thought();
@@ -76,6 +78,8 @@ class ThoughtSplitter {
     Utf8Stream stream_;
     CodeTracker code_;
     bool in_thought_ = false;
+    bool is_assumed_ = false;  // in_thought_, though no opening tag stands before it
+    std::string opening_;      // which the model may write all the same
     bool had_thought_ = false;
     bool thought_begun_ = false;  // it has a character, or is gone on with
     bool answer_begun_ = false;

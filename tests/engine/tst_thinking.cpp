@@ -257,8 +257,11 @@ class TestThinking : public QObject {
         QVERIFY(harmony().format.kind == Kind::kHarmony);
         QVERIFY(gemma().format.kind == Kind::kTags);
         QCOMPARE(gemma().format.channel, std::string("thought"));
-        // A template that says nothing of thoughts, whatever tokens there are; a comment says nothing.
-        QVERIFY(!ThinkingModel(kPlain, {}, {"<think>", "</think>"}).format.any());
+        // A template that says nothing of thoughts, for which tokens speak; a comment says nothing.
+        QVERIFY(!ThinkingModel(kPlain, {}).format.any());
+        QVERIFY(!ThinkingModel(kPlain, {}, {"<think>"}).format.any());
+        QVERIFY(ThinkingModel(kPlain, {}, {"<think>", "</think>"}).format.open.token >= 0);
+        QVERIFY(ThinkingModel(kPlain, {"[THINK]", "[/THINK]"}).format.kind == Kind::kTags);
         // Channels without their tokens are text like any other.
         QVERIFY(!ThinkingModel(kHarmonyLike, {"<|start|>", "<|end|>"}).format.any());
         QVERIFY(!ThinkingModel(kGemmaLike, {"<|turn>", "<turn|>"}).format.any());
@@ -370,8 +373,38 @@ class TestThinking : public QObject {
         const ThinkingModel used = family == 0   ? qwen()
                                    : family == 1 ? harmony()
                                    : family == 2 ? gemma()
-                                                 : ThinkingModel(kPlain, {}, {"<think>", "</think>"});
+                                                 : ThinkingModel(kPlain, {});
         QCOMPARE(split(used, reply.toStdString()), (Split{thought.toStdString(), answer.toStdString(), open}));
+    }
+
+    void thoughtsThatNoTagBegins_endAtTheClosingOne_data() {
+        QTest::addColumn<bool>("token");
+        QTest::newRow("a token") << true;
+        QTest::newRow("a text") << false;
+    }
+    void thoughtsThatNoTagBegins_endAtTheClosingOne() {
+        QFETCH(bool, token);
+        const ThinkingModel family(
+            "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content.split('</think>')[-1] }}{% endfor %}"
+            "{{ '<|im_start|>assistant\n' }}",
+            token ? std::vector<std::string>{"<|im_start|>", "</think>"} : std::vector<std::string>{"<|im_start|>"});
+        const auto prompt = family.prompt({{Role::kUser, "Hi"}});
+        QVERIFY(end_of_prompt(family.format, *family.tokenizer, prompt) == PromptEnd::kInThought);
+        QCOMPARE(split(family, "Let me see.</think>\n\nFour.", true), (Split{"Let me see.", "Four.", false}));
+        QCOMPARE(split(family, "a `</think>`b\n</think>x", true),
+                 token ? (Split{"a `", "`b\n</think>x", false}) : (Split{"a `</think>`b", "x", false}));
+        // A model that opens it all the same, and one that does not think at all.
+        QCOMPARE(split(family, "<think>\nSo.\n</think>\nFour.", true), (Split{"So.", "Four.", false}));
+        QCOMPARE(split(family, "<think>\nSo", true), (Split{"So", "", true}));
+        ThoughtSplitter splitter(family.format, true);
+        for (const char c : std::string("Four.")) splitter.push(static_cast<TokenId>(c), std::string(1, c));
+        QCOMPARE(splitter.finish().answer, std::string("Four."));
+        QCOMPARE(splitter.answer(), std::string("Four."));
+        QVERIFY(splitter.thought().empty() && !splitter.in_thought());
+        // Gone on with, it is closed as the prompt has begun it.
+        ChatMessage begun{Role::kAssistant, "Fo"};
+        begun.thought = "So.";
+        QCOMPARE(begun_text(family, begun, PromptEnd::kInThought), std::string("So.\n</think>\n\nFo"));
     }
 
     // Markers that are several tokens: however the reply is cut, into two or three tokens or into bytes.
