@@ -30,6 +30,10 @@ inline constexpr std::int64_t kSpareKvBlocks = 17;
 // and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
 inline constexpr std::int64_t kStateBlocks = 4;
 
+// Other conversations of which a state or a window is kept without being asked for: as many as there is RAM for, at
+// most so many.
+inline constexpr std::int64_t kMostOtherSequences = 32;
+
 // Of other conversations that are kept beside the running one: so many tokens are counted
 // for each, where what is kept of it does not grow with them.
 inline constexpr std::int64_t kKeptTokensEach = 2048;
@@ -70,6 +74,14 @@ struct KvGroupDemand {
         if (is_state) return 2 * n;
         const std::int64_t all = kv_blocks_for(kept_tokens);
         return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
+    }
+    // Beside all these, for n other conversations whose tokens lie in what the running one leaves of the context: the
+    // state or the window of the place where each goes on.
+    std::int64_t n_other_sequences_blocks(std::int64_t context, std::int64_t n) const {
+        if (is_state) return n;
+        if (window == 0) return 0;
+        const std::int64_t all = kv_blocks_for(context);
+        return std::min(all - std::min(all, n_blocks(context)), n * (kv_blocks_for(window) + 1));
     }
 };
 

@@ -18,7 +18,6 @@ namespace {
 __extension__ typedef unsigned __int128 Wide;
 
 constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person named none
-constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of room
 constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kRoomyStep = 2048;  // ... where memory is to spare: weights are read and unpacked less often
 constexpr std::int64_t kLargestStep = 4096;
@@ -52,6 +51,7 @@ class Placer {
         wished_context_ = budget.context > 0 ? budget.context : std::min(demand.max_context, kDefaultContext);
         least_context_ = budget.context > 0 ? budget.context : std::min(wished_context_, kShortestContext);
         largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
+        if (budget.largest_step > 0) largest_step_ = std::min(largest_step_, budget.largest_step);
         usual_step_ = std::min(kUsualStep, largest_step_);
         roomy_step_ = std::min(kRoomyStep, largest_step_);
         smallest_step_ = std::min(kSmallestStep, usual_step_);
@@ -271,6 +271,24 @@ class Placer {
 
     static Wide limit(std::uint64_t bytes) { return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max(); }
 
+    // ---- other conversations' states and windows, in RAM
+    // Where not all experts fit: what is left out of their room for these. It grows with the room without leaps, so
+    // that more memory never means fewer experts.
+    Wide sequences_allowance(Wide experts_room) const {
+        const std::int64_t context = plan_.context > 0 ? plan_.context : wished_context_;
+        return std::min<Wide>(demand_.sequences_bytes(context, kMostOtherSequences), experts_room / 16);
+    }
+    // As many as fit in what the rest of the plan leaves of RAM; of what nobody needs, a quarter.
+    void keep_sequences(Wide bytes) {
+        Wide left = bytes - plan_.ram_bytes;
+        if (plan_.host_staging_slots == 0) left /= 4;
+        const std::int64_t n = demand_.sequences_in(plan_.context, narrow(left));
+        const std::uint64_t kept = demand_.sequences_bytes(plan_.context, n);
+        plan_.ram_bytes += kept;
+        plan_.kept_bytes += kept;
+        (demand_.shares_host_memory ? plan_.kv_bytes : plan_.kv_host_bytes) += kept;
+    }
+
     // ---- accelerator: VRAM, then RAM, then disk
     void place_on_device() {
         std::size_t n = divide(limit(budget_.vram_bytes), demand_.dense_bytes, true, "VRAM");
@@ -304,6 +322,7 @@ class Placer {
             n = place_with_disk(bytes, fixed);
             plan_.ram_bytes = narrow(fixed + bytes_between(n_resident_, n_resident_ + n) + disk_slots_bytes());
         }
+        keep_sequences(bytes);
         for (std::size_t i = 0; i < n; ++i) plan_.places[ranked(n_resident_ + i)] = Place::kRam;
     }
 
@@ -312,14 +331,18 @@ class Placer {
         const Wide bytes = limit(budget_.ram_bytes);
         Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes + demand_.kept_bytes();
         const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
+        Wide allowance = 0;
         if (!all_fit) {
-            set_disk_slots(fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_), bytes);
+            const Wide others = kv_bytes(least_context_) + workspace_bytes(smallest_step_);
+            set_disk_slots(fixed + others, bytes);
             fixed += disk_slots_bytes();
+            if (fixed + others < bytes) allowance = sequences_allowance(bytes - fixed - others);
         }
-        const std::size_t n = divide(bytes, fixed, false, "RAM");
+        const std::size_t n = divide(bytes - allowance, fixed, false, "RAM");
         if (n < n_all_) note_disk(n_all_ - n);
         plan_.ram_bytes = narrow(fixed + plan_.kv_bytes + plan_.workspace_bytes + bytes_up_to_[n]);
         plan_.kv_bytes += demand_.kept_bytes();
+        keep_sequences(bytes);
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
     }
 
@@ -359,7 +382,7 @@ class Placer {
                                                                      rounded_size(kept), missing)
                                  : messages::ram_too_small(both_ways(bytes), both_ways(least), missing));
         }
-        const std::size_t n = fitting(n_resident_, bytes - least);
+        const std::size_t n = fitting(n_resident_, bytes - least - sequences_allowance(bytes - least));
         note_disk(n_wanted - n);
         return n;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 #include "engine/plan/format_search.h"
@@ -94,6 +95,24 @@ std::uint64_t ModelDemand::kept_bytes() const {
     return bytes;
 }
 
+std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n) const {
+    __extension__ typedef unsigned __int128 Wide;
+    Wide bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        const auto blocks = static_cast<Wide>(group.n_other_sequences_blocks(context, n));
+        bytes += blocks * kernels::kKvBlockTokens * group.bytes_per_token(kv);
+    }
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
+}
+
+std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes) const {
+    if (sequences_bytes(context, 1) == 0) return 0;
+    std::int64_t n = kMostOtherSequences;
+    while (n > 0 && sequences_bytes(context, n) > bytes) --n;
+    return n;
+}
+
 std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
     std::uint64_t bytes = 0;
     for (const KvGroupDemand& group : kv_groups) {
@@ -108,11 +127,16 @@ std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
 
 std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
     std::vector<KvRoom> rooms;
+    ModelDemand asked = with_kv(plan.kv);
+    asked.kept_context = plan.kept_context;
+    const std::uint64_t asked_bytes = std::min(plan.kept_bytes, asked.kept_bytes());
+    const std::int64_t n_sequences = asked.sequences_in(plan.context, plan.kept_bytes - asked_bytes);
     for (const KvGroupDemand& group : kv_groups) {
         const std::int64_t n = group.n_blocks(plan.context);
         const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
         KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
-        (shares_host_memory ? room.device_blocks : room.host_blocks) += group.n_kept_blocks(plan.kept_context);
+        (shares_host_memory ? room.device_blocks : room.host_blocks) +=
+            group.n_kept_blocks(plan.kept_context) + group.n_other_sequences_blocks(plan.context, n_sequences);
         rooms.push_back(room);
     }
     return rooms;

@@ -25,6 +25,7 @@ struct Budget {
     kernels::KvType kv = kernels::KvType::kBf16;   // what keys and values are kept in
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
     std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
+    std::int64_t largest_step = 0;                 // tokens; 0: as the context says
 };
 
 // One format that experts may be kept in.
@@ -83,6 +84,10 @@ struct ModelDemand {
     std::uint64_t kv_bytes(std::int64_t context) const;
     // For kept_context: RAM, or of the device where the two share their memory.
     std::uint64_t kept_bytes() const;
+    // Of the states and windows of n other conversations.
+    std::uint64_t sequences_bytes(std::int64_t context, std::int64_t n) const;
+    // How many of those fit; 0 also where no layer has any.
+    std::int64_t sequences_in(std::int64_t context, std::uint64_t bytes) const;
     // The KV groups' part of the workspace: a line over the tokens of a step.
     std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;
     // The same with keys and values kept otherwise.
@@ -100,6 +105,10 @@ enum class PlacementKind : std::uint8_t {
 inline PlacementKind placement_for(PolicyKind decode) {
     return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
 }
+
+// A context that nobody named is shortened to no less than this while experts are short of room, in tokens; its prompts
+// are read in no longer steps.
+inline constexpr std::int64_t kShortestContext = 2048;
 
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
@@ -131,6 +140,9 @@ struct PlanCosts {
 // to disk. Where the device shares the host's memory only ram_bytes counts, all places
 // are kRam or kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds
 // everything.
+//
+// States and windows of other conversations lie in RAM, in up to a quarter of what the experts leave there, or, where not
+// all experts fit, in up to a sixteenth of the experts' room. Plan::kept_bytes counts them, beside kept_context's.
 //
 // A named context whose KV cache VRAM cannot hold beside dense weights and the smallest
 // workspace has its last blocks in RAM, where demand.kv_may_lie_in_ram; all experts leave

@@ -125,6 +125,7 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
     std::swap(capacity_, other.capacity_);
     std::swap(size_, other.size_);
     std::swap(idle_, other.idle_);
+    std::swap(is_fork_, other.is_fork_);
     return *this;
 }
 
@@ -164,7 +165,7 @@ bool KvSequence::has_room_for(std::int64_t n_tokens) const {
     return true;
 }
 
-// Beams keep a state each, for which no plan has room.
+// Beams and several answers keep a state each, for which no plan has room.
 bool KvSequence::grow_states() {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         KvPool& pool = cache_->pool(g);
@@ -177,11 +178,9 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     assert(cache_ != nullptr);
     assert(!idle_);
     while (!has_room_for(n_tokens)) {
-        if (cache_->give_up(KvCache::GiveUp::kEnds)) continue;
-        if (checkpoints_.size() > 1) {
-            drop_first_checkpoint();
-            continue;
-        }
+        if (checkpoints_.size() > kSafeCheckpoints && give_up_checkpoint()) continue;
+        if (cache_->give_up(KvCache::GiveUp::kEnds) || give_up_checkpoint()) continue;
+        if (is_fork_ && grow_states()) continue;
         if (cache_->give_up(KvCache::GiveUp::kWhole) || grow_states()) continue;
         if (checkpoints_.empty()) return false;
         drop_first_checkpoint();
@@ -247,6 +246,12 @@ bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t size, st
 void KvSequence::drop_first_checkpoint() {
     drop(checkpoints_.front().tables);
     checkpoints_.erase(checkpoints_.begin());
+}
+
+bool KvSequence::give_up_checkpoint() {
+    if (checkpoints_.size() < 2) return false;
+    drop_first_checkpoint();
+    return true;
 }
 
 const KvSequence::Checkpoint* KvSequence::checkpoint_for(std::int64_t n_tokens) const {
@@ -346,11 +351,13 @@ KvSequence KvSequence::fork() const {
     copy.cut_steps_ = cut_steps_;
     for (std::size_t g = 0; g < tables_.size(); ++g) copy.tables_[g] = held(g);
     share(copy.tables_);
+    copy.is_fork_ = true;
     return copy;
 }
 
 KvSequence KvSequence::copy() const {
     KvSequence copy = fork();
+    copy.is_fork_ = is_fork_;
     copy.checkpoints_ = checkpoints_;
     for (const Checkpoint& one : checkpoints_) share(one.tables);
     return copy;
@@ -387,11 +394,7 @@ bool KvSequence::give_up_end() {
     if (checkpoints_.size() < 2 && kept >= size_) return false;
     const bool was_idle = idle_;
     set_idle(false);
-    if (checkpoints_.size() > 1) {
-        drop_first_checkpoint();
-    } else {
-        truncate(kept);
-    }
+    if (!give_up_checkpoint()) truncate(kept);
     set_idle(was_idle);
     return true;
 }

@@ -118,8 +118,9 @@ class KvSequence {
     // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared
     // last block by copying what it holds of this sequence (at most kKvBlockTokens - 1
     // tokens). Where blocks are short, the ends of idle sequences are given up, then this
-    // one's earlier checkpoint, idle sequences, and the last checkpoint. False when a pool
-    // has no block left even so; nothing else has changed then.
+    // one's earlier checkpoints, idle sequences, and the last checkpoint. A fork's state
+    // takes memory beyond the plan, where there is some, before an idle sequence goes.
+    // False when a pool has no block left even so; nothing else has changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
     // Makes these tokens, already written for every layer, part of the sequence; n_together and step: as
     // WrittenToken's.
@@ -145,13 +146,16 @@ class KvSequence {
     void clear() { truncate(0); }
     // Keeps what windowed groups hold now, so that truncate() can come back here, or to
     // one token less, and the states of DeltaNet layers, which are those of just here. The
-    // last two are kept, and cost their blocks. Nothing without either.
+    // last eight are kept, and cost their blocks; where these are short, the last two, and
+    // then less (prepare()). Nothing without either.
     void checkpoint();
+    // Gives up the earliest checkpoint but the last. False: there is no such one.
+    bool give_up_checkpoint();
 
-    // A second sequence with the same tokens: shares all blocks, copies nothing. Without
-    // the checkpoints.
+    // A second sequence with the same tokens for a while, as of a beam: shares all blocks,
+    // copies nothing. Without the checkpoints.
     KvSequence fork() const;
-    // The same with the checkpoints.
+    // The same with the checkpoints, to stay.
     KvSequence copy() const;
 
     // No step is made with it for a while: its blocks leave the device first.
@@ -167,7 +171,8 @@ class KvSequence {
         std::int64_t size = 0;
         std::vector<Table> tables;  // empty ones of groups that keep everything
     };
-    static constexpr std::size_t kMostCheckpoints = 2;
+    static constexpr std::size_t kMostCheckpoints = 8;
+    static constexpr std::size_t kSafeCheckpoints = 2;  // which idle sequences' ends are given up for
 
     // The tables, of `size` tokens, hold what a token after n_tokens tokens sees, or
     // (`or_before`) where a state is that of fewer tokens, what one after those sees.
@@ -192,6 +197,7 @@ class KvSequence {
     std::int64_t capacity_ = 0;
     std::int64_t size_ = 0;
     bool idle_ = false;
+    bool is_fork_ = false;
 };
 
 }  // namespace offstage::engine

@@ -110,6 +110,17 @@ Popularity randomPopularity(Random& random, const ModelDemand& d) {
     return p;
 }
 
+// More than a plan with experts on disk may leave of RAM: an expert, and the window of another conversation.
+std::uint64_t unused(const ModelDemand& d, const Plan& plan, std::int64_t wish) {
+    const std::int64_t n = d.sequences_in(plan.context, plan.kept_bytes);
+    const std::int64_t next = std::min(n + 1, kMostOtherSequences);
+    // On the CPU room is left out before it is known how long the context becomes.
+    const std::uint64_t of_wish = d.shares_host_memory ? d.sequences_bytes(wish, kMostOtherSequences) -
+                                                             d.sequences_bytes(plan.context, kMostOtherSequences)
+                                                       : 0;
+    return d.expert_bytes + d.sequences_bytes(plan.context, next) - d.sequences_bytes(plan.context, n) + of_wish + 1;
+}
+
 std::uint64_t whole(const ModelDemand& d) {
     return d.dense_bytes + kv(d, std::min<std::int64_t>(d.max_context, 32768)) + workspace(d, 4096) +
            static_cast<std::uint64_t>(d.n_layers * d.n_experts) * d.expert_bytes;
@@ -410,7 +421,7 @@ class TestPlanner : public QObject {
             const std::int64_t disk = count(plan, Place::kDisk);
             QCOMPARE(static_cast<std::int64_t>(plan.places.size()), all);
             QCOMPARE(plan.dense_bytes, d.dense_bytes);
-            QCOMPARE(plan.kv_bytes, kv(d, plan.context));
+            QCOMPARE(plan.kv_bytes, kv(d, plan.context) + (d.shares_host_memory ? plan.kept_bytes : 0));
             QCOMPARE(plan.workspace_bytes, workspace(d, plan.max_step));
             QCOMPARE(plan.expert_bytes, static_cast<std::uint64_t>(device) * d.expert_bytes);
             QCOMPARE(plan.staging_bytes, static_cast<std::uint64_t>(plan.staging_slots) * d.expert_bytes);
@@ -428,7 +439,7 @@ class TestPlanner : public QObject {
                              static_cast<std::uint64_t>(ram + plan.host_staging_slots) * d.expert_bytes);
                 QVERIFY(plan.ram_bytes <= budget.ram_bytes);
                 const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish);
-                if (disk > 0) QVERIFY(reduced || plan.ram_bytes + d.expert_bytes > budget.ram_bytes);
+                if (disk > 0) QVERIFY(reduced || plan.ram_bytes + unused(d, plan, wish) > budget.ram_bytes);
                 continue;
             }
             QVERIFY(plan.vram_bytes() <= budget.vram_bytes);
@@ -445,12 +456,60 @@ class TestPlanner : public QObject {
             }
             QVERIFY(plan.ram_bytes <= budget.ram_bytes);
             const std::int64_t copies = plan.duplicates ? all : ram + plan.host_staging_slots;
-            QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + static_cast<std::uint64_t>(copies) * d.expert_bytes);
+            QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + plan.kept_bytes +
+                                         static_cast<std::uint64_t>(copies) * d.expert_bytes);
+            QCOMPARE(plan.kv_host_bytes, plan.kept_bytes);
             if (plan.duplicates) QCOMPARE(disk, 0);
-            if (disk > 0) QVERIFY(!plan.duplicates && plan.ram_bytes + d.expert_bytes > budget.ram_bytes);
+            if (disk > 0) QVERIFY(!plan.duplicates && plan.ram_bytes + unused(d, plan, wish) > budget.ram_bytes);
         }
         qInfo("%d plans, the rest refused", made);
         QVERIFY(made > 5000);
+    }
+
+    // States and windows of other conversations take what experts leave of RAM, and little where these are short.
+    void otherConversations_haveRoomInRam_data() {
+        QTest::addColumn<bool>("is_state");
+        QTest::addColumn<bool>("on_host");
+        for (const bool is_state : {true, false}) {
+            for (const bool on_host : {true, false})
+                QTest::addRow("%s, %s", is_state ? "states" : "windows", on_host ? "CPU" : "device") << is_state << on_host;
+        }
+    }
+    void otherConversations_haveRoomInRam() {
+        QFETCH(bool, is_state);
+        QFETCH(bool, on_host);
+        ModelDemand d = mixtral();
+        d.shares_host_memory = on_host;
+        d.kv_groups.push_back({is_state ? 0 : 1024, {0, std::uint64_t{1} << 20, 0}, is_state});
+        const std::uint64_t one = d.sequences_bytes(32768, 1);
+        QCOMPARE(one, (is_state ? std::uint64_t{1} : std::uint64_t{17}) * 64 << 20);
+        const auto plan_in = [&](std::uint64_t ram) {
+            return make_plan(d, {24 * kGiB, ram, 32768}, fiddler(), PlacementKind::kPopular);
+        };
+        const auto n_kept = [&](const Plan& plan) {
+            const std::vector<KvRoom> rooms = d.kv_rooms(plan);
+            const KvGroupDemand& group = d.kv_groups.back();
+            const std::int64_t others = group.n_blocks(plan.context) + group.n_other_blocks(plan.max_step);
+            return (rooms.back().n_blocks() - others) / (is_state ? 1 : 17);
+        };
+        const Plan roomy = plan_in(400 * kGiB);
+        QCOMPARE(n_kept(roomy), is_state ? kMostOtherSequences : 28);  // as many blocks as the context has
+        QCOMPARE(roomy.kept_bytes, d.sequences_bytes(32768, kMostOtherSequences));
+        QVERIFY(roomy.ram_bytes >= roomy.kept_bytes + 256 * d.expert_bytes);
+        // A quarter of what is left: room for two and a half, and where steps are shorter on the CPU for a bit more.
+        const std::uint64_t full = roomy.ram_bytes - roomy.kept_bytes;
+        const Plan some = plan_in(full + 10 * one);
+        QVERIFY(n_kept(some) >= 2 && n_kept(some) <= (on_host ? 3 : 2));
+        QVERIFY(some.ram_bytes <= full + static_cast<std::uint64_t>(n_kept(some)) * one);
+        QVERIFY(n_kept(plan_in(full)) <= (on_host ? 1 : 0));
+        // Experts on disk: a sixteenth of their room.
+        const Plan tight = plan_in(on_host ? 40 * kGiB : 24 * kGiB);
+        QVERIFY(count(tight, Place::kDisk) > 0);
+        QVERIFY(n_kept(tight) > 0 && tight.kept_bytes < tight.ram_bytes / 12);
+        ModelDemand without = d;
+        without.kv_groups.pop_back();
+        QCOMPARE(make_plan(without, {24 * kGiB, 400 * kGiB, 32768}, fiddler(), PlacementKind::kPopular).kept_bytes,
+                 std::uint64_t{0});
     }
 
     void hitRate_withMoreMemory_neverFalls() {

@@ -57,7 +57,9 @@ LoadRequest requestFor(const QString& model, const QString& device, std::int64_t
 struct Reader {
     explicit Reader(const LoadRequest& request)
         : model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{}) {
-        model.kv().set_give_up([this](KvCache::GiveUp what) { return store.give_up(what); });
+        model.kv().set_give_up([this](KvCache::GiveUp what) {
+            return store.give_up(what) || (what == KvCache::GiveUp::kEnds && running.sequence.give_up_checkpoint());
+        });
         running.sequence = model.new_sequence();
     }
 
@@ -205,6 +207,64 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.nHeld(), 0);
     }
 
+    // Between two turns chat programs ask for a title, tags, further questions. An earlier message that is edited goes
+    // on from the prompt before it.
+    void sideRequests_everyTurnIsReused_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("device");
+        for (const char* const device : {"cpu", kEmulated}) {
+            for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
+                                            "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32"})
+                QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
+        }
+    }
+    void sideRequests_everyTurnIsReused() {
+        QFETCH(QString, model);
+        QFETCH(QString, device);
+        const LoadRequest request = requestFor(model, device, 4096);
+        Reader fresh(request), reader(request);
+        std::vector<std::int64_t> rooms;
+        for (std::size_t g = 0; g < reader.model.kv().n_groups(); ++g)
+            rooms.push_back(reader.model.kv().pool(g).n_blocks());
+        Tokens talk = someText(150, 1);
+        std::int64_t last_prompt = 0;
+        for (int turn = 0; turn < 4; ++turn) {
+            const Tokens prompt = talk;
+            const Reader::Answer got = reader.answer(prompt, 5);
+            QVERIFY2(got.reused >= last_prompt - 8, qPrintable(QStringLiteral("turn %1: %2").arg(turn).arg(got.reused)));
+            QVERIFY(isAsFresh(fresh, prompt, got));
+            last_prompt = std::ssize(prompt);
+            for (int side = 0; side < 8; ++side) reader.answer(someText(120 + side, 100 + 20 * turn + side), 5);
+            talk = joined(got.whole, someText(20, 50 + turn));
+        }
+        reader.store.clear();
+        const Tokens next = joined(reader.answer(talk, 5).whole, someText(20, 60));
+        const Tokens then = joined(reader.answer(next, 5).whole, someText(20, 61));
+        reader.answer(then, 5);
+        const Tokens edited = joined(next, someText(25, 99));
+        const Reader::Answer got = reader.answer(edited, 5);
+        QVERIFY2(got.reused >= std::ssize(next) - 8, qPrintable(QString::number(got.reused)));
+        QVERIFY(isAsFresh(fresh, edited, got));
+        for (std::size_t g = 0; g < rooms.size(); ++g) QCOMPARE(reader.model.kv().pool(g).n_blocks(), rooms[g]);
+
+        // A shorter context: the others give way, and the running conversation stays.
+        Replanner replanner(reader.model);
+        replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
+        ReplanRequest shorter;
+        shorter.context = 512;
+        replanner.begin(1, shorter, 0);
+        replanner.finish({});
+        QVERIFY2(replanner.reports().back().state == ReplanState::kDone,
+                 replanner.reports().back().problem.english().c_str());
+        reader.running.sequence.set_capacity(512);
+        const std::vector<KvRoom> planned = reader.model.demand().kv_rooms(reader.model.plan());
+        for (std::size_t g = 0; g < rooms.size(); ++g) QVERIFY(reader.model.kv().pool(g).room() == planned[g]);
+        const Tokens longer = joined(got.whole, someText(10, 98));
+        const Reader::Answer after = reader.answer(longer, 3);
+        QVERIFY(after.reused >= std::ssize(edited) - 8);
+        QVERIFY(isAsFresh(fresh, longer, after));
+    }
+
     // What a person does at random, with little room: go on, make an answer again, change
     // an earlier message, stop, and go back to any of it.
     void anything_answersAsAFreshRead_data() {
@@ -315,11 +375,11 @@ class TestPrefixStore : public QObject {
             return;
         }
         QCOMPARE(more.vram_bytes(), less.vram_bytes());
-        QCOMPARE(more.kv_host_bytes, bytes);
+        QCOMPARE(more.kv_host_bytes, less.kv_host_bytes + bytes);
         const auto in_use = [](const Arena& arena) {
             return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
         };
-        QCOMPARE(in_use(reader.model.ram()), bytes);
+        QCOMPARE(in_use(reader.model.ram()), more.kv_host_bytes);
         QCOMPARE(in_use(reader.model.device().memory()), in_use(without.model.device().memory()));
     }
 
