@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -9,6 +10,7 @@
 #include "app/cli/replan_script.h"
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
+#include "engine/plan/plan.h"
 
 namespace offstage::cli {
 
@@ -46,7 +48,15 @@ nlohmann::ordered_json to_json(const engine::SamplerSettings& sampler) {
             {"repeat_window", sampler.repeat_window}};
 }
 
-nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model) {
+// On the accelerator; on the CPU all that are in RAM.
+std::int64_t resident_experts(const engine::Snapshot& now) {
+    const engine::Place place = now.vram.total > 0 ? engine::Place::kDevice : engine::Place::kRam;
+    return std::count(now.experts.place.begin(), now.experts.place.end(), static_cast<std::uint8_t>(place));
+}
+
+// now: behind the answer, whatever re-plans have changed since the load.
+nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model,
+                               const engine::Snapshot& now) {
     const engine::DeviceReport& device = result.device;
     nlohmann::ordered_json json = {
         {"text", result.text},
@@ -72,9 +82,9 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"n_threads", model.n_threads},
         {"instruction_set", model.instruction_set},
         {"policy", model.policy},
-        {"resident_experts", model.resident_experts},
+        {"resident_experts", resident_experts(now)},
         {"total_experts", model.total_experts},
-        {"vram_budget_bytes", model.vram_budget_bytes},
+        {"vram_budget_bytes", now.vram.budget},
         {"vram_high_water_bytes", device.vram_high_water_bytes},
         {"hit_rate", device.hit_rate},
         {"bytes_copied", device.bytes_copied},
@@ -82,7 +92,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"copy_bytes_saved", device.copy_bytes_saved},
         {"neuron_hit_rate", device.neuron_hit_rate},
         {"expected_hit_rate", model.expected_hit_rate},
-        {"ram_budget_bytes", model.ram_budget_bytes},
+        {"ram_budget_bytes", now.ram.budget},
         {"ram_high_water_bytes", device.ram_high_water_bytes},
         {"decode_policy", device.decode_policy},
         {"decisions", engine::english(device.decisions)},
@@ -179,7 +189,7 @@ int run_generate(GenerateOptions options) {
     if (output_failure) std::rethrow_exception(output_failure);
     const int status = stop.stop_requested() ? kInterrupted : 0;
     if (options.model.json) {
-        nlohmann::ordered_json json = to_json(result, model);
+        nlohmann::ordered_json json = to_json(result, model, session->snapshot());
         json["sampler"] = to_json(options.sampler);
         if (nodes != nullptr) json["nodes"] = nodes->to_json();
         json["replans"] = nlohmann::ordered_json::array();

@@ -154,6 +154,26 @@ class TestCliDevices : public QObject {
         }
     }
 
+    // What is in force behind the answer, not what the model was loaded with.
+    void generate_json_saysWhatIsInForce() {
+        QFile script(home_.filePath(QStringLiteral("replan.jsonl")));
+        QVERIFY(script.open(QIODevice::WriteOnly));
+        script.write("{\"at_token\": 0, \"vram\": \"11MiB\"}\n");
+        script.close();
+        const QStringList args = words("generate --max-tokens 120 --context 256 --threads 1 --temperature 0 --prompt %1 "
+                                       "--model %2", {QStringLiteral("Tell me a story about a fox."), kDemo}) +
+                                 kEmulated;
+        const QJsonObject before = json(args);
+        const QJsonObject after = json(args + QStringList{QStringLiteral("--replan-script"), script.fileName()});
+        const QJsonObject replan = after[QLatin1String("replans")].toArray().first().toObject();
+        QVERIFY2(replan[QLatin1String("state")] == QLatin1String("done"),
+                 qPrintable(replan[QLatin1String("state")].toString()));
+        QCOMPARE(after[QLatin1String("vram_budget_bytes")].toDouble(), 11 * kMiB);
+        QCOMPARE(after[QLatin1String("resident_experts")].toInt(), replan[QLatin1String("resident_experts")].toInt());
+        QVERIFY(after[QLatin1String("resident_experts")].toInt() < before[QLatin1String("resident_experts")].toInt());
+        QCOMPARE(after[QLatin1String("ram_budget_bytes")].toDouble() > 0, true);
+    }
+
     void generate_sameAnswer_whateverTheDevice_data() {
         QTest::addColumn<QStringList>("device");
         QTest::newRow("emulated") << kEmulated;
