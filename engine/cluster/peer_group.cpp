@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/cluster/expert_owners.h"
@@ -90,6 +91,7 @@ PeerGroup::PeerGroup(LoadedModel& model, ActivationType activations, NodePatienc
 PeerGroup::~PeerGroup() {
     mesh_.set_on_ended({});
     model_.forward().set_listener(nullptr);
+    model_.forward().limit_steps(std::numeric_limits<std::int64_t>::max());
 }
 
 NodeClient::Following PeerGroup::following(std::size_t i) {
@@ -106,6 +108,7 @@ void PeerGroup::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
         said_.resize(nodes_.size());
     }
     model_.forward().set_listener(this);
+    model_.forward().limit_steps(follow_.max_step);  // whatever re-plans make of this machine's
 }
 
 // ---------------------------------------------------------------- what comes from nodes

@@ -293,9 +293,9 @@ class CudaBackend final : public Backend {
         }
         graph_bytes_ = context_->replays().bytes;
     }
-    // Memory of the operations, at least so much of it.
-    void grow(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
-              const std::function<void(void* data, std::size_t bytes)>& use);
+    // Memory of the operations.
+    void resize(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
+                const std::function<void(void* data, std::size_t bytes)>& use);
     // Memory is given back below: nothing may still work on it.
     void finish() {
         forget_keys();
@@ -368,20 +368,25 @@ void CudaBackend::reserve(const StepShape& shape) {
             *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, messages::packing_experts));
         quantizer_bytes_ = quantizer_bytes(shape);
     }
+    const bool gives_back = shape.n_tokens == 0;
     const kernels::CudaStep step = step_of(shape);
-    grow(scratch_, context_->scratch_bytes(step), messages::step_scratch_memory,
-         [&](void* data, std::size_t bytes) { context_->set_scratch(data, bytes); });
-    grow(staged_keys_, context_->staged_key_bytes(step), messages::step_scratch_memory,
-         [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
+    resize(scratch_, gives_back ? 0 : std::max<std::uint64_t>(scratch_.size(), context_->scratch_bytes(step)),
+           messages::step_scratch_memory,
+           [&](void* data, std::size_t bytes) { context_->set_scratch(data, bytes); });
+    resize(staged_keys_,
+           gives_back ? 0 : std::max<std::uint64_t>(staged_keys_.size(), context_->staged_key_bytes(step)),
+           messages::step_scratch_memory,
+           [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
 }
 
-void CudaBackend::grow(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
-                       const std::function<void(void* data, std::size_t bytes)>& use) {
+void CudaBackend::resize(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
+                         const std::function<void(void* data, std::size_t bytes)>& use) {
     const std::size_t had = block.size();
-    if (bytes <= had) return;
+    if (bytes == had) return;
     finish();
     // The old one goes first: a budget rarely has room for both.
     const auto allocate = [&](std::size_t n) {
+        if (n == 0) return;
         block = arena_.allocate(n, MemoryUse::kWorkspace, purpose);
         use(block.data(), block.size());
     };

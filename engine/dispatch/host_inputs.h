@@ -15,7 +15,13 @@ class HostInputs {
     // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this
     // object.
     HostInputs(Backend& device, std::int64_t most, const MessageArgument& purpose) : device_(device) {
-        if (!device.shares_host_memory()) copy_ = PinnedHost<float>(device, static_cast<std::size_t>(most), purpose);
+        resize(most, purpose);
+    }
+    // The same from the next step on. Throws Error (kOutOfMemory), and there is no room then.
+    void resize(std::int64_t most, const MessageArgument& purpose) {
+        copy_ = {};
+        if (device_.shares_host_memory() || most == 0) return;
+        copy_ = PinnedHost<float>(device_, static_cast<std::size_t>(most), purpose);
     }
 
     // The layer's input is this, on the device; of it the n floats behind the first ones are needed.

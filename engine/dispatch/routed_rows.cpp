@@ -12,15 +12,24 @@ namespace offstage::engine {
 RoutedRows::RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step)
     : grid_(grid),
       device_(device),
-      max_step_(max_step),
       token_counts_(as_size(grid.n_experts)),
       next_row_(as_size(grid.n_experts)) {
-    const std::int64_t max_rows = max_step * grid.n_active;
-    chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, messages::routing);
-    row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, messages::routing);
-    weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, messages::routing);
+    set_max_step(max_step);
+}
+
+void RoutedRows::set_max_step(std::int64_t max_step) {
+    chosen_ = {};
+    row_map_ = {};
+    weights_ = {};
+    outputs_ = {};
+    max_step_ = max_step;
+    if (max_step == 0) return;
+    const std::int64_t max_rows = max_step * grid_.n_active;
+    chosen_ = Mirror<std::int32_t>(device_, as_size(max_rows), MemoryUse::kWorkspace, messages::routing);
+    row_map_ = Mirror<std::int32_t>(device_, as_size(2 * max_rows), MemoryUse::kWorkspace, messages::routing);
+    weights_ = device_.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, messages::routing);
     outputs_ =
-        Mirror<float>(device, as_size(max_rows * grid.hidden_dim), MemoryUse::kWorkspace, messages::expert_outputs);
+        Mirror<float>(device_, as_size(max_rows * grid_.hidden_dim), MemoryUse::kWorkspace, messages::expert_outputs);
 }
 
 std::uint64_t RoutedRows::bytes_per_token(const ExpertGrid& grid) {

@@ -10,7 +10,6 @@
 
 #include "engine/error.h"
 #include "engine/experts/interleave_expert.h"
-#include "kernels/thread_pool.h"
 
 namespace offstage::engine {
 namespace {
@@ -41,7 +40,17 @@ void ExpertPacker::start(LayerIndex layer, ExpertIndex expert, kernels::WeightTy
         const std::lock_guard lock(mutex_);
         give_up_ = std::stop_source();
         result_.reset();
+        begins_ = false;
         job_ = Job{layer, expert, format, block, layout, pins};
+    }
+}
+
+void ExpertPacker::begin() {
+    if (!started_) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (begins_ || !job_.has_value()) return;
+        begins_ = true;
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& ends) { work(ends); });
     changed_.notify_all();
@@ -55,18 +64,18 @@ std::optional<ExpertPacker::Result> ExpertPacker::poll() {
     return std::exchange(result_, std::nullopt);
 }
 
-void ExpertPacker::wait() {
+void ExpertPacker::wait(kernels::ThreadPool& pool) {
     if (!started_) return;
     std::unique_lock lock(mutex_);
-    if (job_.has_value()) {  // not begun: by a thread that competes
-        const Job job = *std::exchange(job_, std::nullopt);
-        lock.unlock();
-        Result result;
-        std::thread([&] { result = pack(job, give_up_.get_token()); }).join();
-        lock.lock();
-        result_ = std::move(result);
-        return;
-    }
+    if (!job_.has_value()) return wait_for_thread(lock);
+    const Job job = *std::exchange(job_, std::nullopt);
+    lock.unlock();
+    Result result = pack(job, pool, give_up_.get_token());
+    lock.lock();
+    result_ = std::move(result);
+}
+
+void ExpertPacker::wait_for_thread(std::unique_lock<std::mutex>& lock) {
     if (result_.has_value()) return;
 #ifdef __linux__
     set_scheduling(thread_.native_handle(), SCHED_OTHER);
@@ -81,14 +90,14 @@ std::optional<ExpertPacker::Result> ExpertPacker::cancel() {
     if (!started_) return std::nullopt;
     give_up_.request_stop();
     {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         if (job_.has_value()) {  // not begun
             job_.reset();
             started_ = false;
             return Result{};
         }
+        wait_for_thread(lock);
     }
-    wait();
     return poll();
 }
 
@@ -97,19 +106,19 @@ void ExpertPacker::work(const std::stop_token& ends) {
     set_scheduling(pthread_self(), SCHED_IDLE);
 #endif
     std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, ends, [&] { return job_.has_value(); })) {
+    kernels::ThreadPool pool(1);
+    while (changed_.wait(lock, ends, [&] { return begins_ && job_.has_value(); })) {
         const Job job = *std::exchange(job_, std::nullopt);
         const std::stop_token give_up = give_up_.get_token();
         lock.unlock();
-        Result result = pack(job, give_up);
+        Result result = pack(job, pool, give_up);
         lock.lock();
         result_ = std::move(result);
         changed_.notify_all();
     }
 }
 
-ExpertPacker::Result ExpertPacker::pack(const Job& job, const std::stop_token& give_up) {
-    kernels::ThreadPool pool(1);
+ExpertPacker::Result ExpertPacker::pack(const Job& job, kernels::ThreadPool& pool, const std::stop_token& give_up) {
     Result result;
     try {
         if (!dry_) {

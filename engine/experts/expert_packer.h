@@ -15,12 +15,14 @@
 #include "engine/message.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/expert_layout.h"
+#include "kernels/thread_pool.h"
 
 namespace offstage::engine {
 
-// Packs, and quantizes, one expert at a time on a thread of its own that runs only where no other wants the core: a
-// conversation goes on beside it. While it is waited for it competes as every other thread does: on a computer whose
-// cores are all busy it would get three thousandths of one. All functions are called by one thread, the engine's.
+// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its own that runs only where no other
+// wants the core; while it is waited for, with all of the caller's threads. What the own thread has begun by then goes
+// on there, and competes as every other thread does: on a computer whose cores are all busy it would get three
+// thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:
     // `dry`: blocks are left as they are. The source must outlive this object.
@@ -30,10 +32,12 @@ class ExpertPacker {
     ExpertPacker& operator=(const ExpertPacker&) = delete;
 
     // Precondition: !busy(). `block` must stay until the job is done. Its rows are
-    // interleaved where the layout says so. pins: page-locks the block once it is filled; nullptr: nobody does.
+    // interleaved where the layout says so. pins: page-locks the block once it is filled; nullptr: nobody does. The job
+    // lies there until wait() or begin() is called.
     void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::span<std::byte> block,
                const kernels::ExpertLayout& layout, Backend* pins);
     bool busy() const { return started_; }
+    void begin();  // on the own thread
 
     struct Result {
         bool ok = false;
@@ -46,7 +50,9 @@ class ExpertPacker {
     // Waits until the job has given up or ended; its block may be reused then. What became of it; nullopt: there was
     // none.
     std::optional<Result> cancel();
-    void wait();  // until poll() has something to give; returns at once when nothing was started
+    // Until poll() has something to give; returns at once when nothing was started. pool: the caller's, for a job that
+    // was not begun.
+    void wait(kernels::ThreadPool& pool);
 
   private:
     struct Job {
@@ -58,11 +64,13 @@ class ExpertPacker {
         Backend* pins = nullptr;
     };
     void work(const std::stop_token& ends);
-    Result pack(const Job& job, const std::stop_token& give_up);
+    Result pack(const Job& job, kernels::ThreadPool& pool, const std::stop_token& give_up);
+    void wait_for_thread(std::unique_lock<std::mutex>& lock);
 
     ExpertSource& source_;
     const bool dry_;
     bool started_ = false;
+    bool begins_ = false;  // the own thread may take the job
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<Job> job_;

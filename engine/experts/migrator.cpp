@@ -185,6 +185,7 @@ void Migrator::pack_next(When when) {
             packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format,
                           {block, static_cast<std::size_t>(store_.expert_bytes(task.format))},
                           store_.ram_layout(task.format), copies.to_pin(task.expert));
+            if (when != When::kIdle) packer_.begin();
             packing_ = task;
             packing_since_us_ = now_us();
         } catch (const Error& error) {
@@ -257,6 +258,7 @@ void Migrator::upload_next(When when) {
 void Migrator::advance(When when) {
     if (!moving()) return;
     if (when == When::kBetweenSteps) may_upload_ = true;
+    if (when != When::kIdle) packer_.begin();  // where the end of an answer had left one to wait()
     if (when != When::kBetweenLayers && copied_.has_value())
         learn_upload(When::kBetweenSteps, *std::exchange(copied_, {}));
     // A format changes only between two steps; then nobody holds an address in the old one.
@@ -278,10 +280,10 @@ void Migrator::advance(When when) {
     }
 }
 
-void Migrator::wait() {
+void Migrator::wait(kernels::ThreadPool& pool) {
     if (!moving()) return;
-    if (packing_.has_value() && !uploading_.has_value()) {
-        packer_.wait();
+    if (packing_.has_value()) {  // while another one's copy is on its way
+        packer_.wait(pool);
     } else if (uploading_.has_value()) {
         device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
     }

@@ -61,8 +61,9 @@ class Migrator {
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
     // Goes on as far as it can without waiting. kIdle: no token is being made, nothing need be spared.
     void advance(When when);
-    // kIdle: waits until advance() can do something, a short while at most.
-    void wait();
+    // kIdle: waits until advance() can do something, a short while at most. pool: the caller's, which an expert is
+    // packed with.
+    void wait(kernels::ThreadPool& pool);
 
   private:
     // Packed experts that wait for their turn on the way to the device, so that RAM holds no second copy of many.

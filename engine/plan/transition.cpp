@@ -62,12 +62,6 @@ double us_of(const MigrationWork& work, const MigrationRates& measured, const Mi
     return us;
 }
 
-double seconds_left(double work_us, double done_us, double elapsed_us) {
-    if (!(work_us > done_us)) return 0;
-    const double estimate_us = work_us / 10;
-    return (work_us - done_us) * (estimate_us + elapsed_us) / (estimate_us + done_us) / 1e6;
-}
-
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
                       const QuantizingSpeeds* speeds) {
     assert(from.places.size() == to.places.size());

@@ -53,11 +53,6 @@ struct MigrationRates {
 // what was not measured.
 double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected);
 
-// How long a migration still takes, in seconds, where `done_us` of `work_us` (us_of) were
-// done in `elapsed_us`: at the pace so far. The estimate counts as a tenth of the work, so
-// that the first expert does not decide.
-double seconds_left(double work_us, double done_us, double elapsed_us);
-
 // What has to happen for one plan to become another.
 struct Transition {
     MigrationWork work;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/as_size.h"
+#include "engine/error.h"
 #include "engine/plan/planner.h"
 #include "engine/run/run_messages.h"
 
@@ -47,30 +48,13 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       device_(device),
       host_(host),
       dispatcher_(dispatcher),
-      max_step_(max_step),
       shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
       n_kv_groups_(kv_layout_of(spec, {}).groups.size()),
       moe_(spec.experts, experts, device, host, dispatcher, max_step),
       positions_(spec, context) {
     device.reserve(shape_);
-    const auto workspace = [&](std::int64_t floats, const MessageArgument& purpose) {
-        return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
-    };
-    inputs_ = allocate_inputs(shape_.context);
     in_host_.resize(as_size(table_entries(shape_.context)));
-    x_ = workspace(spec.hidden_dim, messages::activations);
-    h_ = workspace(spec.hidden_dim, messages::activations);
-    if (needs_further(spec)) further_ = workspace(spec.hidden_dim, messages::activations);
-    workspace_ = workspace(module_workspace(spec), messages::intermediate_results);
-    if (spec.dense_ffn_dim() > 0) {
-        identity_ =
-            Mirror<std::int32_t>(device, as_size(max_step), MemoryUse::kWorkspace, messages::rows_of_a_dense_network);
-        std::iota(identity_.host(), identity_.host() + max_step, 0);
-        identity_.upload(0, as_size(max_step));
-        device.host_wait(device.record(DeviceEvent::Queue::kCompute));
-    }
-    logits_ = Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * spec.vocab_size),
-                            MemoryUse::kWorkspace, "logits");
+    take_workspace(max_step);
     kv_.resize(n_kv_groups_);
     for (KvStep& group : kv_) group.segments.reserve(as_size(kMaxSegments));
     wanted_.reserve(as_size(kMaxSegments));
@@ -93,6 +77,64 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
             layer.output = {rms_norm_of(spec, weights, TensorRole::kFfnOutputNorm, l), 1};
         }
         layers_.push_back(std::move(layer));
+    }
+}
+
+// With moe_ of that many tokens.
+void Forward::take_workspace(std::int64_t max_step) {
+    const auto workspace = [&](std::int64_t floats, const MessageArgument& purpose) {
+        return device_.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
+    };
+    max_step_ = max_step;
+    inputs_ = allocate_inputs(shape_.context);
+    x_ = workspace(spec_.hidden_dim, messages::activations);
+    h_ = workspace(spec_.hidden_dim, messages::activations);
+    if (needs_further(spec_)) further_ = workspace(spec_.hidden_dim, messages::activations);
+    workspace_ = workspace(module_workspace(spec_), messages::intermediate_results);
+    if (spec_.dense_ffn_dim() > 0) {
+        identity_ =
+            Mirror<std::int32_t>(device_, as_size(max_step), MemoryUse::kWorkspace, messages::rows_of_a_dense_network);
+        std::iota(identity_.host(), identity_.host() + max_step, 0);
+        identity_.upload(0, as_size(max_step));
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    }
+    const std::int64_t rows = std::min(kLogitsRows, std::max(max_step, kMaxSegments));
+    logits_ = Mirror<float>(device_, as_size(rows * spec_.vocab_size), MemoryUse::kWorkspace, "logits");
+}
+
+void Forward::give_back_workspace() {
+    max_step_ = 0;
+    inputs_ = {};
+    for (DeviceBlock* const block : {&x_, &h_, &further_, &workspace_}) *block = DeviceBlock();
+    identity_ = {};
+    logits_ = {};
+    logits_view_ = {};
+    moe_.set_max_step(0);
+}
+
+void Forward::set_max_step(std::int64_t max_step) {
+    if (max_step == max_step_) return;
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // the old memory may still be read
+    const std::int64_t before = max_step_;
+    // The old one goes first: a budget rarely has room for both.
+    const auto change = [&](std::int64_t n) {
+        give_back_workspace();
+        shape_.n_tokens = 0;
+        device_.reserve(shape_);
+        shape_.n_tokens = n;
+        device_.reserve(shape_);
+        moe_.set_max_step(n);
+        take_workspace(n);
+    };
+    try {
+        change(max_step);
+    } catch (const Error&) {
+        try {
+            change(std::max<std::int64_t>(1, before));
+        } catch (const Error&) {
+            give_back_workspace();
+        }
+        throw;
     }
 }
 
@@ -169,6 +211,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
         n_tokens += static_cast<std::int64_t>(segment.tokens.size());
         prefill |= segment.tokens.size() > 1;
     }
+    if (max_step_ == 0) set_max_step(std::max(n_tokens, kSmallestStep));
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
     const double start_us = device_.now_us();
     if (n_table_entries(segments) > table_entries(shape_.context)) return Outcome::kFull;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -50,6 +52,10 @@ class Forward {
     // steps. Throws Error (kOutOfMemory), and everything is as it was. Positions stay
     // those of the context at the beginning (RopeSpec::original_context).
     void set_context(std::int64_t context);
+    // From now on steps take up to so many tokens. Between steps; what logits() gave is void then. Throws Error
+    // (kOutOfMemory), and everything is as it was, or, where a device does not give back what it had, the next step
+    // tries again.
+    void set_max_step(std::int64_t max_step);
 
     using Logits = StepLogits;
     enum class Outcome {
@@ -88,7 +94,11 @@ class Forward {
     // call.
     void set_reading(PromptReading* reading) { reading_ = reading; }
 
-    std::int64_t max_step() const { return max_step_; }
+    std::int64_t max_step() const { return std::clamp<std::int64_t>(max_step_, 1, limit_); }
+    // From now on max_step() is at most this, which others have room for.
+    void limit_steps(std::int64_t most) { limit_ = most; }
+    // What the workspace has room for.
+    std::int64_t reserved_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
     // Of the last step: (n_tokens, layers with experts, n_active), best expert first; of all tokens in every layer.
@@ -101,6 +111,8 @@ class Forward {
                                          std::int64_t context);
 
   private:
+    void take_workspace(std::int64_t max_step);
+    void give_back_workspace();
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
     std::int64_t table_entries(std::int64_t context) const;  // room for them
     std::int64_t n_blocks_of(const Segment& segment, std::size_t group) const;
@@ -133,7 +145,8 @@ class Forward {
     Backend& device_;
     CpuOperations& host_;
     Dispatcher& dispatcher_;
-    std::int64_t max_step_;
+    std::int64_t max_step_ = 0;  // 0: there is no workspace
+    std::int64_t limit_ = std::numeric_limits<std::int64_t>::max();
     Backend::StepShape shape_;
     const std::size_t n_kv_groups_;
     std::vector<Layer> layers_;

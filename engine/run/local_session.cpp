@@ -51,7 +51,9 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
         theta_model_ = model_.get();
     }
     model_->forward().set_reading(&reading_);
-    model_->kv().set_give_up([this](KvCache::GiveUp what) { return kept_.give_up(what); });
+    model_->kv().set_give_up([this](KvCache::GiveUp what) {
+        return kept_.give_up(what) || (what == KvCache::GiveUp::kEnds && running_.sequence.give_up_checkpoint());
+    });
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
     replans_.open(*model_, watch_, [this] { return running_.sequence.size(); });
@@ -159,12 +161,10 @@ void LocalSession::check_fits(std::int64_t n_prompt) const {
                 messages::prompt_longer_than_context(n_prompt, model_->summary().name, running_.sequence.capacity()));
 }
 
-Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
-                                    const std::stop_token& stop, std::int64_t n_prompt) {
-    Forward& forward = model_->forward();
+void LocalSession::begin_step() {
     // A step is what a person waits for a token: what a re-plan does before it counts.
-    const double begin_us = model_->device().now_us();
-    const bool moved = replans_.between_steps();
+    step_began_us_ = model_->device().now_us();
+    moved_ = replans_.between_steps();
     follow_context();
     const std::optional<ThetaChoice> theta = [this] {
         const std::lock_guard lock(theta_mutex_);
@@ -174,6 +174,15 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         model_->use_theta(theta);
         used_theta_ = theta;
     }
+}
+
+std::size_t LocalSession::max_step() const {
+    return static_cast<std::size_t>(model_->forward().max_step());
+}
+
+Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
+                                    const std::stop_token& stop, std::int64_t n_prompt) {
+    Forward& forward = model_->forward();
     if (n_prompt > 0) reading_.begin_step(static_cast<std::int64_t>(segments.front().tokens.size()));
     const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
@@ -188,8 +197,8 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
         recorder_.record(forward.routing(), n_tokens);
         const DispatchTotals& totals = model_->dispatcher().recorder().all_totals();
-        const double us = model_->device().now_us() - begin_us;
-        if (n_tokens == 1 && !moved) {
+        const double us = model_->device().now_us() - step_began_us_;
+        if (n_tokens == 1 && !moved_) {
             watch_.add(us, totals);
         } else {
             watch_.pass(totals);
@@ -213,7 +222,8 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
     constexpr std::size_t kBehindState = 8;
     const bool has_states = running_.sequence.cache().has_states() && tokens.size() > kBehindState;
     while (!tokens.empty()) {
-        std::size_t n = std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
+        begin_step();
+        std::size_t n = std::min(tokens.size(), max_step());
         if (has_states && tokens.size() == kBehindState) running_.sequence.checkpoint();
         if (has_states && tokens.size() > kBehindState) n = std::min(n, tokens.size() - kBehindState);
         const bool last = n == tokens.size();
@@ -232,15 +242,15 @@ bool LocalSession::feed_scored(const std::vector<TokenId>& prompt, int n_alterna
     // A step keeps the logits of all its tokens.
     constexpr std::size_t kLogitsAtOnce = std::size_t{16} << 20;  // 64 MiB
     const auto vocab = static_cast<std::size_t>(model_->spec().vocab_size);
-    const std::size_t most =
-        std::clamp(kLogitsAtOnce / vocab, std::size_t{1}, static_cast<std::size_t>(model_->forward().max_step()));
+    const std::size_t most_rows = std::max(kLogitsAtOnce / vocab, std::size_t{1});
     const ModelText text(*model_);
     TokenChoice first;
     first.chosen = {prompt.front(), std::numeric_limits<double>::quiet_NaN()};
     text.describe(first);
     choices.push_back(std::move(first));
     for (std::span<const TokenId> left(prompt); !left.empty();) {
-        const Segment segment{&running_.sequence, left.first(std::min(left.size(), most))};
+        begin_step();
+        const Segment segment{&running_.sequence, left.first(std::min({left.size(), most_rows, max_step()}))};
         left = left.subspan(segment.tokens.size());
         if (step({&segment, 1}, Forward::Logits::kAll, stop, static_cast<std::int64_t>(prompt.size())) !=
             Forward::Outcome::kDone) {
@@ -371,8 +381,11 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
         }
         const std::span<const Segment> next = strategy.next();
         if (next.empty()) break;
-        const Forward::Outcome outcome =
-            stop.stop_requested() ? Forward::Outcome::kStopped : step(next, Forward::Logits::kLast, stop);
+        Forward::Outcome outcome = Forward::Outcome::kStopped;
+        if (!stop.stop_requested()) {
+            begin_step();
+            outcome = step(next, Forward::Logits::kLast, stop);
+        }
         if (outcome == Forward::Outcome::kDone) continue;
         strategy.end(outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped);
         break;

@@ -58,6 +58,11 @@ class LocalSession final : public Session {
     // nothing before.
     bool feed_scored(const std::vector<TokenId>& prompt, int n_alternatives, const std::stop_token& stop,
                      std::vector<TokenChoice>& choices);
+    // Before each step, and before it is known which tokens it has: what is asked for between two steps, and what that
+    // changes.
+    void begin_step();
+    // Tokens that the next step may have.
+    std::size_t max_step() const;
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
                           std::int64_t n_prompt = 0);
@@ -94,6 +99,8 @@ class LocalSession final : public Session {
     std::mutex theta_mutex_;                 // of these two
     std::optional<ThetaChoice> used_theta_;  // of the last step
     double started_us_ = 0;                  // of the answer, by the device's clock
+    double step_began_us_ = 0;               // with what was done before it
+    bool moved_ = false;                     // a re-plan did something before the step
     std::vector<float> endless_logits_;      // see possible()
 };
 

@@ -45,6 +45,10 @@ bool ModelRuntime::frees_device_of_kv(const Plan& plan) const {
     return after < before;
 }
 
+void ModelRuntime::shorten_steps(const Plan& plan) {
+    if (plan.max_step < forward_.reserved_step()) forward_.set_max_step(plan.max_step);
+}
+
 bool ModelRuntime::resize_kv(const Plan& plan) {
     const std::uint64_t expert_bytes = experts_.source().expert_bytes(experts_.basis().master);
     const std::vector<KvRoom> rooms = experts_.demand().kv_rooms(plan);
@@ -78,6 +82,7 @@ void ModelRuntime::put_in_force(const Plan& plan, const Budget& budget) {
     assert(plan.kv == kv_.type());
     experts_.experts().settle();
     forward_.set_context(plan.context);
+    forward_.set_max_step(plan.max_step);
     experts_.shrink_to(plan, budget);
     plan_ = plan;
 }

@@ -66,6 +66,11 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
     unread_.resize(as_size(grid.n_layers));
 }
 
+void MoeLayer::set_max_step(std::int64_t max_step) {
+    rows_.set_max_step(max_step);
+    inputs_.resize(max_step * grid_.hidden_dim, messages::expert_inputs);
+}
+
 void MoeLayer::add_executor(std::unique_ptr<ElsewhereExecutor> executor) {
     assert(elsewhere_.size() < kMostElsewhere);
     executors_.push_back(executor.get());

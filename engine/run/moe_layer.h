@@ -44,6 +44,9 @@ class MoeLayer {
     MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& host, Dispatcher& dispatcher,
              std::int64_t max_step);
 
+    // As RoutedRows::set_max_step().
+    void set_max_step(std::int64_t max_step);
+
     ExpertMover& mover() { return mover_; }
     // From the next step on: neurons of routed experts that are nearer to zero are left out
     // (kernels::ExpertSpec::theta). 0 at first.

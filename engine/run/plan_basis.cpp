@@ -28,19 +28,15 @@ void PlanBasis::set_theta(CostModel& costs, const ThetaChoice& choice) const {
 
 Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
                            const std::optional<ThetaChoice>& theta) const {
-    // The workspace is that of the steps the model was loaded with; blocks of the KV
-    // cache are among it.
     ModelDemand model = demand.with_kv(budget.kv);
     if (budget.kept_context.has_value()) model.kept_context = *budget.kept_context;
-    model.workspace_fixed_bytes = in_force.workspace_bytes + model.kv_workspace_bytes(in_force.max_step) -
-                                  demand.with_kv(in_force.kv).kv_workspace_bytes(in_force.max_step);
-    model.workspace_bytes_per_token = 0;
     Budget wanted = budget;
-    if (wanted.context == 0) wanted.context = in_force.context;
+    if (wanted.context == 0) {
+        wanted.context = in_force.context;
+        wanted.largest_step = kShortestContext;
+    }
     model.max_context = std::max(model.max_context, wanted.context);
-    Plan plan = plan_for(model, wanted, uniform, theta);
-    plan.max_step = in_force.max_step;
-    return plan;
+    return plan_for(model, wanted, uniform, theta);
 }
 
 void PlanBasis::describe_formats(Plan& plan) const {

@@ -11,6 +11,16 @@ namespace {
 
 constexpr std::size_t kMostReports = 256;
 
+// What was measured, and else what was expected.
+MigrationRates merged(const MigrationRates& measured, MigrationRates expected) {
+    for (const auto part : {&MigrationRates::pack_us, &MigrationRates::change_us, &MigrationRates::upload_us}) {
+        for (std::size_t f = 0; f < (expected.*part).size(); ++f) {
+            if ((measured.*part)[f] > 0) (expected.*part)[f] = (measured.*part)[f];
+        }
+    }
+    return expected;
+}
+
 }  // namespace
 
 std::string_view name_of(ReplanState state) {
@@ -222,9 +232,14 @@ void Replanner::start_moving() {
     model_.kv().drop_prepared();  // of the plan before
     try {
         model_.grow_for(target_.plan, target_.budget);
+        model_.runtime().shorten_steps(target_.plan);
         migrator_.begin(target_.plan);
         const PlanBasis& basis = model_.basis();
-        expected_ = basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr);
+        expected_ = merged(
+            migrator_.rates(idle_),
+            basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr));
+        const MigrationWork& work = migrator_.progress().work;
+        pace_.begin(us_of(work, expected_, {}) / static_cast<double>(std::max<std::int64_t>(1, work.copies)));
         phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.message());
@@ -262,6 +277,7 @@ void Replanner::stay_as_it_is(const Message& problem) {
     }
     shed();
     in_force_ = plan_as_it_is();
+    in_force_.max_step = model_.forward().reserved_step();
     end(*going_back_, problem_);
 }
 
@@ -303,7 +319,7 @@ void Replanner::finish(const std::stop_token& stop) {
         advance(Migrator::When::kIdle);
         if (!moving_) break;
         if (phase_ == Phase::kExperts) {
-            migrator_.wait();
+            migrator_.wait(model_.pool());
         } else {
             model_.kv().wait_for_memory();
         }
@@ -330,8 +346,8 @@ void Replanner::report_progress() {
         report().seconds = elapsed_us / 1e6;
     }
     const MigrationRates& measured = migrator_.rates(idle_);
-    report().seconds_left =
-        seconds_left(us_of(progress.work, measured, expected_), us_of(progress.done, measured, expected_), elapsed_us);
+    pace_.advance(us_of(progress.done, expected_, measured), elapsed_us, idle_);
+    report().seconds_left = pace_.seconds(us_of(progress.work - progress.done, expected_, measured));
 }
 
 void Replanner::resize_kv() {

@@ -14,6 +14,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_draft.h"
 #include "engine/run/replan.h"
+#include "engine/run/replan_pace.h"
 
 namespace offstage::engine {
 
@@ -87,7 +88,8 @@ class Replanner {
     enum class Phase : std::uint8_t { kFreeing, kExperts, kKvCache };
     bool moving_ = false;
     bool idle_ = true;         // no tokens are being made
-    MigrationRates expected_;  // of what is moving
+    MigrationRates expected_;  // of what is moving, by what was known when it began
+    ReplanPace pace_;
     Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and what to say when there
     Message problem_;

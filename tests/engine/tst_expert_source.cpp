@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/experts/expert_packer.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/quant/expert_source.h"
@@ -57,9 +58,11 @@ class Plain final : public WeightSource {
     DenseWeights load_dense(Arena&) override { return {}; }
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
         ++packs;
+        pool_of_last = &pool;
         source_.pack_expert(layer, expert, block, pool);
     }
     int packs = 0;
+    kernels::ThreadPool* pool_of_last = nullptr;
 
   private:
     WeightSource& source_;
@@ -92,6 +95,35 @@ class TestExpertSource : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // Beside an answer on a thread of its own; while somebody waits, with all that the caller has.
+    void packerThatIsWaitedFor_usesTheCallersThreads() {
+        Model model(test::demoModel());
+        Plain master(*model.master);
+        ExpertSource source(model.grid, master, nullptr);
+        const WeightType format = source.master_type();
+        const kernels::ExpertLayout layout = model.grid.layout(format);
+        const auto expected = packed(source, 1, 3, format, model.pool);
+        ExpertPacker packer(source, false);
+        for (const bool waited : {true, false, true}) {
+            std::vector<std::byte> block(source.expert_bytes(format));
+            master.pool_of_last = nullptr;
+            packer.start(LayerIndex{1}, ExpertIndex{3}, format, block, layout, nullptr);
+            std::optional<ExpertPacker::Result> result = packer.poll();
+            QVERIFY(!result.has_value());  // nobody has begun it
+            if (!waited) packer.begin();
+            if (waited) packer.wait(model.pool);
+            QTRY_VERIFY(result.has_value() || (result = packer.poll()).has_value());
+            QVERIFY2(result->ok, result->problem.english().c_str());
+            QVERIFY(master.pool_of_last != nullptr && (master.pool_of_last == &model.pool) == waited);
+            QVERIFY(layout.interleaved || block == expected);
+            QVERIFY(!packer.busy());
+        }
+        // One that was never begun is given up at once.
+        std::vector<std::byte> block(source.expert_bytes(format));
+        packer.start(LayerIndex{1}, ExpertIndex{3}, format, block, layout, nullptr);
+        QVERIFY(packer.cancel().has_value() && !packer.busy());
+    }
+
     void biases_followTheNeurons_inEveryFormat() {
         QTemporaryDir cacheFolder;
         QuantCache cache(cacheFolder.path().toStdString());

@@ -164,8 +164,10 @@ class TestReplan : public QObject, ReplanSetup {
         request.context = 192;
         Play disturbed(request);
         const std::int64_t small = disturbed.model.plan().context;
-        const std::uint64_t bare =
-            disturbed.model.plan().dense_bytes + disturbed.model.plan().workspace_bytes + 2 * expert_bytes_;
+        const Plan& plan = disturbed.model.plan();
+        const std::uint64_t bare =  // with the shortest steps
+            plan.dense_bytes + plan.workspace_bytes + 2 * expert_bytes_ -
+            static_cast<std::uint64_t>(plan.max_step - kSmallestStep) * disturbed.model.demand().workspace_bytes_per_token;
         std::mt19937_64 random(5);
         std::vector<TokenId> next = prompt_;
         int spilled = 0, refused = 0;
@@ -439,6 +441,31 @@ class TestReplan : public QObject, ReplanSetup {
         // What a copy took is known from now on.
         const MigrationRates measured = play.replanner.draft().migrations;
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
+    }
+
+    // 500 experts of 1.3 ms each, on a computer that lets one through every third of a second.
+    void pace_followsWhatTheReplanHasShown() {
+        ReplanPace pace;
+        pace.begin(1300);
+        const auto left_after = [](int n) { return 1300.0 * (500 - n); };
+        QCOMPARE(pace.seconds(left_after(0)), 0.65);  // as the preview said
+        double elapsed_us = 1.2e6;  // the first one takes longest
+        pace.advance(1300, elapsed_us, true);
+        const double at_first = pace.seconds(left_after(1));
+        QVERIFY2(at_first > 50 && at_first < 300, qPrintable(QString::number(at_first)));
+        for (int n = 2; n <= 60; ++n) pace.advance(1300.0 * n, elapsed_us += 333e3, true);
+        const double soon = pace.seconds(left_after(60));  // 147 s
+        QVERIFY2(soon > 120 && soon < 170, qPrintable(QString::number(soon)));
+        // The computer is idle from now on.
+        for (int n = 61; n <= 110; ++n) pace.advance(1300.0 * n, elapsed_us += 1300, true);
+        for (int n = 111; n <= 160; ++n) pace.advance(1300.0 * n, elapsed_us += 400e3, false);
+        const double beside = pace.seconds(left_after(160));  // an answer: 136 s
+        QVERIFY2(beside > 100 && beside < 160, qPrintable(QString::number(beside)));
+        QCOMPARE(pace.seconds(0), 0.0);
+        pace.begin(0);  // nothing is known
+        QCOMPARE(pace.seconds(0), 0.0);
+        pace.advance(5, 10, true);
+        QCOMPARE(pace.seconds(50), 1e-4);
     }
 
     // What answers took is what a preview calls "now", and what it promises is about what they take then. The device's

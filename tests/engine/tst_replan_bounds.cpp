@@ -12,6 +12,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/run/local_session.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
@@ -87,6 +88,10 @@ class TestReplanBounds : public QObject, ReplanSetup {
     // RAM for so many experts.
     std::uint64_t ramFor(std::int64_t n) const {
         return host_fixed_bytes_ + static_cast<std::uint64_t>(n) * expert_bytes_ + 4096;
+    }
+    // What steps of 64 tokens save beside those of 512.
+    static std::uint64_t shorterSteps(const LoadedModel& model) {
+        return (512 - kSmallestStep) * model.demand().workspace_bytes_per_token;
     }
     static std::vector<Place> placesOf(Play& play) {
         std::vector<Place> places;
@@ -195,7 +200,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         const auto most = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes_ / block_bytes));
         ReplanRequest bare;
         bare.context = 2560;
-        bare.vram_bytes = fixed_bytes_ - play.model.plan().kv_bytes + 2 * expert_bytes_;
+        bare.vram_bytes = fixed_bytes_ - play.model.plan().kv_bytes + 2 * expert_bytes_ - shorterSteps(play.model);
         play.replanner.begin(1, bare, 0);
         QVERIFY(play.replanner.moving());
         for (int step = 0; step < 100 && kv.n_held_in_host() < 3; ++step) {
@@ -218,6 +223,86 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(kv.n_held_in_host() == 0 && kv.room() == whole);
         QCOMPARE(play.model.experts().n_resident(), cancelled ? 10 : 14);
         play.checkSteps();
+    }
+
+    // A re-plan goes as low as a load does: prompts are read in steps of 64 tokens then, and in longer ones again.
+    void vramForNoExpert_asLowAsALoad_data() {
+        QTest::addColumn<QString>("device");
+        QTest::newRow("emulated") << QString(kDevice);
+        QTest::newRow("CPU") << QStringLiteral("cpu");
+    }
+    void vramForNoExpert_asLowAsALoad() {
+        QFETCH(QString, device);
+        const bool on_cpu = device == QStringLiteral("cpu");
+        LoadRequest roomy = on(device.toStdString());
+        if (!on_cpu) roomy.vram_bytes = vramFor(20);
+        Play play(roomy), reference(roomy);
+        const std::int64_t step = play.model.plan().max_step;
+        QVERIFY(step >= 512);
+        // The least that such a model loads with.
+        const Plan& plan = play.model.plan();
+        const std::uint64_t saved =
+            static_cast<std::uint64_t>(step - kSmallestStep) * play.model.demand().workspace_bytes_per_token;
+        const std::uint64_t least = on_cpu ? plan.ram_bytes - saved - 64 * expert_bytes_ + 2 * expert_bytes_
+                                           : plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes - saved;
+        LoadRequest tight = roomy;
+        (on_cpu ? tight.ram_bytes : tight.vram_bytes) = least;
+        if (!on_cpu) QCOMPARE(LoadedModel(tight, LoadedModel::Text::kWanted, {}, {}).plan().max_step, kSmallestStep);
+        std::vector<TokenId> next = prompt_;
+        QVERIFY(agree(play, reference, next));
+        std::uint64_t id = 0;
+        for (int round = 0; round < 2; ++round) {
+            ReplanRequest low;
+            (on_cpu ? low.ram_bytes : low.vram_bytes) = least;
+            play.replanner.begin(++id, low, 0);
+            QCOMPARE(play.model.forward().max_step(), kSmallestStep);  // at once: what comes needs the room
+            for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+            play.replanner.finish({});
+            const ReplanReport& report = play.replanner.reports().back();
+            QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
+            const Arena& memory = on_cpu ? play.model.ram() : play.model.device().memory();
+            QVERIFY(memory.usage().used_bytes <= least && memory.usage().budget_bytes == least);
+            for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+            ReplanRequest back;
+            (on_cpu ? back.ram_bytes : back.vram_bytes) =
+                on_cpu ? reference.model.budget().ram_bytes : roomy.vram_bytes;
+            play.replanner.begin(++id, back, 0);
+            for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+            if (round == 1) play.replanner.finish({});
+            if (round == 0) play.replanner.cancel();
+            play.replanner.finish({});
+            QCOMPARE(play.model.forward().max_step(), round == 1 ? step : play.replanner.in_force().max_step);
+            play.checkBudgets();
+        }
+        next.resize(500);
+        for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<TokenId>(3 + i * 7 % 1900);
+        QVERIFY(agree(play, reference, next));
+    }
+
+    // The plan comes while the prompt is being read: the rest of it is read in steps that fit.
+    void promptUnderWay_goesOnInShorterSteps() {
+        LoadRequest request = on(kDevice);
+        request.compute = ComputeMode::kF32;
+        request.vram_bytes = vramFor(20);
+        LocalSession session, undisturbed;
+        session.load(request, {}, {});
+        undisturbed.load(request, {}, {});
+        const std::int64_t step = session.model()->forward().max_step();
+        GenerationRequest ask;
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 8;
+        ask.ignore_end = true;
+        std::string text;
+        while (session.count_tokens({{Role::kUser, text}}) < 3 * step) text += "A fox went to the river and met a bear. ";
+        ask.messages = {{Role::kUser, text}};
+        ReplanRequest low;
+        low.vram_bytes = request.vram_bytes - 22 * expert_bytes_ - shorterSteps(*session.model());
+        session.replan(low);
+        const GenerationResult got = session.generate(ask, {}, {});
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kDone);
+        QVERIFY(session.model()->forward().max_step() < step);
+        QCOMPARE(got.tokens, undisturbed.generate(ask, {}, {}).tokens);
     }
 
     void diskFull_quantizedExpertsAreUsedAllTheSame_data() {
