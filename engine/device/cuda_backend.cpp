@@ -371,12 +371,10 @@ void CudaBackend::reserve(const StepShape& shape) {
     const bool gives_back = shape.n_tokens == 0;
     const kernels::CudaStep step = step_of(shape);
     resize(scratch_, gives_back ? 0 : std::max<std::uint64_t>(scratch_.size(), context_->scratch_bytes(step)),
-           messages::step_scratch_memory,
-           [&](void* data, std::size_t bytes) { context_->set_scratch(data, bytes); });
-    resize(staged_keys_,
-           gives_back ? 0 : std::max<std::uint64_t>(staged_keys_.size(), context_->staged_key_bytes(step)),
-           messages::step_scratch_memory,
-           [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
+           messages::step_scratch_memory, [&](void* data, std::size_t bytes) { context_->set_scratch(data, bytes); });
+    resize(
+        staged_keys_, gives_back ? 0 : std::max<std::uint64_t>(staged_keys_.size(), context_->staged_key_bytes(step)),
+        messages::step_scratch_memory, [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
 }
 
 void CudaBackend::resize(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,

@@ -19,9 +19,9 @@
 
 namespace offstage::engine {
 
-// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its own that runs only where no other
-// wants the core; while it is waited for, with all of the caller's threads. What the own thread has begun by then goes
-// on there, and competes as every other thread does: on a computer whose cores are all busy it would get three
+// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its own that runs only where no
+// other wants the core; while it is waited for, with all of the caller's threads. What the own thread has begun by then
+// goes on there, and competes as every other thread does: on a computer whose cores are all busy it would get three
 // thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:

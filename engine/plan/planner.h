@@ -141,8 +141,8 @@ struct PlanCosts {
 // are kRam or kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds
 // everything.
 //
-// States and windows of other conversations lie in RAM, in up to a quarter of what the experts leave there, or, where not
-// all experts fit, in up to a sixteenth of the experts' room. Plan::kept_bytes counts them, beside kept_context's.
+// States and windows of other conversations lie in RAM, in up to a quarter of what the experts leave there, or, where
+// not all experts fit, in up to a sixteenth of the experts' room. Plan::kept_bytes counts them, beside kept_context's.
 //
 // A named context whose KV cache VRAM cannot hold beside dense weights and the smallest
 // workspace has its last blocks in RAM, where demand.kv_may_lie_in_ram; all experts leave

@@ -9,8 +9,8 @@ namespace offstage::engine {
 // answer, may take a thousand times as long as the parts of a re-plan were measured to take alone.
 class ReplanPace {
   public:
-    // piece_us: what one piece of the work is expected to take. Two of them count as done at that pace at first, so that
-    // the first one does not decide.
+    // piece_us: what one piece of the work is expected to take. Two of them count as done at that pace at first, so
+    // that the first one does not decide.
     void begin(double piece_us) { *this = ReplanPace{2 * piece_us}; }
     // done_us: what the pieces that are done were expected to take; elapsed_us: since begin(). What was longer ago
     // counts less, and much less where answers began or ended since.

@@ -235,9 +235,9 @@ void Replanner::start_moving() {
         model_.runtime().shorten_steps(target_.plan);
         migrator_.begin(target_.plan);
         const PlanBasis& basis = model_.basis();
-        expected_ = merged(
-            migrator_.rates(idle_),
-            basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr));
+        expected_ =
+            merged(migrator_.rates(idle_),
+                   basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr));
         const MigrationWork& work = migrator_.progress().work;
         pace_.begin(us_of(work, expected_, {}) / static_cast<double>(std::max<std::int64_t>(1, work.copies)));
         phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;

@@ -160,8 +160,10 @@ class TestCliDevices : public QObject {
         QVERIFY(script.open(QIODevice::WriteOnly));
         script.write("{\"at_token\": 0, \"vram\": \"11MiB\"}\n");
         script.close();
-        const QStringList args = words("generate --max-tokens 120 --context 256 --threads 1 --temperature 0 --prompt %1 "
-                                       "--model %2", {QStringLiteral("Tell me a story about a fox."), kDemo}) +
+        const QStringList args = words(
+                                     "generate --max-tokens 120 --context 256 --threads 1 --temperature 0 --prompt %1 "
+                                     "--model %2",
+                                     {QStringLiteral("Tell me a story about a fox."), kDemo}) +
                                  kEmulated;
         const QJsonObject before = json(args);
         const QJsonObject after = json(args + QStringList{QStringLiteral("--replan-script"), script.fileName()});

@@ -212,7 +212,8 @@ class TestPlanner : public QObject {
         const ModelDemand d = mixtral();
         const Plan plan = make_plan(d, {24 * kGiB, 0, 32768}, even_popularity(d), PlacementKind::kPopular);
         QCOMPARE(plan.context, 32768);
-        QVERIFY(plan.n_resident() < make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular).n_resident());
+        QVERIFY(plan.n_resident() <
+                make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular).n_resident());
     }
 
     void step_ofATightBudget_growsWithinATenthOfIt() {
@@ -456,8 +457,8 @@ class TestPlanner : public QObject {
             }
             QVERIFY(plan.ram_bytes <= budget.ram_bytes);
             const std::int64_t copies = plan.duplicates ? all : ram + plan.host_staging_slots;
-            QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + plan.kept_bytes +
-                                         static_cast<std::uint64_t>(copies) * d.expert_bytes);
+            QCOMPARE(plan.ram_bytes,
+                     d.host_fixed_bytes + plan.kept_bytes + static_cast<std::uint64_t>(copies) * d.expert_bytes);
             QCOMPARE(plan.kv_host_bytes, plan.kept_bytes);
             if (plan.duplicates) QCOMPARE(disk, 0);
             if (disk > 0) QVERIFY(!plan.duplicates && plan.ram_bytes + unused(d, plan, wish) > budget.ram_bytes);
@@ -472,7 +473,8 @@ class TestPlanner : public QObject {
         QTest::addColumn<bool>("on_host");
         for (const bool is_state : {true, false}) {
             for (const bool on_host : {true, false})
-                QTest::addRow("%s, %s", is_state ? "states" : "windows", on_host ? "CPU" : "device") << is_state << on_host;
+                QTest::addRow("%s, %s", is_state ? "states" : "windows", on_host ? "CPU" : "device")
+                    << is_state << on_host;
         }
     }
     void otherConversations_haveRoomInRam() {

@@ -231,7 +231,8 @@ class TestPrefixStore : public QObject {
         for (int turn = 0; turn < 4; ++turn) {
             const Tokens prompt = talk;
             const Reader::Answer got = reader.answer(prompt, 5);
-            QVERIFY2(got.reused >= last_prompt - 8, qPrintable(QStringLiteral("turn %1: %2").arg(turn).arg(got.reused)));
+            QVERIFY2(got.reused >= last_prompt - 8,
+                     qPrintable(QStringLiteral("turn %1: %2").arg(turn).arg(got.reused)));
             QVERIFY(isAsFresh(fresh, prompt, got));
             last_prompt = std::ssize(prompt);
             for (int side = 0; side < 8; ++side) reader.answer(someText(120 + side, 100 + 20 * turn + side), 5);

@@ -167,7 +167,8 @@ class TestReplan : public QObject, ReplanSetup {
         const Plan& plan = disturbed.model.plan();
         const std::uint64_t bare =  // with the shortest steps
             plan.dense_bytes + plan.workspace_bytes + 2 * expert_bytes_ -
-            static_cast<std::uint64_t>(plan.max_step - kSmallestStep) * disturbed.model.demand().workspace_bytes_per_token;
+            static_cast<std::uint64_t>(plan.max_step - kSmallestStep) *
+                disturbed.model.demand().workspace_bytes_per_token;
         std::mt19937_64 random(5);
         std::vector<TokenId> next = prompt_;
         int spilled = 0, refused = 0;
@@ -449,7 +450,7 @@ class TestReplan : public QObject, ReplanSetup {
         pace.begin(1300);
         const auto left_after = [](int n) { return 1300.0 * (500 - n); };
         QCOMPARE(pace.seconds(left_after(0)), 0.65);  // as the preview said
-        double elapsed_us = 1.2e6;  // the first one takes longest
+        double elapsed_us = 1.2e6;                    // the first one takes longest
         pace.advance(1300, elapsed_us, true);
         const double at_first = pace.seconds(left_after(1));
         QVERIFY2(at_first > 50 && at_first < 300, qPrintable(QString::number(at_first)));

@@ -293,7 +293,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         ask.max_tokens = 8;
         ask.ignore_end = true;
         std::string text;
-        while (session.count_tokens({{Role::kUser, text}}) < 3 * step) text += "A fox went to the river and met a bear. ";
+        while (session.count_tokens({{Role::kUser, text}}) < 3 * step)
+            text += "A fox went to the river and met a bear. ";
         ask.messages = {{Role::kUser, text}};
         ReplanRequest low;
         low.vram_bytes = request.vram_bytes - 22 * expert_bytes_ - shorterSteps(*session.model());
