@@ -11,6 +11,7 @@
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/expert_profile.h"
 #include "engine/eval/loaded_step_model.h"
+#include "engine/eval/text_sequences.h"
 
 namespace offstage::cli {
 namespace {
@@ -45,8 +46,11 @@ int run_profile(const ProfileOptions& options) {
                   << (terminal ? "" : "\n") << std::flush;
     };
     engine::LoadedStepModel steps(model);
+    const engine::ExpertGrid& grid = model.spec().experts;
     engine::Popularity counted =
-        engine::count_experts(steps, model.spec().experts, *model.tokenizer(), text, progress, {});
+        engine::has_conversations(options.text)
+            ? engine::count_experts(steps, grid, engine::conversation_sequences(model, text, options.text), progress, {})
+            : engine::count_experts(steps, grid, *model.tokenizer(), text, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     counted.source = std::filesystem::path(options.text).filename().string();
     engine::write_popularity(counted, model.name(), options.out);

@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/scenario_report.h"
+#include "engine/eval/text_sequences.h"
 #include "engine/run/model_shape.h"
 #include "engine/statistics.h"
 
@@ -49,7 +50,7 @@ bool places_layers(const engine::ScenarioPolicy& policy) {
 }
 
 // What other machines did for it is added to `nodes`.
-engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request,
+engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine::ScenarioRequest request,
                                             nlohmann::ordered_json& nodes) {
     engine::LoadRequest load = load_request(options.model);
     load.dispatch = request.policies.front().settings;
@@ -59,7 +60,11 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
         if (options.model.cache.empty()) load.cache = engine::CacheKind::kStatic;
         if (options.model.prefetch.empty()) load.prefetch = engine::PrefetchMode::kOff;
     }
-    engine::LoadedModel model(load, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    const auto text = options.text.empty() ? engine::LoadedModel::Text::kNotNeeded : engine::LoadedModel::Text::kWanted;
+    engine::LoadedModel model(load, text, progress_on_terminal(), {});
+    if (!options.text.empty()) {
+        request.sequences = engine::sequences_of(model, read_long_text(options.text), options.text);
+    }
     const auto joined = join_nodes(model, options.model, false);
     engine::LoadedStepModel steps(model);
     engine::ScenarioReport report;

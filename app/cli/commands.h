@@ -102,6 +102,7 @@ struct BenchOptions {
     std::string scenario;
     std::string compare;  // policies, separated by commas; empty: the one of the model options
     std::vector<std::int64_t> in, out, widths;
+    std::string text;  // a file that prompts are taken from; empty: random tokens
     bool markdown = false;
 };
 

@@ -657,6 +657,10 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::Range(1, offstage::engine::kLargestBeamWidth))
         ->needs(scenario);
+    command->add_option("--text", bench.text,
+                        "Prompts from this text, or from conversations in a .jsonl or .json file (ShareGPT's form too) "
+                        "instead of random tokens")
+        ->needs(scenario);
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
     add_node_options(*command, bench.model);
@@ -703,7 +707,8 @@ int run(int argc, char** argv) {
     ProfileOptions profile;
     command = app.add_subcommand("profile", "Count which experts a text is routed to, for placement");
     add_model_option(*command, profile.model);
-    command->add_option("--text", profile.text, "Any UTF-8 text")->required();
+    command->add_option("--text", profile.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
+        ->required();
     command->add_option("--out", profile.out, "The profile to write (JSON)")->required();
     add_context_option(*command, profile.model, kTextContext);
     add_device_options(*command, profile.model);
@@ -795,7 +800,8 @@ int run(int argc, char** argv) {
     add_model_option(*command, recall.model);
     command
         ->add_option("--text", recall.text,
-                     "UTF-8 text, or a .jsonl file of conversations {\"messages\": [{\"role\", \"content\"}]}")
+                     "UTF-8 text, or a .jsonl or .json file of conversations, {\"messages\": [{\"role\", \"content\"}]} "
+                     "or {\"conversations\": [{\"from\", \"value\"}]} as ShareGPT's")
         ->required();
     command->add_option("--out", recall.out, "Picture to draw (SVG)");
     command->add_option("--trace-out", recall.trace_out, "Routing trace to write, for offstage-cli replay");
@@ -819,7 +825,7 @@ int run(int argc, char** argv) {
     command = app.add_subcommand("activations",
                                  "How near to zero the experts' neurons are: share of |act(w1 . x)| below some bounds");
     add_model_option(*command, activations.model);
-    command->add_option("--text", activations.text, "UTF-8 text, or a .jsonl file of conversations, as for recall")
+    command->add_option("--text", activations.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
         ->required();
     command->add_option("--below", activations.bounds, "The bounds")
         ->delimiter(',')
@@ -837,7 +843,7 @@ int run(int argc, char** argv) {
         "predict",
         "How well a layer's experts and their active neurons are known one layer ahead: recall and precision by layer");
     add_model_option(*command, predict.model);
-    command->add_option("--text", predict.text, "UTF-8 text, or a .jsonl file of conversations, as for recall")
+    command->add_option("--text", predict.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
         ->required();
     command->add_option("--theta", predict.thetas, "The thetas, separated by commas: below one a neuron is not active")
         ->delimiter(',')

@@ -61,13 +61,22 @@ std::vector<Case> cases_of(const ScenarioRequest& request) {
 
 class Runner {
   public:
-    Runner(StepModel& model, const std::stop_token& stop) : model_(model), stop_(stop) {}
+    Runner(StepModel& model, const std::vector<std::vector<TokenId>>& sequences, const std::stop_token& stop)
+        : model_(model), sequences_(sequences), stop_(stop) {}
 
     // One sample for each of the case's outs.
-    std::vector<Sample> run(const Case& c) {
+    std::vector<Sample> run(const Case& c, int repeat) {
         std::mt19937_64 random(static_cast<std::uint64_t>(c.in * 64 + c.width));
+        std::size_t sequence = sequences_.empty() ? 0 : sequence_for(c.in, repeat), place = 0;
         const auto draw = [&] {
-            return static_cast<TokenId>(random() % static_cast<std::uint64_t>(model_.vocab_size()));
+            if (sequences_.empty()) {
+                return static_cast<TokenId>(random() % static_cast<std::uint64_t>(model_.vocab_size()));
+            }
+            while (place == sequences_[sequence].size()) {
+                sequence = (sequence + 1) % sequences_.size();
+                place = 0;
+            }
+            return sequences_[sequence][place++];
         };
         std::vector<TokenId> prompt;
         for (std::int64_t i = 0; i < c.in; ++i) prompt.push_back(draw());
@@ -97,6 +106,21 @@ class Runner {
     }
 
   private:
+    // The sequence that a repeat's prompt of so many tokens is the beginning of.
+    std::size_t sequence_for(std::int64_t in, int repeat) const {
+        std::vector<std::size_t> long_enough;
+        std::size_t longest = 0;
+        for (std::size_t i = 0; i < sequences_.size(); ++i) {
+            longest = std::max(longest, sequences_[i].size());
+            if (sequences_[i].size() >= static_cast<std::size_t>(in)) long_enough.push_back(i);
+        }
+        if (long_enough.empty()) {
+            throw Error(ErrorKind::kInvalidInput,
+                        messages::no_text_for_prompt(in, static_cast<std::int64_t>(longest)));
+        }
+        return long_enough[static_cast<std::size_t>(repeat) % long_enough.size()];
+    }
+
     Sample sample() const {
         Sample result;
         result.ttft_us = times_.front();
@@ -111,6 +135,7 @@ class Runner {
     }
 
     StepModel& model_;
+    const std::vector<std::vector<TokenId>>& sequences_;
     const std::stop_token& stop_;
     std::vector<double> times_;  // of each token, from the request
 };
@@ -243,10 +268,10 @@ std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& 
                                        const std::stop_token& stop) {
     validate(request);
     const std::size_t n_policies = request.policies.size();
-    Runner runner(model, stop);
+    Runner runner(model, request.sequences, stop);
     for (const ScenarioPolicy& policy : request.policies) {  // warms pages, primitives and clocks
         model.set_policy(policy.settings);
-        runner.run({ScenarioKind::kDecode, std::min<std::int64_t>(8, model.context() - 4), {4}, 1});
+        runner.run({ScenarioKind::kDecode, std::min<std::int64_t>(8, model.context() - 4), {4}, 1}, 0);
     }
     std::vector<ScenarioRow> rows;
     for (const Case& c : cases_of(request)) {
@@ -257,7 +282,7 @@ std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& 
             for (std::size_t turn = 0; turn < n_policies; ++turn) {
                 const std::size_t p = (turn + static_cast<std::size_t>(repeat)) % n_policies;
                 model.set_policy(request.policies[p].settings);
-                const std::vector<Sample> run = runner.run(c);
+                const std::vector<Sample> run = runner.run(c, repeat);
                 for (std::size_t i = 0; i < run.size(); ++i) samples[p][i].push_back(run[i]);
                 if (!log) continue;
                 const Sample& whole = run.back();

@@ -37,6 +37,9 @@ struct ScenarioRequest {
     std::vector<std::int64_t> beam_out = {64};
     std::vector<std::int64_t> beam_widths = {4, 8, 12, 16};
     int repeats = 3;
+    // What prompts are cut from: each the beginning of a sequence that is long enough, another
+    // one in every repeat, and a decode goes on as the sequences do. Empty: random tokens.
+    std::vector<std::vector<TokenId>> sequences;
 };
 
 // Throws Error (kInvalidInput) naming the list and the value: an empty list, a length below 1, a width outside
@@ -67,9 +70,9 @@ struct ScenarioRow {
 };
 
 // Runs every case under every policy, `repeats` times; the policies take turns within a repeat and begin with another
-// one each time, so that a machine that grows slower favours none. All policies see the same random tokens. A decode to
+// one each time, so that a machine that grows slower favours none. All policies see the same tokens. A decode to
 // the longest `out` gives the rows of the shorter ones as well. `log` (may be empty) is told of each run. Throws Error
-// as StepModel does, and as validate().
+// as StepModel does, and as validate(); kInvalidInput where no sequence is as long as a prompt.
 std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& request,
                                        const std::function<void(const std::string&)>& log, const std::stop_token& stop);
 

@@ -1,6 +1,8 @@
 #include "engine/eval/text_sequences.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "engine/as_size.h"
 #include "engine/error.h"
@@ -20,28 +22,55 @@ const Tokenizer& tokenizer_of(const LoadedModel& model) {
     return *model.tokenizer();
 }
 
-std::vector<ChatMessage> read_messages(std::string_view line, const std::string& where) {
-    const nlohmann::json document = parse_json(line, where, {.max_depth = 8, .max_values = 10'000});
-    const JsonFields fields(document, where);
-    const nlohmann::json* list = fields.find("messages");
-    if (list == nullptr || !list->is_array() || list->empty()) {
-        fields.reject("messages", messages::a_list_of_chat_messages);
+// Who speaks, by the names that files have: those of chat templates, and ShareGPT's.
+std::optional<Role> role_of(std::string_view name) {
+    static constexpr std::pair<std::string_view, Role> kNames[] = {
+        {"system", Role::kSystem},       {"user", Role::kUser},        {"human", Role::kUser},
+        {"assistant", Role::kAssistant}, {"gpt", Role::kAssistant},    {"chatgpt", Role::kAssistant},
+        {"bing", Role::kAssistant},      {"bard", Role::kAssistant},
+    };
+    for (const auto& [known, role] : kNames) {
+        if (name == known) return role;
+    }
+    return std::nullopt;
+}
+
+std::vector<ChatMessage> read_messages(const nlohmann::json& conversation, const std::string& where) {
+    const JsonFields fields(conversation, where);
+    const bool is_share_gpt = fields.has("conversations") && !fields.has("messages");
+    const char* const key = is_share_gpt ? "conversations" : "messages";
+    const char* const speaker = is_share_gpt ? "from" : "role";
+    const nlohmann::json* list = fields.find(key);
+    // Some of ShareGPT's have lost all that was said in them.
+    if (list == nullptr || !list->is_array() || (list->empty() && !is_share_gpt)) {
+        fields.reject(key, messages::a_list_of_chat_messages);
     }
     std::vector<ChatMessage> messages;
     for (std::size_t i = 0; i < list->size(); ++i) {
-        const JsonFields message((*list)[i], where, "messages[" + std::to_string(i) + "].");
-        const std::string role = message.text("role");
-        if (role == name_of(Role::kSystem)) {
-            messages.push_back({Role::kSystem, message.text("content")});
-        } else if (role == name_of(Role::kUser)) {
-            messages.push_back({Role::kUser, message.text("content")});
-        } else if (role == name_of(Role::kAssistant)) {
-            messages.push_back({Role::kAssistant, message.text("content")});
-        } else {
-            message.reject("role", messages::a_role);
-        }
+        const JsonFields message((*list)[i], where, std::string(key) + "[" + std::to_string(i) + "].");
+        const std::optional<Role> role = role_of(message.text(speaker));
+        if (!role) message.reject(speaker, messages::a_role);
+        messages.push_back({*role, message.text(is_share_gpt ? "value" : "content")});
     }
     return messages;
+}
+
+// Calls take(conversation, where) for each.
+template <typename Take>
+void each_conversation(std::string_view text, const std::string& source, const Take& take) {
+    if (const std::size_t begin = text.find_first_not_of(" \t\r\n"); begin != text.npos && text[begin] == '[') {
+        const nlohmann::json list = parse_json(text, source, {.max_depth = 8});
+        for (std::size_t i = 0; i < list.size(); ++i) take(list[i], source + ", [" + std::to_string(i) + "]");
+        return;
+    }
+    for (std::int64_t number = 1; !text.empty(); ++number) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+        const std::string where = source + ", line " + std::to_string(number);
+        take(parse_json(line, where, {.max_depth = 8, .max_values = 10'000}), where);
+    }
 }
 
 [[noreturn]] void no_token() {
@@ -67,36 +96,36 @@ std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::
     return sequences;
 }
 
-std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view lines,
+std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view text,
                                                          const std::string& source) {
     const Tokenizer& tokenizer = tokenizer_of(model);
     if (model.chat_template() == nullptr) {
         throw Error(ErrorKind::kUnsupported, messages::template_missing_for_conversations(model.summary().name));
     }
-    if (lines.size() > kLongestConversations) {
+    if (text.size() > kLongestConversations) {
         throw Error(ErrorKind::kInvalidInput, messages::conversations_too_large(source));
     }
     const auto piece = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };
     const ChatTemplate::Tokens special{piece(tokenizer.bos()), piece(tokenizer.eos())};
     std::vector<std::vector<TokenId>> sequences;
-    for (std::int64_t number = 1; !lines.empty(); ++number) {
-        const std::size_t end = std::min(lines.find('\n'), lines.size());
-        const std::string_view line = lines.substr(0, end);
-        lines.remove_prefix(std::min(end + 1, lines.size()));
-        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-        const auto messages = read_messages(line, source + ", line " + std::to_string(number));
-        const ChatTemplate& chat = *model.chat_template();
+    const ChatTemplate& chat = *model.chat_template();
+    each_conversation(text, source, [&](const nlohmann::json& conversation, const std::string& where) {
+        const std::vector<ChatMessage> messages = read_messages(conversation, where);
+        if (messages.empty()) return;
         sequences.push_back(tokenizer.encode_prompt(chat.render(messages, special, false), &chat));
-        if (sequences.back().size() > as_size(model.plan().context))
-            sequences.back().resize(as_size(model.plan().context));
-    }
+        sequences.back().resize(std::min(sequences.back().size(), as_size(model.plan().context)));
+    });
     if (std::all_of(sequences.begin(), sequences.end(), [](const auto& tokens) { return tokens.empty(); })) no_token();
     return sequences;
 }
 
+bool has_conversations(std::string_view source) {
+    return source.ends_with(".jsonl") || source.ends_with(".json");
+}
+
 std::vector<std::vector<TokenId>> sequences_of(const LoadedModel& model, std::string_view text,
                                                const std::string& source) {
-    return source.ends_with(".jsonl") ? conversation_sequences(model, text, source) : text_sequences(model, text);
+    return has_conversations(source) ? conversation_sequences(model, text, source) : text_sequences(model, text);
 }
 
 void run_sequences(LoadedModel& model, std::span<const std::vector<TokenId>> sequences, std::int64_t max_step,

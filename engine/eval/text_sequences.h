@@ -17,13 +17,17 @@ namespace offstage::engine {
 // Tokenizer::prefix(). Throws Error (kInvalidInput): not UTF-8, longer than 16 MiB, no
 // token.
 std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::string_view text);
-// JSON lines, each a conversation {"messages": [{"role": "user", "content": "..."},
-// ...]}, rendered by the model's chat template; what is longer than the context is cut.
-// Throws Error (kInvalidModel) naming `source` and line, kUnsupported when the model has
-// no template.
-std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view lines,
+// Conversations as JSON lines, or as one JSON list where `text` begins with "[". Each is
+// {"messages": [{"role": "user", "content": "..."}, ...]}, or as ShareGPT's files have it
+// {"conversations": [{"from": "human", "value": "..."}, ...]}. They are rendered by the
+// model's chat template; one of ShareGPT's without a message is left out, what is longer than
+// the context is cut. Throws Error (kInvalidModel) naming `source` and the line or place, kUnsupported
+// when the model has no template.
+std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view text,
                                                          const std::string& source);
-// One of the two: conversations where the name of `source` ends with ".jsonl".
+// By the file's name, which ends with ".jsonl" or ".json" then.
+bool has_conversations(std::string_view source);
+// One of the two.
 std::vector<std::vector<TokenId>> sequences_of(const LoadedModel& model, std::string_view text,
                                                const std::string& source);
 

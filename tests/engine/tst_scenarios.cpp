@@ -188,6 +188,20 @@ class TestScenarios : public QObject {
 
     // A machine that grows slower run by run: medians over turns that change places tell the policies apart all the
     // same.
+    // Each repeat takes another text that is long enough, all policies the same one.
+    void promptsOfTexts_areTheirBeginnings() {
+        ScriptedModel model;
+        ScenarioRequest request = small_request();
+        request.kinds = {ScenarioKind::kDecode};
+        request.sequences = {std::vector<TokenId>(40, 7), std::vector<TokenId>(39, 8), std::vector<TokenId>(90, 9)};
+        run_scenarios(model, request, {}, {});
+        QCOMPARE(model.first_tokens, (std::vector<TokenId>{7, 7, 7, 7, 9, 9, 7, 7}));
+        request.decode_in = {91};
+        const auto error = error_of([&] { run_scenarios(model, request, {}, {}); });
+        QVERIFY(error.has_value());
+        QVERIFY2(QString(error->what()).contains(QStringLiteral("91 tokens; the longest has 90")), error->what());
+    }
+
     void machineThatGrowsSlower_favoursNoPolicy() {
         ScriptedModel model;
         model.drifts = true;

@@ -82,6 +82,30 @@ class TestTextSequences : public QObject {
         QCOMPARE(sequences, (std::vector<Ids>{{4, 3, 22}}));
     }
 
+    // The same conversation in each form that files have, and one that is empty.
+    void conversations_areReadAsLinesAndAsShareGptsList() {
+        const std::vector<Ids> talk = {{4, 3, 22, 4, 22}};
+        const char* const kLine =
+            R"({"messages": [{"role": "user", "content": "abcab"}, {"role": "assistant", "content": "abc"}]})";
+        const char* const kShareGpt = R"([{"conversations": []},
+            {"id": "x", "conversations": [{"from": "human", "value": "abcab"},
+                                          {"from": "gpt", "value": "abc", "markdown": null}]}])";
+        QCOMPARE(conversation_sequences(*m_model, kLine, "a.jsonl"), talk);
+        QCOMPARE(sequences_of(*m_model, kShareGpt, "a.json"), talk);
+        const auto refusal = [&](const char* text) {
+            const auto error = offstage::tests::error_of([&] { sequences_of(*m_model, text, "a.json"); });
+            return error ? QString(error->what()) : QString();
+        };
+        QVERIFY(refusal(R"([{"conversations": [{"from": "tool", "value": "a"}]}])")
+                    .startsWith(QStringLiteral("a.json, [0]: \"conversations[0].from\" is \"tool\"")));
+        QVERIFY(refusal(R"([{"text": "a"}])").contains(QStringLiteral("\"messages\"")));
+        QVERIFY(!refusal("[]").isEmpty());
+
+        LoadedStepModel steps(*m_model);
+        const Popularity counted = count_experts(steps, m_model->spec().experts, talk, {}, {});
+        QCOMPARE(counted.n_tokens, 5);
+    }
+
     void windows_beginWithThePrefix() {
         const auto sequences = text_sequences(*m_model, "abcabcabcabcabcabcabcc");
         QCOMPARE(sequences, (std::vector<Ids>{{20, 21, 4, 4, 4, 4, 4, 4}, {20, 21, 4, 2}}));
