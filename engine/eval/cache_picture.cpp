@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr double kMargin = 70, kTop = 66, kBetween = 46, kTokenWidth = 10;
+constexpr double kPictureMargin = 70, kFirstLayer = 66, kBetweenLayers = 46, kTokenWidth = 10;
 constexpr const char* kHit[] = {"#1f5fa8", "#7fa8d6"};   // first choice, others
 constexpr const char* kMiss[] = {"#c2410c", "#f0a777"};  // likewise
 constexpr const char* kHeld = "#9a9a9a";
@@ -72,27 +72,27 @@ std::string cache_picture(const RoutingTrace& trace, const Popularity& popularit
     const double row_height = header.n_experts <= 32 ? 10 : (header.n_experts <= 128 ? 6 : 3);
     const double width = static_cast<double>(held.n_tokens) * kTokenWidth;
     const double height = static_cast<double>(header.n_experts) * row_height;
-    const double whole_width = std::max(width, 560.0) + 2 * kMargin;
-    const double whole_height = kTop + static_cast<double>(held.layers.size()) * (height + kBetween) + 16;
+    const double whole_width = std::max(width, 560.0) + 2 * kPictureMargin;
+    const double whole_height = kFirstLayer + static_cast<double>(held.layers.size()) * (height + kBetweenLayers) + 16;
     std::string svg = print(R"(<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" )", whole_width,
                             whole_height) +
                       "font-family=\"sans-serif\">\n" + rect(0, 0, whole_width, whole_height, "#ffffff");
-    svg += svg_text(kMargin, 24, "start", 15,
+    svg += svg_text(kPictureMargin, 24, "start", 15,
                     print("%s: experts over tokens, %s with %lld of %lld experts", header.model.c_str(),
                           std::string(name_of(request.policy)).c_str(), static_cast<long long>(request.n_slots),
                           static_cast<long long>(header.n_layers * header.n_experts)));
-    double x = kMargin;
+    double x = kPictureMargin;
     for (const auto& [colour, name] : {std::pair{kHit[0], "used, in the cache"}, std::pair{kMiss[0], "used, not in it"},
                                        std::pair{kHeld, "in it, not used"}}) {
         svg += rect(x, 36, 10, 10, colour) + svg_text(x + 16, 45, "start", 12, name);
         x += 160;
     }
-    double top = kTop;
+    double top = kFirstLayer;
     for (std::size_t l = 0; l < held.layers.size(); ++l) {
         std::string cells;
         std::int64_t n_hits = 0;
         for (std::int64_t t = 0; t < held.n_tokens; ++t) {
-            const double left = kMargin + static_cast<double>(t) * kTokenWidth;
+            const double left = kPictureMargin + static_cast<double>(t) * kTokenWidth;
             const auto chosen =
                 trace.experts_of(as_size(held.first + t))
                     .subspan(as_size(held.layers[l] * header.n_active), as_size(header.n_active));
@@ -110,15 +110,15 @@ std::string cache_picture(const RoutingTrace& trace, const Popularity& popularit
             }
         }
         const double share = static_cast<double>(n_hits) / static_cast<double>(held.n_tokens * header.n_active);
-        svg += svg_text(kMargin, top + 6, "start", 13,
+        svg += svg_text(kPictureMargin, top + 6, "start", 13,
                         print("layer %lld: %.0f %% of what was used was in the cache",
                               static_cast<long long>(held.layers[l]), 100 * share));
-        svg += rect(kMargin - 1, top + 13, width + 1, height + 1, "#f2f2f2") + cells;
-        svg += svg_text(kMargin - 8, top + 24, "end", 11, "0");
-        svg += svg_text(kMargin - 8, top + 12 + height, "end", 11, std::to_string(header.n_experts - 1));
-        top += height + kBetween;
+        svg += rect(kPictureMargin - 1, top + 13, width + 1, height + 1, "#f2f2f2") + cells;
+        svg += svg_text(kPictureMargin - 8, top + 24, "end", 11, "0");
+        svg += svg_text(kPictureMargin - 8, top + 12 + height, "end", 11, std::to_string(header.n_experts - 1));
+        top += height + kBetweenLayers;
     }
-    svg += svg_text(kMargin, whole_height - 18, "start", 12,
+    svg += svg_text(kPictureMargin, whole_height - 18, "start", 12,
                     print("tokens %lld to %lld; experts of each layer from top to bottom, the first choice darker",
                           static_cast<long long>(held.first), static_cast<long long>(held.first + held.n_tokens - 1)));
     return svg + "</svg>\n";
