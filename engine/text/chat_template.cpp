@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
+#include "engine/json.h"
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_parser.h"
 #include "engine/text/template_survey.h"
@@ -34,6 +36,57 @@ std::tm local_time() {
     return parts;
 }
 
+Value of_data(std::string text) {
+    return Value::string(PromptText::of_data(std::move(text)));
+}
+
+Value json_as_value(const nlohmann::ordered_json& json) {
+    switch (json.type()) {
+        case nlohmann::json::value_t::object: {
+            std::vector<std::pair<Value, Value>> items;
+            for (const auto& [key, value] : json.items()) items.emplace_back(of_data(key), json_as_value(value));
+            return Value::dict(std::move(items));
+        }
+        case nlohmann::json::value_t::array: {
+            std::vector<Value> items;
+            for (const auto& value : json) items.push_back(json_as_value(value));
+            return Value::list(std::move(items));
+        }
+        case nlohmann::json::value_t::string:
+            return of_data(json.get<std::string>());
+        case nlohmann::json::value_t::boolean:
+            return Value::boolean(json.get<bool>());
+        case nlohmann::json::value_t::number_integer:
+            return Value::integer(json.get<std::int64_t>());
+        case nlohmann::json::value_t::number_unsigned:
+            if (json.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return Value::real(json.get<double>());
+            return Value::integer(json.get<std::int64_t>());
+        case nlohmann::json::value_t::number_float:
+            return Value::real(json.get<double>());
+        default:
+            return Value::none();
+    }
+}
+
+// In the order in which they were written; the text itself where it is no JSON.
+Value arguments_of(const std::string& text) {
+    if (text.empty()) return Value::dict({});
+    try {
+        static_cast<void>(parse_json(text, "arguments", {.max_depth = 32}));
+        return json_as_value(nlohmann::ordered_json::parse(text));
+    } catch (const Error&) {
+        return of_data(text);
+    }
+}
+
+// How an assistant's message with calls of tools is given. Templates differ in what they can do with: some want
+// arguments in an object, some as text, some tell by a content that is none that the message has nothing but calls.
+struct CallForm {
+    bool arguments_in_object;
+    bool content_is_none;  // where it is empty
+};
+constexpr std::array<CallForm, 4> kCallForms = {CallForm{true, true}, {true, false}, {false, true}, {false, false}};
+
 class JinjaTemplate final : public ChatTemplate {
   public:
     JinjaTemplate(std::string_view jinja, const std::string& source)
@@ -47,13 +100,27 @@ class JinjaTemplate final : public ChatTemplate {
 
     PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
                       const std::vector<TemplateVariable>& choices) const override {
+        const auto has_calls = [](const ChatMessage& message) { return !message.tool_calls.empty(); };
+        const bool any_calls = std::any_of(messages.begin(), messages.end(), has_calls);
+        if (any_calls && !survey_.fields.contains("tool_calls")) {
+            throw Error(ErrorKind::kInvalidInput, messages::template_without_tools(source_, "\"tool_calls\""));
+        }
         std::call_once(is_probed_, [&] { probe_parts(tokens); });
-        return render_with(takes_parts_, messages, tokens, add_generation_prompt, choices);
+        std::optional<Error> first;
+        for (const CallForm& form : kCallForms) {
+            try {
+                return render_with(takes_parts_, form, messages, tokens, add_generation_prompt, choices);
+            } catch (const Error& error) {
+                if (!any_calls || error.kind() != ErrorKind::kInvalidInput) throw;
+                if (!first) first = error;
+            }
+        }
+        throw *first;
     }
 
   private:
     // By role: whether a message's content is a list of parts and no text.
-    using TakesParts = std::array<bool, 3>;
+    using TakesParts = std::array<bool, 4>;
 
     // Some templates look for the parts of a content alone, and pass over one that is a text: a role gets parts where
     // they bring its text into the prompt, which the text itself does not.
@@ -68,7 +135,8 @@ class JinjaTemplate final : public ChatTemplate {
                 TakesParts takes = takes_parts_;
                 takes[static_cast<std::size_t>(role)] = parts;
                 try {
-                    return render_with(takes, messages, tokens, true, {}).bytes.find(kProbe) != std::string::npos;
+                    return render_with(takes, kCallForms[0], messages, tokens, true, {}).bytes.find(kProbe) !=
+                           std::string::npos;
                 } catch (const Error&) {
                     return false;
                 }
@@ -84,25 +152,13 @@ class JinjaTemplate final : public ChatTemplate {
             {Value::dict({{Value::string("type"), Value::string("text")}, {Value::string("text"), text}})});
     }
 
-    PromptText render_with(const TakesParts& takes_parts, const std::vector<ChatMessage>& messages,
-                           const Tokens& tokens, bool add_generation_prompt,
+    PromptText render_with(const TakesParts& takes_parts, const CallForm& form,
+                           const std::vector<ChatMessage>& messages, const Tokens& tokens, bool add_generation_prompt,
                            const std::vector<TemplateVariable>& choices) const {
         std::vector<Value> list;
         list.reserve(messages.size());
         for (const ChatMessage& message : messages) {
-            check(message.content, messages::chat_message_not_utf8);
-            std::vector<std::pair<Value, Value>> fields = {
-                {Value::string("role"), Value::string(std::string(name_of(message.role)))},
-                {Value::string("content"), content_of(message, takes_parts[static_cast<std::size_t>(message.role)])}};
-            if (message.role == Role::kAssistant && !message.thought.empty()) {
-                check(message.thought, messages::thought_not_utf8);
-                const Value thought = Value::string(PromptText::of_data(message.thought));
-                for (const std::string_view name : kThoughtFields) {
-                    if (!survey_.fields.contains(name)) continue;
-                    fields.emplace_back(Value::string(std::string(name)), thought);
-                }
-            }
-            list.push_back(make_message(std::move(fields)));
+            list.push_back(value_of(message, form, takes_parts[static_cast<std::size_t>(message.role)]));
         }
         check(tokens.bos, messages::bos_not_utf8);
         check(tokens.eos, messages::eos_not_utf8);
@@ -122,6 +178,48 @@ class JinjaTemplate final : public ChatTemplate {
         return jinja::Evaluator(source_, tokens.now.value_or(local_time())).run(block_, std::move(variables));
     }
 
+    Value value_of(const ChatMessage& message, const CallForm& form, bool in_parts) const {
+        if (message.role == Role::kTool && !survey_.fields.contains("tool")) {
+            throw Error(ErrorKind::kInvalidInput, messages::template_without_tools(source_, "the role \"tool\""));
+        }
+        std::vector<std::pair<Value, Value>> fields;
+        const auto add = [&](std::string_view name, Value value) {
+            fields.emplace_back(Value::string(std::string(name)), std::move(value));
+        };
+        const auto text = [](const std::string& value) {
+            check(value, messages::chat_message_not_utf8);
+            return of_data(value);
+        };
+        check(message.content, messages::chat_message_not_utf8);
+        const bool is_call_alone = message.content.empty() && !message.tool_calls.empty();
+        add("role", Value::string(std::string(name_of(message.role))));
+        add("content", is_call_alone && form.content_is_none ? Value::none()
+                                                             : bounded([&] { return content_of(message, in_parts); }));
+        if (message.role == Role::kAssistant && !message.thought.empty()) {
+            check(message.thought, messages::thought_not_utf8);
+            for (const std::string_view name : kThoughtFields) {
+                if (survey_.fields.contains(name)) add(name, of_data(message.thought));
+            }
+        }
+        if (!message.name.empty()) add("name", text(message.name));
+        if (!message.tool_call_id.empty()) add("tool_call_id", text(message.tool_call_id));
+        if (!message.tool_calls.empty()) {
+            std::vector<Value> calls;
+            for (const ToolCall& call : message.tool_calls) {
+                Value arguments = text(call.arguments);
+                calls.push_back(bounded([&] {
+                    if (form.arguments_in_object) arguments = arguments_of(call.arguments);
+                    Value function = Value::dict(
+                        {{Value::string("name"), text(call.name)}, {Value::string("arguments"), std::move(arguments)}});
+                    return Value::dict({{Value::string("id"), text(call.id)},
+                                        {Value::string("type"), Value::string("function")},
+                                        {Value::string("function"), std::move(function)}});
+                }));
+            }
+            add("tool_calls", make_list(std::move(calls)));
+        }
+        return make_message(std::move(fields));
+    }
     static void check(const std::string& text, const MessageCode<1>& what) {
         const std::size_t bad = find_invalid_utf8(text);
         if (bad != std::string_view::npos) {
@@ -181,6 +279,8 @@ std::string_view name_of(Role role) {
             return "user";
         case Role::kAssistant:
             return "assistant";
+        case Role::kTool:
+            return "tool";
     }
     return "";
 }

@@ -15,8 +15,13 @@ namespace offstage::engine {
 
 class GgufMetadata;
 
-enum class Role { kSystem, kUser, kAssistant };
-std::string_view name_of(Role role);  // "system", "user", "assistant"
+enum class Role { kSystem, kUser, kAssistant, kTool };
+std::string_view name_of(Role role);  // "system", "user", "assistant", "tool"
+
+// A call that an assistant's message made; `arguments` is what the model wrote: JSON, if it wrote it well.
+struct ToolCall {
+    std::string id, name, arguments;
+};
 
 struct ChatMessage {
     Role role = Role::kUser;
@@ -25,6 +30,9 @@ struct ChatMessage {
     // (engine/text/thinking_format.h), and whether it was cut short within that.
     std::string thought = {};
     bool thought_is_open = false;
+    std::vector<ToolCall> tool_calls = {};  // of an assistant's message
+    std::string tool_call_id = {};          // of a tool's: the call that it answers
+    std::string name = {};                  // of the speaker, or of the tool; empty: not said
 };
 
 // A value that templates ask for by name, e.g. "enable_thinking".
@@ -59,8 +67,10 @@ class ChatTemplate {
     };
     // What comes from the messages' texts is data, however the template handles them.
     // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
-    // passed. A message's thought is given by every name that the template asks for one by ("reasoning_content",
-    // "thinking"); whether it is written is the template's to decide.
+    // passed, and for calls of tools and their results where the template knows none. A message's thought is given by
+    // every name that the template asks for one by ("reasoning_content", "thinking"); whether it is written is the
+    // template's to decide. The arguments of a call are given as an object, or as the text that they came as where the
+    // template can only do with that.
     virtual PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
                               bool add_generation_prompt,
                               const std::vector<TemplateVariable>& variables = {}) const = 0;

@@ -408,6 +408,55 @@ class ChatTemplateTest : public QObject {
         QCOMPARE(chat->render({{Role::kUser, std::string("a\0b", 3)}}, kTokens, true).bytes, std::string("a\0b", 3));
     }
 
+    // An agent's conversation: the model called a tool and got its result.
+    void tool_calls_are_given_as_the_template_takes_them_data() {
+        QTest::addColumn<QByteArray>("call");  // what the template writes of a message with calls
+        QTest::addColumn<QString>("expected");
+        QTest::newRow("arguments in an object")
+            << QByteArray("{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}")
+            << QStringLiteral("call1 f z=1;a=[True, None, 0.5, 'x'];");
+        QTest::newRow("arguments as text") << QByteArray("{{ '' + c.function.arguments }}")
+                                           << QStringLiteral(R"(call1 f {"z": 1, "a": [true, null, 0.5, "x"]})");
+        QTest::newRow("content that is none")
+            << QByteArray("{{ m.content is none }}") << QStringLiteral("call1 f True");
+        QTest::newRow("content that must be text")
+            << QByteArray("{{ m.content + c.type }}") << QStringLiteral("call1 f function");
+        QTest::newRow("both as text") << QByteArray("{{ m.content + c.function.arguments }}")
+                                      << QStringLiteral(R"(call1 f {"z": 1, "a": [true, null, 0.5, "x"]})");
+    }
+    void tool_calls_are_given_as_the_template_takes_them() {
+        QFETCH(QByteArray, call);
+        QFETCH(QString, expected);
+        ChatMessage asks{Role::kAssistant, ""}, result{Role::kTool, "42"};
+        asks.tool_calls = {{"call1", "f", R"({"z": 1, "a": [true, null, 0.5, "x"]})"}};
+        result.tool_call_id = "call1";
+        result.name = "f";
+        const std::string jinja =
+            "{% for m in messages %}{% if m.role == 'tool' %}|{{ m.name }} {{ m.tool_call_id }} {{ m.content }}"
+            "{% elif m.tool_calls %}{% for c in m.tool_calls %}{{ c.id }} {{ c.function.name }} " +
+            call.toStdString() + "{% endfor %}{% endif %}{% endfor %}";
+        QCOMPARE(QString::fromStdString(render(jinja, {{Role::kUser, "Hi"}, asks, result})),
+                 expected + QStringLiteral("|f call1 42"));
+    }
+
+    void tool_calls_with_damaged_arguments_stay_text() {
+        ChatMessage asks{Role::kAssistant, ""};
+        asks.tool_calls = {{"1", "f", "{\"a\": "}, {"2", "g", ""}};
+        QCOMPARE(
+            render("{% for c in messages[0].tool_calls %}{{ c.function.arguments is string }} {% endfor %}", {asks}),
+            std::string("True False "));
+    }
+
+    void tools_the_template_does_not_know_are_named() {
+        ChatMessage asks{Role::kAssistant, ""};
+        asks.tool_calls = {{"1", "f", "{}"}};
+        const std::string plain = "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}";
+        const auto calls = error_of(plain, {asks}), result = error_of(plain, {{Role::kTool, "42"}});
+        QVERIFY(calls && calls->kind() == ErrorKind::kInvalidInput);
+        QVERIFY(std::string(calls->what()).find("has no place for \"tool_calls\"") != std::string::npos);
+        QVERIFY(result && std::string(result->what()).find("has no place for the role \"tool\"") != std::string::npos);
+    }
+
     void render_twice_gives_the_same() {
         const auto chat = ChatTemplate::parse("{% set n = namespace(x=0) %}{% set n.x = n.x + 1 %}{{ n.x }}", "test");
         QCOMPARE(chat->render({}, kTokens, true).bytes, std::string("1"));
