@@ -1,6 +1,7 @@
 #include "engine/serve/api_request.h"
 
-#include <cmath>
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "engine/json.h"
 #include "engine/run/sampler.h"
 #include "engine/serve/api_error.h"
+#include "engine/serve/api_fields.h"
 
 namespace offstage::engine {
 namespace {
@@ -27,11 +29,18 @@ constexpr std::size_t kMostValues = 2'000'000;
 // The fields of a request, null counting as left out.
 class Fields {
   public:
-    explicit Fields(const json& object) : object_(object) {}
+    // `path`: before the names, in messages.
+    explicit Fields(const json& object, std::string path = {}) : object_(object), path_(std::move(path)) {}
 
     const json* find(const char* name) const {
         const auto it = object_.find(name);
         return it == object_.end() || it->is_null() ? nullptr : &*it;
+    }
+    // Of several names for one thing, the first that is given; the last where none is.
+    const char* first_of(std::initializer_list<const char*> names) const {
+        const auto* const given =
+            std::find_if(names.begin(), names.end() - 1, [&](const char* name) { return find(name); });
+        return *given;
     }
     std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback) const {
         const json* value = find(name);
@@ -41,7 +50,8 @@ class Fields {
             value->is_number_integer() &&
             (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high));
         if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
-            refuse_field(name, *value, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+            refuse_field(path_ + name, *value,
+                         "an integer from " + std::to_string(low) + " to " + std::to_string(high));
         }
         return value->get<std::int64_t>();
     }
@@ -51,35 +61,26 @@ class Fields {
         const double given = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
         if (!(given >= low && given <= high)) {
             const auto shown = [](double bound) { return json(bound).dump(); };
-            refuse_field(name, *value, "a number from " + shown(low) + " to " + shown(high));
+            refuse_field(path_ + name, *value, "a number from " + shown(low) + " to " + shown(high));
         }
         return static_cast<float>(given);
     }
     bool boolean(const char* name, bool fallback) const {
         const json* value = find(name);
         if (value == nullptr) return fallback;
-        if (!value->is_boolean()) refuse_field(name, *value, "true or false");
+        if (!value->is_boolean()) refuse_field(path_ + name, *value, "true or false");
         return value->get<bool>();
     }
     std::string text(const char* name) const {
         const json* value = find(name);
         if (value == nullptr) return {};
-        if (!value->is_string()) refuse_field(name, *value, "a text");
+        if (!value->is_string()) refuse_field(path_ + name, *value, "a text");
         return value->get<std::string>();
-    }
-    // A field that this server does not carry out: only its neutral value is taken.
-    void only(const char* name, const json& neutral, const char* expected) const {
-        const json* value = find(name);
-        if (value != nullptr && *value != neutral) refuse_field(name, *value, expected);
-    }
-    void not_given(const char* name, const char* why) const {
-        const json* value = find(name);
-        if (value == nullptr || value->empty()) return;
-        throw ApiError(400, "\"" + std::string(name) + "\" is given, but " + why + ".", name);
     }
 
   private:
     const json& object_;
+    std::string path_;
 };
 
 json parse_body(std::string_view body) {
@@ -101,12 +102,18 @@ SamplerSettings sampler_of(const Fields& fields) {
     sampler.top_k = static_cast<int>(fields.integer("top_k", -1, 1'000'000, 0));
     sampler.top_k = std::max(0, sampler.top_k);  // -1 is another way to say that it is off
     sampler.min_p = fields.number("min_p", 0, 1, 0);
-    sampler.repeat_penalty = fields.number("repetition_penalty", 0.01, 100, 1);
+    sampler.repeat_penalty = fields.number(fields.first_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
+    // As llama.cpp means it: 0 is none of the tokens so far, -1 all of them.
+    const std::int64_t window =
+        fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), sampler.repeat_window);
+    if (window == 0) sampler.repeat_penalty = 1;
+    sampler.repeat_window = static_cast<int>(std::max<std::int64_t>(0, window));
     // The engine draws a seed where it is 0; here 0 is a seed like any other.
     constexpr std::uint64_t kSeedZero = 0x9E3779B97F4A7C15;
     constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-    if (fields.find("seed") != nullptr) {
-        const std::int64_t seed = fields.integer("seed", kLowest, std::numeric_limits<std::int64_t>::max(), 0);
+    // -1, too, is a new one each time, as programs made for llama.cpp say it.
+    const std::int64_t seed = fields.integer("seed", kLowest, std::numeric_limits<std::int64_t>::max(), -1);
+    if (seed != -1) {
         sampler.seed = seed == 0 ? kSeedZero : static_cast<std::uint64_t>(seed);
     }
     if (sampler.top_p == 0) sampler.top_p = std::numeric_limits<float>::min();  // the best token alone
@@ -127,48 +134,86 @@ std::vector<std::string> stops_of(const Fields& fields) {
         refuse_field("stop", *value, "a text or a list of at most " + std::to_string(kMostStops));
     }
     for (const json& text : list) {
-        if (!text.is_string() || text.get_ref<const std::string&>().empty() ||
-            text.get_ref<const std::string&>().size() > kLongestStop) {
-            refuse_field("stop", text, "texts of 1 to " + std::to_string(kLongestStop) + " bytes");
+        if (!text.is_string() || text.get_ref<const std::string&>().size() > kLongestStop) {
+            refuse_field("stop", text, "texts of at most " + std::to_string(kLongestStop) + " bytes");
         }
-        stops.push_back(text.get<std::string>());
+        if (text != "") stops.push_back(text.get<std::string>());  // programs send an empty one for none
     }
     return stops;
 }
 
 // What both endpoints have: everything but the prompt and what is said of log
 // probabilities.
-ApiRequest common_of(const Fields& fields, ApiRequest::Kind kind) {
+ApiRequest common_of(const json& object, const Fields& fields, ApiRequest::Kind kind) {
+    check_fields(object, kind == ApiRequest::Kind::kChat ? RequestObject::kChat : RequestObject::kCompletion);
     ApiRequest request;
     request.kind = kind;
     request.model = fields.text("model");
     request.stream = fields.boolean("stream", false);
     if (const json* options = fields.find("stream_options")) {
         if (!options->is_object()) refuse_field("stream_options", *options, "an object");
-        request.include_usage = Fields(*options).boolean("include_usage", false);
+        check_fields(*options, RequestObject::kStreamOptions, "stream_options.");
+        request.include_usage = Fields(*options, "stream_options.").boolean("include_usage", false);
     }
     request.stop = stops_of(fields);
-    fields.only("n", 1, "1: this server gives one answer to a request");
-    fields.only("frequency_penalty", 0, "0; this server has repetition_penalty instead");
-    fields.only("presence_penalty", 0, "0; this server has repetition_penalty instead");
-    fields.not_given("logit_bias", "this server changes no token's probability");
     return request;
 }
 
-std::string content_of(const json& message, const std::string& at) {
+// As a text, or in parts; null, which programs send for a message without text, is an
+// empty one.
+std::string content_of(const json& message, const std::string& at, Role role) {
     const auto it = message.find("content");
-    if (it == message.end()) throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
+    if (it == message.end()) {  // an assistant may have called a tool and said nothing
+        if (role == Role::kAssistant) return {};
+        throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
+    }
+    if (it->is_null()) return {};
     if (it->is_string()) return it->get<std::string>();
     if (!it->is_array()) refuse_field(at + ".content", *it, "a text or a list of parts");
     std::string text;
     for (const json& part : *it) {
         const auto type = part.is_object() ? part.find("type") : part.end();
-        const bool is_text = part.is_object() && type != part.end() && *type == "text" && part.contains("text") &&
-                             part["text"].is_string();
-        if (!is_text) refuse_field(at + ".content", part, "parts of type \"text\"; pictures and sound are not read");
-        text += part["text"].get<std::string>();
+        if (!part.is_object() || type == part.end() || *type != "text") {
+            refuse_field(at + ".content", part, "parts of type \"text\"; pictures and sound are not read");
+        }
+        check_fields(part, RequestObject::kPart, at + ".content.");
+        text += Fields(part, at + ".content.").text("text");
     }
     return text;
+}
+
+std::vector<ToolCall> tool_calls_of(const Fields& message, const std::string& at) {
+    std::vector<ToolCall> calls;
+    const json* list = message.find("tool_calls");
+    if (list == nullptr) return calls;
+    if (!list->is_array()) refuse_field(at + ".tool_calls", *list, "a list of calls");
+    for (const json& call : *list) {
+        const std::string here = at + ".tool_calls[" + std::to_string(calls.size()) + "]";
+        const Fields fields(call, here + ".");
+        const json* function = call.is_object() ? fields.find("function") : nullptr;
+        if (function == nullptr || !function->is_object()) {
+            refuse_field(here, call, "an object with \"function\", an object");
+        }
+        check_fields(call, RequestObject::kToolCall, here + ".");
+        check_fields(*function, RequestObject::kFunction, here + ".function.");
+        const Fields named(*function, here + ".function.");
+        // Some programs send what they have parsed.
+        const json* arguments = named.find("arguments");
+        const bool is_object = arguments != nullptr && arguments->is_object();
+        calls.push_back(
+            {fields.text("id"), named.text("name"), is_object ? arguments->dump() : named.text("arguments")});
+    }
+    return calls;
+}
+
+Role role_of(const json& message, const std::string& at) {
+    const auto role = message.find("role");
+    if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
+    if (*role == "developer") return Role::kSystem;
+    for (const Role known : {Role::kSystem, Role::kUser, Role::kAssistant, Role::kTool}) {
+        if (*role == name_of(known)) return known;
+    }
+    refuse_field(at + ".role", *role, "system, developer, user, assistant or tool");
 }
 
 std::vector<ChatMessage> messages_of(const Fields& fields) {
@@ -179,20 +224,17 @@ std::vector<ChatMessage> messages_of(const Fields& fields) {
     for (const json& message : *list) {
         const std::string at = "messages[" + std::to_string(messages.size()) + "]";
         if (!message.is_object()) refuse_field(at, message, "an object with \"role\" and \"content\"");
-        const auto role = message.find("role");
-        if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
+        check_fields(message, RequestObject::kMessage, at + ".");
+        const Fields given(message, at + ".");
         ChatMessage turn;
-        if (*role == "system" || *role == "developer") {
-            turn.role = Role::kSystem;
-        } else if (*role == "user") {
-            turn.role = Role::kUser;
-        } else if (*role == "assistant") {
-            turn.role = Role::kAssistant;
-        } else {
-            refuse_field(at + ".role", *role, "system, developer, user or assistant");
+        turn.role = role_of(message, at);
+        turn.content = content_of(message, at, turn.role);
+        turn.name = given.text("name");
+        if (turn.role == Role::kAssistant) {
+            turn.thought = given.text(given.first_of({"reasoning_content", "reasoning"}));
+            turn.tool_calls = tool_calls_of(given, at);
         }
-        turn.content = content_of(message, at);
-        if (turn.role == Role::kAssistant) turn.thought = Fields(message).text("reasoning_content");
+        if (turn.role == Role::kTool) turn.tool_call_id = given.text("tool_call_id");
         messages.push_back(std::move(turn));
     }
     return messages;
@@ -241,10 +283,10 @@ std::vector<GenerationRequest> prompts_of(const Fields& fields) {
 
 // One of ModelSummary::thinking_choices, which the engine checks.
 std::string thinking_of(const Fields& fields) {
-    const std::string effort = fields.text("reasoning_effort");
-    const json* variables = fields.find("chat_template_kwargs");
-    if (variables == nullptr) return effort;
     constexpr const char* kName = "chat_template_kwargs";
+    static const json kNone = json::object();
+    const json* variables = fields.find(kName);
+    if (variables == nullptr) variables = &kNone;
     if (!variables->is_object()) refuse_field(kName, *variables, "an object");
     for (const auto& [name, value] : variables->items()) {
         if (name != "enable_thinking" && name != "reasoning_effort") {
@@ -254,32 +296,34 @@ std::string thinking_of(const Fields& fields) {
                            kName);
         }
     }
-    const Fields given(*variables);
-    if (given.find("enable_thinking") != nullptr) return given.boolean("enable_thinking", true) ? "on" : "off";
+    const Fields given(*variables, std::string(kName) + ".");
+    for (const Fields* where : {&given, &fields}) {
+        if (where->find("enable_thinking") != nullptr) return where->boolean("enable_thinking", true) ? "on" : "off";
+    }
+    const std::string effort = fields.text("reasoning_effort");
     return effort.empty() ? given.text("reasoning_effort") : effort;
 }
 
-constexpr std::int64_t kMostAnswerTokens = 100'000'000;
+// -1: until the end of the turn or of the context.
+int limit_of(const Fields& fields, int least, int fallback) {
+    constexpr std::int64_t kMostAnswerTokens = 100'000'000;
+    const char* name = fields.first_of({"max_completion_tokens", "max_tokens", "n_predict"});
+    if (const json* given = fields.find(name); given != nullptr && *given == -1) return -1;
+    return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback));
+}
 
 }  // namespace
 
 ApiRequest parse_chat_request(std::string_view body) {
     const json object = parse_body(body);
     const Fields fields(object);
-    ApiRequest request = common_of(fields, ApiRequest::Kind::kChat);
-    fields.not_given("tools", "this server calls no tools");
-    fields.not_given("functions", "this server calls no functions");
-    if (const json* format = fields.find("response_format")) {
-        if (!format->is_object() || format->value("type", json()) != "text") {
-            refuse_field("response_format", *format, "{\"type\": \"text\"}: answers are not held to a form");
-        }
-    }
+    ApiRequest request = common_of(object, fields, ApiRequest::Kind::kChat);
     GenerationRequest answer;
     answer.messages = messages_of(fields);
     answer.sampler = sampler_of(fields);
     answer.thinking = thinking_of(fields);
-    const char* limit = fields.find("max_completion_tokens") != nullptr ? "max_completion_tokens" : "max_tokens";
-    answer.max_tokens = static_cast<int>(fields.integer(limit, 1, kMostAnswerTokens, 0));
+    answer.ignore_end = fields.boolean("ignore_eos", false);
+    answer.max_tokens = std::max(0, limit_of(fields, 1, -1));
     const bool wanted = fields.boolean("logprobs", false);
     const std::int64_t alternatives = fields.integer("top_logprobs", 0, kMostAlternatives, 0);
     if (alternatives > 0 && !wanted) {
@@ -293,21 +337,19 @@ ApiRequest parse_chat_request(std::string_view body) {
 ApiRequest parse_completion_request(std::string_view body) {
     const json object = parse_body(body);
     const Fields fields(object);
-    ApiRequest request = common_of(fields, ApiRequest::Kind::kCompletion);
+    ApiRequest request = common_of(object, fields, ApiRequest::Kind::kCompletion);
     request.echo = fields.boolean("echo", false);
-    fields.only("best_of", 1, "1: this server gives one answer to a request");
-    if (const json* suffix = fields.find("suffix")) {
-        if (*suffix != "") refuse_field("suffix", *suffix, "none: this server only goes on where a text ends");
-    }
     request.prompts = prompts_of(fields);
     const SamplerSettings sampler = sampler_of(fields);
-    const auto max_tokens = static_cast<int>(fields.integer("max_tokens", 0, kMostAnswerTokens, 16));
+    const int limit = limit_of(fields, 0, 16);
+    const bool ignore_end = fields.boolean("ignore_eos", false);
     const bool wanted = fields.find("logprobs") != nullptr;
     const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
     for (GenerationRequest& prompt : request.prompts) {
         prompt.sampler = sampler;
-        prompt.max_tokens = max_tokens;
-        prompt.prompt_only = max_tokens == 0;
+        prompt.max_tokens = std::max(0, limit);
+        prompt.prompt_only = limit == 0;
+        prompt.ignore_end = ignore_end;
         if (wanted) prompt.n_alternatives = alternatives;
         prompt.score_prompt = wanted && request.echo;
     }

@@ -24,8 +24,8 @@ struct ApiRequest {
 };
 
 // The body of POST /v1/chat/completions and /v1/completions. Fields that would change the
-// answer and are not known here are refused, unless they have the value that changes
-// nothing; other unknown fields are passed over. What is left out has the value that
+// answer and are not read are refused, unless they have the value that changes nothing, and
+// so are unknown ones (engine/serve/api_fields.h). What is left out has the value that
 // OpenAI's API gives it, but for seeds (a new one each time). Throws ApiError (400).
 ApiRequest parse_chat_request(std::string_view body);
 ApiRequest parse_completion_request(std::string_view body);

@@ -157,6 +157,93 @@ class TestServeParts : public QObject {
         QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
     }
 
+    // What programs of today send with every request: nothing of it changes an answer.
+    void ordinaryRequests_areTaken_data() {
+        QTest::addColumn<QByteArray>("more");
+        QTest::newRow("null") << QByteArray(R"("tools": null, "grammar": null, "unknown": null, "stop": null)");
+        QTest::newRow("OpenAI") << QByteArray(
+            R"("user": "u", "metadata": {"a": "b"}, "store": true, "service_tier": "auto", "safety_identifier": "x",
+               "prompt_cache_key": "k", "parallel_tool_calls": false, "n": 1, "presence_penalty": 0.0, "logit_bias": {},
+               "frequency_penalty": 0, "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto",
+               "modalities": ["text"], "verbosity": "medium", "reasoning_effort": null, "stop": [],
+               "stream_options": {"include_usage": true, "include_obfuscation": false})");
+        QTest::newRow("llama.cpp") << QByteArray(
+            R"("cache_prompt": true, "id_slot": -1, "timings_per_token": true, "return_progress": true, "samplers": [],
+               "reasoning_format": "auto", "dynatemp_range": 0, "dynatemp_exponent": 1, "typ_p": 1, "typical_p": 1.0,
+               "xtc_probability": 0, "xtc_threshold": 0.1, "dry_multiplier": 0, "dry_base": 1.75, "mirostat": 0,
+               "dry_allowed_length": 2, "dry_penalty_last_n": -1, "mirostat_tau": 5, "n_keep": 0, "grammar": "",
+               "backend_sampling": false, "min_keep": 0, "n_probs": 0, "seed": -1, "max_tokens": -1, "top_k": 40)");
+        QTest::newRow("others") << QByteArray(
+            R"("min_tokens": 0, "skip_special_tokens": true, "stop_token_ids": [], "best_of": 1, "suffix": "",
+               "include_stop_str_in_output": false, "keep_alive": "5m", "usage": {"include": true}, "do_sample": true,
+               "top_a": 0, "use_beam_search": false, "length_penalty": 1, "echo": false, "stop": "")");
+    }
+    void ordinaryRequests_areTaken() {
+        QFETCH(QByteArray, more);
+        const std::string fields = more.toStdString() + "}";
+        const GenerationRequest plain =
+            parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}]})").prompts[0];
+        const ApiRequest given =
+            parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi", "name": null}], )" + fields);
+        QVERIFY(given.stop.empty());
+        QCOMPARE(given.prompts[0].max_tokens, 0);
+        SamplerSettings sampler = given.prompts[0].sampler;
+        if (more.contains("top_k")) sampler.top_k = 0;
+        QVERIFY(sampler == plain.sampler);
+        if (!more.contains("reasoning_effort"))  // which is a chat's alone
+            QCOMPARE(parse_completion_request(R"({"prompt": "a", )" + fields).prompts.size(), std::size_t{1});
+    }
+
+    void otherNames_areRead() {
+        const GenerationRequest answer =
+            parse_completion_request(R"({"prompt": "a", "repeat_penalty": 1.8, "repeat_last_n": 10, "n_predict": 7,
+                "ignore_eos": true})")
+                .prompts[0];
+        QCOMPARE(answer.sampler.repeat_penalty, 1.8F);
+        QCOMPARE(answer.sampler.repeat_window, 10);
+        QCOMPARE(answer.max_tokens, 7);
+        QVERIFY(answer.ignore_end && !answer.prompt_only);
+        const auto sampler_of = [](const char* window) {
+            return parse_completion_request(std::string(R"({"prompt": "a", "repeat_penalty": 1.8, "repeat_last_n": )") +
+                                            window + "}")
+                .prompts[0]
+                .sampler;
+        };
+        QCOMPARE(sampler_of("-1").repeat_window, 0);  // all
+        QCOMPARE(sampler_of("0").repeat_penalty, 1.0F);
+        const ApiRequest endless = parse_completion_request(R"({"prompt": "a", "max_tokens": -1, "stop": ["", "x"]})");
+        QVERIFY(endless.prompts[0].max_tokens == 0 && !endless.prompts[0].prompt_only);
+        QCOMPARE(endless.stop, std::vector<std::string>{"x"});
+        QCOMPARE(parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}], "enable_thinking": false})")
+                     .prompts[0]
+                     .thinking,
+                 std::string("off"));
+    }
+
+    void conversationOfAnAgent_isRead() {
+        const ApiRequest request = parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi", "name": "Ann"},
+            {"role": "assistant", "content": null, "refusal": null, "annotations": [], "audio": null,
+             "function_call": null, "tool_calls": [{"id": "c1", "index": 0, "type": "function",
+             "function": {"name": "f", "arguments": "{\"a\": 1}"}}, {"function": {"name": "g", "arguments": {"b": 2}}}]},
+            {"role": "tool", "tool_call_id": "c1", "name": "f", "content": [{"type": "text", "text": "42"}]},
+            {"role": "assistant", "type": "text"}, {"role": "user", "content": [{"type": "text", "text": null}]}]})");
+        const std::vector<ChatMessage>& messages = request.prompts[0].messages;
+        QCOMPARE(messages.size(), std::size_t{5});
+        QCOMPARE(messages[0].name, std::string("Ann"));
+        QCOMPARE(messages[1].content, std::string());
+        QCOMPARE(messages[1].tool_calls.size(), std::size_t{2});
+        QCOMPARE(messages[1].tool_calls[0].id, std::string("c1"));
+        QCOMPARE(messages[1].tool_calls[0].name, std::string("f"));
+        QCOMPARE(messages[1].tool_calls[0].arguments, std::string(R"({"a": 1})"));
+        QCOMPARE(messages[1].tool_calls[1].arguments, std::string(R"({"b":2})"));
+        QCOMPARE(messages[2].role, Role::kTool);
+        QCOMPARE(messages[2].tool_call_id, std::string("c1"));
+        QCOMPARE(messages[2].name, std::string("f"));
+        QCOMPARE(messages[2].content, std::string("42"));
+        QCOMPARE(messages[3].content, std::string());
+        QCOMPARE(messages[4].content, std::string());
+    }
+
     void seedZero_isASeed() {
         const auto seed_of = [](const char* seed) {
             return parse_completion_request(std::string(R"({"prompt": "a", "seed": )") + seed + "}")
@@ -210,21 +297,49 @@ class TestServeParts : public QObject {
         chat("huge", R"(, "max_tokens": 18446744073709551615)", R"("max_tokens" is 18446744073709551615)");
         chat("several answers", R"(, "n": 2)", R"("n" is 2; expected 1: this server gives one answer)");
         chat("penalty", R"(, "frequency_penalty": 0.5)", R"("frequency_penalty" is 0.5; expected 0)");
-        chat("bias", R"(, "logit_bias": {"5": 1})", R"("logit_bias" is given, but this server)");
-        chat("tools", R"(, "tools": [{}])", R"("tools" is given, but this server calls no tools.)");
-        chat("form", R"(, "response_format": {"type": "json_object"})", R"("response_format" is an object; expected)");
+        chat("bias", R"(, "logit_bias": {"5": 1})", R"("logit_bias" is an object; expected none: this server)");
+        chat("tools", R"(, "tools": [{}])", R"("tools" is a list of 1; expected none: this server calls no tools.)");
+        chat("form", R"(, "response_format": {"type": "json_object"})",
+             R"("response_format" is an object; expected {"type":"text"}: answers are not held to a form.)");
+        chat("grammar", R"(, "grammar": "root ::= \"yes\"")", R"("grammar" is "root)");
+        chat("schema that allows all", R"(, "json_schema": {})", R"("json_schema" is an object; expected none)");
+        chat("another penalty", R"(, "dry_multiplier": 0.8)", R"("dry_multiplier" is 0.8; expected 0)");
+        chat("at least", R"(, "min_tokens": 100)", R"("min_tokens" is 100; expected 0: this server does not do that.)");
+        chat("unknown", R"(, "temprature": 0)", R"("temprature" is no field that this server knows there)");
+        chat("of the other endpoint", R"(, "prompt": "a")", R"("prompt" is no field that this server knows there)");
+        chat("unknown option", R"(, "stream_options": {"x": 1})", R"("stream_options.x" is no field)");
+        chat("option", R"(, "stream_options": {"include_usage": 1})",
+             R"("stream_options.include_usage" is 1; expected)");
         chat("alternatives alone", R"(, "top_logprobs": 2)", R"("top_logprobs" is given without "logprobs": true.)");
         chat("too many alternatives", R"(, "logprobs": true, "top_logprobs": 21)",
              R"("top_logprobs" is 21; expected an integer from 0 to 20.)");
         chat("another variable", R"(, "chat_template_kwargs": {"x": 1})", R"("chat_template_kwargs" has "x"; this)");
-        chat("empty stop", R"(, "stop": [""])", R"("stop" is ""; expected texts of 1 to 1024 bytes.)");
+        chat("no stop", R"(, "stop": [1])", R"("stop" is 1; expected texts of at most 1024 bytes.)");
         chat("key twice", R"(, "n": 1, "n": 1)", "The request's body: ");
         other("no JSON", true, "{", "The request's body: ");
         other("no object", true, "[1]", "The request's body is a list of 1; expected an object.");
         other("no messages", true, "{}", R"("messages" is missing; expected a list of messages.)");
         other("empty messages", true, R"({"messages": []})", R"("messages" is a list of 0; expected a list)");
-        other("role", true, R"({"messages": [{"role": "tool", "content": "x"}]})",
-              R"("messages[0].role" is "tool"; expected system, developer, user or assistant.)");
+        const auto message = [&](const char* name, const char* fields, const char* text) {
+            const QString body = QStringLiteral(R"({"messages": [{%1}]})").arg(QString::fromUtf8(fields));
+            QTest::newRow(name) << true << body << QString::fromUtf8(text);
+        };
+        message("role", R"("role": "function", "content": "x")",
+                R"("messages[0].role" is "function"; expected system, developer, user, assistant or tool.)");
+        message("unknown in a message", R"("role": "user", "content": "x", "colour": 1)",
+                R"("messages[0].colour" is no field)");
+        message("sound", R"("role": "assistant", "audio": {"id": "a"})",
+                R"("messages[0].audio" is an object; expected none)");
+        message("begun answer", R"("role": "assistant", "content": "x", "prefix": true)",
+                R"("messages[0].prefix" is true)");
+        message("calls of another kind", R"("role": "assistant", "tool_calls": [{"type": "custom", "function": {}}])",
+                R"("messages[0].tool_calls[0].type" is "custom"; expected "function")");
+        message("no call", R"("role": "assistant", "tool_calls": [{"id": "1"}])",
+                R"("messages[0].tool_calls[0]" is an object; expected an object with "function")");
+        message("unknown in a part", R"("role": "user", "content": [{"type": "text", "text": "x", "b": 1}])",
+                R"("messages[0].content.b" is no field)");
+        message("number in a part", R"("role": "user", "content": [{"type": "text", "text": 1}])",
+                R"("messages[0].content.text" is 1; expected a text.)");
         other("no content", true, R"({"messages": [{"role": "user"}]})", R"("messages[0].content" is missing)");
         other("a picture", true, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
               R"("messages[0].content" is an object; expected parts of type "text")");
