@@ -3,8 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -58,45 +56,79 @@ std::string escaped(std::string_view text, std::size_t longest) {
     return out;
 }
 
-// Refuses, while the parser runs, what a finished json value could no longer show or could not afford.
-class Guard {
+// Makes the value, and refuses what it could no longer show or could not afford. The
+// library's own parser that asks for each value whether to keep it looks at a whole list
+// again for each object in it.
+class Builder final : public nlohmann::json_sax<json> {
   public:
-    Guard(const std::string& source, const JsonLimits& limits) : source_(source), limits_(limits) {}
+    Builder(const std::string& source, const JsonLimits& limits) : source_(source), limits_(limits) {}
 
-    bool operator()(int depth, json::parse_event_t event, json& parsed) {
-        if (++n_events_ > limits_.max_values) {
-            throw Error(ErrorKind::kInvalidModel, messages::json_too_many_values(source_, limits_.max_values));
-        }
-        switch (event) {
-            case json::parse_event_t::object_start:
-            case json::parse_event_t::array_start:
-                // `depth` counts the containers around this one.
-                if (static_cast<std::size_t>(depth) >= limits_.max_depth) {
-                    throw Error(ErrorKind::kInvalidModel, messages::json_too_deep(source_, limits_.max_depth));
-                }
-                keys_.emplace_back();
-                break;
-            case json::parse_event_t::object_end:
-            case json::parse_event_t::array_end:
-                keys_.pop_back();
-                break;
-            case json::parse_event_t::key:
-                if (!keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
-                    throw Error(ErrorKind::kInvalidModel,
-                                messages::json_key_twice(source_, in_quotes(parsed.get_ref<const std::string&>())));
-                }
-                break;
-            case json::parse_event_t::value:
-                break;
-        }
+    json take() { return std::move(root_); }
+
+    bool null() override { return add(nullptr); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(number_integer_t value) override { return add(value); }
+    bool number_unsigned(number_unsigned_t value) override { return add(value); }
+    bool number_float(number_float_t value, const string_t& /*as_written*/) override { return add(value); }
+    bool string(string_t& value) override { return add(std::move(value)); }
+    bool binary(binary_t& /*value*/) override { return false; }  // JSON has none
+    bool start_object(std::size_t /*n*/) override { return begin(json::object()); }
+    bool start_array(std::size_t /*n*/) override { return begin(json::array()); }
+    bool end_object() override { return end(); }
+    bool end_array() override { return end(); }
+    bool key(string_t& name) override {
+        count();
+        const auto [at, is_new] = open_.back()->emplace(name, nullptr);
+        if (!is_new) throw Error(ErrorKind::kInvalidModel, messages::json_key_twice(source_, in_quotes(name)));
+        of_key_ = &*at;
         return true;
+    }
+    bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const json::exception& error) override {
+        if (const auto* syntax = dynamic_cast<const json::parse_error*>(&error)) {
+            throw Error(ErrorKind::kInvalidModel, messages::json_invalid(source_, syntax->byte),
+                        escaped(error.what(), 1000));
+        }
+        // A number beyond the range of double.
+        throw Error(ErrorKind::kInvalidModel, messages::json_number_out_of_range(source_), escaped(error.what(), 1000));
     }
 
   private:
+    void count() {
+        if (++n_values_ > limits_.max_values) {
+            throw Error(ErrorKind::kInvalidModel, messages::json_too_many_values(source_, limits_.max_values));
+        }
+    }
+    // To where it belongs; a container that is open does not move, since the one around it
+    // gets nothing meanwhile.
+    json& put(json value) {
+        count();
+        if (open_.empty()) return root_ = std::move(value);
+        if (open_.back()->is_array()) return open_.back()->emplace_back(std::move(value));
+        return *of_key_ = std::move(value);
+    }
+    bool add(json value) {
+        put(std::move(value));
+        return true;
+    }
+    bool begin(json container) {
+        if (open_.size() >= limits_.max_depth) {
+            throw Error(ErrorKind::kInvalidModel, messages::json_too_deep(source_, limits_.max_depth));
+        }
+        open_.push_back(&put(std::move(container)));
+        return true;
+    }
+    bool end() {
+        count();
+        open_.pop_back();
+        return true;
+    }
+
     const std::string& source_;
     const JsonLimits& limits_;
-    std::size_t n_events_ = 0;
-    std::vector<std::unordered_set<std::string>> keys_;  // one set per open container
+    std::size_t n_values_ = 0;
+    json root_;
+    std::vector<json*> open_;  // containers, each inside the one before it
+    json* of_key_ = nullptr;   // where the value of the key that was read goes
 };
 
 }  // namespace
@@ -135,14 +167,9 @@ json parse_json(std::string_view text, const std::string& source, const JsonLimi
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
         throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
     }
-    try {
-        Guard guard(source, limits);
-        return json::parse(text.begin(), text.end(), std::ref(guard));
-    } catch (const json::parse_error& error) {
-        throw Error(ErrorKind::kInvalidModel, messages::json_invalid(source, error.byte), escaped(error.what(), 1000));
-    } catch (const json::exception& error) {  // a number beyond the range of double
-        throw Error(ErrorKind::kInvalidModel, messages::json_number_out_of_range(source), escaped(error.what(), 1000));
-    }
+    Builder builder(source, limits);
+    json::sax_parse(text.begin(), text.end(), &builder);
+    return builder.take();
 }
 
 JsonFields::JsonFields(const json& object, const std::string& source, std::string path)
