@@ -43,20 +43,23 @@ BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
 
 }  // namespace
 
-LoadedModel::TextFiles LoadedModel::open_text(const LoadRequest& request, Text text) {
-    if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) return {};
+std::shared_ptr<TextOfModel> LoadedModel::open_text(const LoadRequest& request, Text text) {
+    if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) {
+        return std::make_shared<TextOfModel>();
+    }
     const std::filesystem::path directory = model_path(request.model);
-    TextFiles files;
-    files.tokenizer = Tokenizer::open(directory, read_model_spec(directory).vocab_size);
-    TemplateChoice choice = choose_chat_template(directory, request.chat_template, *files.tokenizer);
-    files.chat_template = std::move(choice.chat);
-    files.template_note = std::move(choice.note);
-    files.defaults = read_model_defaults(directory);
-    if (files.chat_template != nullptr) {
-        const auto name = [&](TokenId token) { return token < 0 ? std::string() : files.tokenizer->piece_name(token); };
-        files.thinking = find_thinking_format(*files.chat_template, *files.tokenizer);
-        files.thinking_choices =
-            find_thinking_choices(*files.chat_template, {name(files.tokenizer->bos()), name(files.tokenizer->eos())});
+    auto files = std::make_shared<TextOfModel>();
+    files->tokenizer = Tokenizer::open(directory, read_model_spec(directory).vocab_size);
+    TemplateChoice choice = choose_chat_template(directory, request.chat_template, *files->tokenizer);
+    files->chat_template = std::move(choice.chat);
+    files->template_note = std::move(choice.note);
+    files->defaults = read_model_defaults(directory);
+    if (files->chat_template != nullptr) {
+        const Tokenizer& tokenizer = *files->tokenizer;
+        const auto name = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };
+        files->thinking = find_thinking_format(*files->chat_template, tokenizer);
+        files->thinking_choices =
+            find_thinking_choices(*files->chat_template, {name(tokenizer.bos()), name(tokenizer.eos())});
     }
     return files;
 }
@@ -65,9 +68,12 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
                          const std::stop_token& stop)
     : LoadedModel(Clock::now(), open_text(request, text), request, progress, stop) {}
 
-LoadedModel::LoadedModel(Clock::time_point start, TextFiles text, const LoadRequest& request,
+LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> text, const LoadRequest& request,
                          const LoadProgressFn& progress, const std::stop_token& stop)
     : ExpertHost(request, progress, stop), text_(std::move(text)) {
+    text_->name = name();
+    text_->vocab_size = spec().vocab_size;
+    text_->eos_tokens = spec().eos_tokens;
     summary_.notes = notes();
     if (text_.tokenizer != nullptr) {
         const auto& of_tokenizer = text_.tokenizer->notes();
@@ -247,10 +253,11 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.has_tokenizer = tokenizer() != nullptr;
     summary_.has_chat_template = chat_template() != nullptr;
     summary_.defaults = defaults();
-    if (!text_.template_note.empty()) summary_.notes.push_back(text_.template_note);
+    if (!text_->template_note.empty()) summary_.notes.push_back(text_->template_note);
     for (Message& note : defaults().notes()) summary_.notes.push_back(std::move(note));
     summary_.thinks = thinking().any();
     for (const ThinkingChoice& choice : thinking_choices()) summary_.thinking_choices.push_back(choice.name);
+    if (tokenizer() != nullptr) summary_.text = text_;
 
     summary_.device = device().info().id;
     summary_.device_name = device().info().name;

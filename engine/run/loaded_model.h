@@ -10,9 +10,7 @@
 #include "engine/run/load_planner.h"
 #include "engine/run/model_runtime.h"
 #include "engine/run/session.h"
-#include "engine/text/chat_template.h"
-#include "engine/text/thinking_format.h"
-#include "engine/text/tokenizer.h"
+#include "engine/run/text_of_model.h"
 
 namespace offstage::engine {
 
@@ -28,11 +26,13 @@ class LoadedModel : public ExpertHost {
     LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress, const std::stop_token& stop);
 
     const ModelSummary& summary() const { return summary_; }
-    const Tokenizer* tokenizer() const { return text_.tokenizer.get(); }             // nullptr: none
-    const ChatTemplate* chat_template() const { return text_.chat_template.get(); }  // nullptr: none
-    const ModelDefaults& defaults() const { return text_.defaults; }
-    const ThinkingFormat& thinking() const { return text_.thinking; }
-    const std::vector<ThinkingChoice>& thinking_choices() const { return text_.thinking_choices; }
+    const Tokenizer* tokenizer() const { return text_->tokenizer.get(); }             // nullptr: none
+    const ChatTemplate* chat_template() const { return text_->chat_template.get(); }  // nullptr: none
+    const ModelDefaults& defaults() const { return text_->defaults; }
+    const ThinkingFormat& thinking() const { return text_->thinking; }
+    const std::vector<ThinkingChoice>& thinking_choices() const { return text_->thinking_choices; }
+    TextOfModel& text() { return *text_; }
+    const TextOfModel& text() const { return *text_; }
     Budget budget() const { return planner_->budget(); }  // as loaded
 
     ModelRuntime& runtime() { return *runtime_; }
@@ -55,18 +55,10 @@ class LoadedModel : public ExpertHost {
     void keep_habits();
 
   private:
-    struct TextFiles {
-        std::unique_ptr<Tokenizer> tokenizer;
-        std::unique_ptr<ChatTemplate> chat_template;
-        ThinkingFormat thinking;
-        std::vector<ThinkingChoice> thinking_choices;
-        Message template_note;
-        ModelDefaults defaults;
-    };
     // Before all else: what is wrong with them is known at once.
-    static TextFiles open_text(const LoadRequest& request, Text text);
-    LoadedModel(std::chrono::steady_clock::time_point start, TextFiles text, const LoadRequest& request,
-                const LoadProgressFn& progress, const std::stop_token& stop);
+    static std::shared_ptr<TextOfModel> open_text(const LoadRequest& request, Text text);
+    LoadedModel(std::chrono::steady_clock::time_point start, std::shared_ptr<TextOfModel> text,
+                const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void note_memory(const Plan& plan, const LoadProgressFn& progress);
     // And plans anew where the costs decide formats.
     void set_expert_bytes(PlanBasis& basis);
@@ -74,7 +66,7 @@ class LoadedModel : public ExpertHost {
     void describe(std::uint64_t dense_bytes);
     void read_thresholds();
 
-    TextFiles text_;
+    std::shared_ptr<TextOfModel> text_;
     std::optional<LoadPlanner> planner_;
     std::optional<ModelRuntime> runtime_;
     ModelSummary summary_;

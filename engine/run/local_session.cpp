@@ -44,6 +44,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     running_ = {model_->new_sequence(), {}, 0};
+    model_->text().context = running_.sequence.capacity();
     used_theta_.reset();
     {
         const std::lock_guard lock(theta_mutex_);
@@ -154,12 +155,6 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
     return ModelText(require_model()).decode(tokens, false);
 }
 
-void LocalSession::check_fits(std::int64_t n_prompt) const {
-    if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, messages::prompt_empty);
-    if (n_prompt < running_.sequence.capacity()) return;
-    throw Error(ErrorKind::kInvalidInput,
-                messages::prompt_longer_than_context(n_prompt, model_->summary().name, running_.sequence.capacity()));
-}
 
 void LocalSession::begin_step() {
     // A step is what a person waits for a token: what a re-plan does before it counts.
@@ -294,8 +289,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
                     messages::alternatives_out_of_range(request.n_alternatives, kMostAlternatives));
     }
     const ModelText text(*model_);
-    const std::vector<TokenId> prompt = text.prompt_tokens(request);
-    check_fits(static_cast<std::int64_t>(prompt.size()));
+    const std::vector<TokenId> prompt = text.prompt_in_context(request);
     join_again(stop);
     model_->dispatcher().reset_totals();
     const ReplanQueue::Mark replans_before = replans_.mark();
@@ -396,8 +390,9 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
 // Also where the plan came into force between two answers.
 void LocalSession::follow_context() {
     const std::int64_t context = replans_.replanner().in_force().context;
-    if (context != running_.sequence.capacity() && context >= running_.sequence.size())
-        running_.sequence.set_capacity(context);
+    if (context == running_.sequence.capacity() || context < running_.sequence.size()) return;
+    running_.sequence.set_capacity(context);
+    model_->text().context = context;
 }
 
 ReplanPreview LocalSession::preview(const ReplanRequest& request) {

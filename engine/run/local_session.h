@@ -50,7 +50,6 @@ class LocalSession final : public Session {
     LoadedModel& require_model() const;
     // By the device's clock: for an emulated one the time it would have taken.
     double seconds_since(double start_us) const;
-    void check_fits(std::int64_t n_prompt) const;
     // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws
     // Error (kDevice).
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "engine/run/model_defaults.h"
 
 namespace offstage::engine {
+
+struct TextOfModel;
 
 struct ModelSummary {
     std::string name;    // folder name or synthetic name
@@ -53,6 +56,7 @@ struct ModelSummary {
     ModelDefaults defaults;
     bool thinks = false;                        // its chat template knows thoughts before answers
     std::vector<std::string> thinking_choices;  // "off", "on", "low", ...: GenerationRequest::thinking
+    std::shared_ptr<const TextOfModel> text;    // for other threads that make prompts; nullptr: it has no tokenizer
     double load_s = 0;
 
     // Where it runs.

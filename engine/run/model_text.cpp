@@ -20,19 +20,18 @@ void check_utf8(const ChatMessage& message) {
 }  // namespace
 
 const Tokenizer& ModelText::tokenizer() const {
-    if (model_.tokenizer() != nullptr) return *model_.tokenizer();
-    throw Error(ErrorKind::kUnsupported, messages::model_without_tokenizer(model_.summary().name));
+    if (text_.tokenizer != nullptr) return *text_.tokenizer;
+    throw Error(ErrorKind::kUnsupported, messages::model_without_tokenizer(text_.name));
 }
 
 std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages, const std::string& thinking) const {
     const Tokenizer& tokenizer = this->tokenizer();
     for (const ChatMessage& message : messages) check_utf8(message);
-    if (model_.chat_template() == nullptr) {
-        throw Error(ErrorKind::kUnsupported,
-                    messages::model_without_template(model_.summary().name, family_template_names()));
+    if (text_.chat_template == nullptr) {
+        throw Error(ErrorKind::kUnsupported, messages::model_without_template(text_.name, family_template_names()));
     }
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
-    const std::string& system = model_.defaults().system;
+    const std::string& system = text_.defaults.system;
     const bool has_system = system.empty() || std::any_of(messages.begin(), messages.end(), [](const ChatMessage& one) {
                                 return one.role == Role::kSystem;
                             });
@@ -41,7 +40,7 @@ std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages,
         with_system = messages;
         with_system.insert(with_system.begin(), {Role::kSystem, system});
     }
-    const ChatTemplate& chat = *model_.chat_template();
+    const ChatTemplate& chat = *text_.chat_template;
     return tokenizer.encode_prompt(
         chat.render(has_system ? messages : with_system, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true,
                     variables_of(thinking)),
@@ -52,21 +51,20 @@ const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& 
     static const std::vector<TemplateVariable> kNone;
     if (thinking.empty()) return kNone;
     std::string names;
-    for (const ThinkingChoice& choice : model_.thinking_choices()) {
+    for (const ThinkingChoice& choice : text_.thinking_choices) {
         if (choice.name == thinking) return choice.variables;
         names += (names.empty() ? "" : ", ") + choice.name;
     }
-    throw Error(ErrorKind::kInvalidInput, names.empty()
-                                              ? messages::template_without_thinking(model_.summary().name, thinking)
-                                              : messages::no_such_thinking(model_.summary().name, thinking, names));
+    throw Error(ErrorKind::kInvalidInput, names.empty() ? messages::template_without_thinking(text_.name, thinking)
+                                                        : messages::no_such_thinking(text_.name, thinking, names));
 }
 
 void ModelText::check_ids(const std::vector<TokenId>& ids, const MessageCode<4>& out_of_range) const {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= 0 && ids[i] < vocab_size()) continue;
         // Ids are names: no locale writes them as amounts.
-        throw Error(ErrorKind::kInvalidInput, out_of_range(i + 1, std::to_string(ids[i]),
-                                                           std::to_string(vocab_size() - 1), model_.summary().name));
+        throw Error(ErrorKind::kInvalidInput,
+                    out_of_range(i + 1, std::to_string(ids[i]), std::to_string(vocab_size() - 1), text_.name));
     }
 }
 
@@ -78,6 +76,42 @@ std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) 
     return tokens;
 }
 
+std::vector<TokenId> ModelText::prompt_in_context(const GenerationRequest& request) const {
+    const std::int64_t context = text_.context;
+    const auto check = [&](std::int64_t n, const MessageArgument& shown) {
+        if (n < context) return;
+        throw Error(ErrorKind::kInvalidInput, messages::prompt_longer_than_context(shown, text_.name, context));
+    };
+    const std::int64_t least = least_tokens(request, context);
+    check(least, Message(messages::at_least(least)));
+    std::vector<TokenId> tokens = request.made_prompt.empty() ? prompt_tokens(request) : request.made_prompt;
+    if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, messages::prompt_empty);
+    const auto n = static_cast<std::int64_t>(tokens.size());
+    check(n, n);
+    return tokens;
+}
+
+// Without reading the prompt; 0 where nothing is known, or where it has less bytes than
+// tokens may be. A template writes something for each message. Thoughts it leaves out: of
+// an answer what lies behind the last marker of one counts (</think>, [/THINK]).
+std::int64_t ModelText::least_tokens(const GenerationRequest& request, std::int64_t context) const {
+    if (text_.tokenizer == nullptr || !request.made_prompt.empty() || !request.prompt_ids.empty()) return 0;
+    const auto of_text = [&](const std::string& text) {
+        return static_cast<std::int64_t>(text.size()) < context ? 0 : text_.bound().at_least(text);
+    };
+    if (request.raw) return request.raw_tokens > 0 ? 0 : of_text(request.raw_prompt);
+    std::string all;
+    for (const ChatMessage& message : request.messages) {
+        std::size_t begin = 0;
+        for (const std::string_view marker : {"think", "THINK"}) {
+            const std::size_t at = message.role == Role::kAssistant ? message.content.rfind(marker) : std::string::npos;
+            if (at != std::string::npos) begin = std::max(begin, at);
+        }
+        all += std::string_view(message.content).substr(begin);
+    }
+    return std::max(of_text(all), static_cast<std::int64_t>(request.messages.size()));
+}
+
 std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& request) const {
     const Tokenizer& tokenizer = this->tokenizer();
     if (!request.raw && request.continue_last) {
@@ -87,14 +121,14 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
         const ChatMessage& begun = request.messages.back();
         check_utf8(begun);
         std::vector<TokenId> tokens = render({request.messages.begin(), request.messages.end() - 1}, request.thinking);
-        const PromptEnd end = end_of_prompt(model_.thinking(), tokenizer, tokens);
-        for (const ReplyPart& part : begun_reply(model_.thinking(), begun, end)) {
+        const PromptEnd end = end_of_prompt(text_.thinking, tokenizer, tokens);
+        for (const ReplyPart& part : begun_reply(text_.thinking, begun, end)) {
             if (part.marker >= 0) {
                 tokens.push_back(part.marker);
                 continue;
             }
-            const std::vector<TokenId> text =
-                tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(), part.text, model_.chat_template());
+            const std::vector<TokenId> text = tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(),
+                                                                     part.text, text_.chat_template.get());
             tokens.insert(tokens.end(), text.begin(), text.end());
         }
         return tokens;
@@ -124,7 +158,7 @@ bool ModelText::strips_space(const GenerationRequest& request) const {
 ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const {
     static const ThinkingFormat kNone;
     // What is no conversation has no thoughts.
-    const ThinkingFormat& format = request.raw || !request.prompt_ids.empty() ? kNone : model_.thinking();
+    const ThinkingFormat& format = request.raw || !request.prompt_ids.empty() ? kNone : text_.thinking;
     const auto given = prompt.first(prompt.size() - std::min(prompt.size(), request.reply_begin.size()));
     const bool in_thought =
         !request.continue_last && end_of_prompt(format, tokenizer(), given) == PromptEnd::kInThought;
@@ -179,11 +213,11 @@ std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space)
 }
 
 std::vector<TokenId> ModelText::end_tokens() const {
-    std::vector<TokenId> ends = model_.spec().eos_tokens;
+    std::vector<TokenId> ends = text_.eos_tokens;
     for (const TokenId end : tokenizer().ends()) {
         if (std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
     }
-    for (const std::string& stop : model_.defaults().stops) {
+    for (const std::string& stop : text_.defaults.stops) {
         const TokenId end = tokenizer().special_token(stop);
         if (end >= 0 && std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
     }
@@ -191,7 +225,7 @@ std::vector<TokenId> ModelText::end_tokens() const {
 }
 
 void ModelText::throw_no_probabilities() const {
-    throw Error(ErrorKind::kInvalidModel, messages::no_usable_probabilities(model_.summary().name));
+    throw Error(ErrorKind::kInvalidModel, messages::no_usable_probabilities(text_.name));
 }
 
 }  // namespace offstage::engine

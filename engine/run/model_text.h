@@ -14,10 +14,11 @@
 namespace offstage::engine {
 
 // What a loaded model makes of text: prompts to tokens, tokens to text, and which tokens
-// end a turn. A view; the model must outlive it.
+// end a turn. A view; the model, or its text, must outlive it. Any thread.
 class ModelText {
   public:
-    explicit ModelText(const LoadedModel& model) : model_(model) {}
+    explicit ModelText(const LoadedModel& model) : ModelText(model.text()) {}
+    explicit ModelText(const TextOfModel& text) : text_(text) {}
 
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
@@ -26,6 +27,9 @@ class ModelText {
     // Of a request, with what its reply begins with. Same errors, and kInvalidInput for
     // token ids that the vocabulary has not.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
+    // The same, or what is made already, where the context holds it with room for an answer:
+    // else the same Error (kInvalidInput), for what is far too long before it is read.
+    std::vector<TokenId> prompt_in_context(const GenerationRequest& request) const;
     // Of the reply to this prompt, which prompt_tokens() made of the request. The model must outlive it.
     ThoughtSplitter splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const;
 
@@ -47,7 +51,7 @@ class ModelText {
     // has its own.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
-    std::int64_t vocab_size() const { return model_.spec().vocab_size; }
+    std::int64_t vocab_size() const { return text_.vocab_size; }
     // The weights seem to be damaged.
     [[noreturn]] void throw_no_probabilities() const;
 
@@ -59,7 +63,9 @@ class ModelText {
     std::vector<TokenId> prompt_without_reply(const GenerationRequest& request) const;
     void check_ids(const std::vector<TokenId>& ids, const MessageCode<4>& out_of_range) const;
 
-    const LoadedModel& model_;
+    std::int64_t least_tokens(const GenerationRequest& request, std::int64_t context) const;
+
+    const TextOfModel& text_;
 };
 
 }  // namespace offstage::engine

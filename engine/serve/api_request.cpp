@@ -308,7 +308,7 @@ std::string thinking_of(const Fields& fields) {
 int limit_of(const Fields& fields, int least, int fallback) {
     constexpr std::int64_t kMostAnswerTokens = 100'000'000;
     const char* name = fields.first_of({"max_completion_tokens", "max_tokens", "n_predict"});
-    if (const json* given = fields.find(name); given != nullptr && *given == -1) return -1;
+    if (const json* given = fields.find(name); given != nullptr && given->dump() == "-1") return -1;
     return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback));
 }
 

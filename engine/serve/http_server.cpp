@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <httplib.h>
+#include <list>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -80,6 +81,10 @@ class Connection final : public httplib::Stream, public HttpClient {
     HttpRequest& request() { return request_; }
     int status = 0;         // of the reply; 0: none
     bool is_whole = false;  // the request was read to its end
+    bool is_let_in = false;
+
+    // Any thread, before the socket is closed: whatever its own thread waits for ends.
+    void cut_off() { ::shutdown(socket_, SHUT_RDWR); }
 
     // Nothing more is sent; what the client still sends is thrown away for a while, since
     // closing with bytes unread would destroy the reply on its way.
@@ -132,19 +137,18 @@ class Connection final : public httplib::Stream, public HttpClient {
         if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
         return [wake = wake_] { wake->set(); };
     }
-    bool wait() override {
+    Wait wait(int ms) override {
         if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
+        const auto end = after(ms);
         while (true) {
             std::array<pollfd, 3> files = {pollfd{wake_->descriptor(), POLLIN, 0},
                                            pollfd{stop_.descriptor(), POLLIN, 0}, pollfd{socket_, POLLRDHUP, 0}};
-            if (::poll(files.data(), files.size(), -1) < 0) {
-                if (errno == EINTR) continue;
-                return false;
-            }
-            if (files[1].revents != 0 || files[2].revents != 0) return false;
-            if (files[0].revents == 0) continue;
+            const int n = ::poll(files.data(), files.size(), ms < 0 ? -1 : milliseconds_until(end));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0 || files[1].revents != 0 || files[2].revents != 0) return Wait::kEnds;
+            if (files[0].revents == 0) return Wait::kNothing;
             wake_->clear();
-            return true;
+            return Wait::kWoken;
         }
     }
     bool server_stops() const override {
@@ -200,22 +204,91 @@ class Connection final : public httplib::Stream, public HttpClient {
     std::size_t taken_ = 0, filled_ = 0;
 };
 
+// Who is being read or answered: those that were let in, up to a number, and the others, in
+// the order in which they came.
+class Places {
+  private:
+    struct Place {
+        Connection* connection = nullptr;  // nullptr: no thread has begun it
+        bool is_cut_off = false;
+    };
+
+  public:
+    using Ticket = std::list<Place>::iterator;
+
+    explicit Places(std::size_t most) : most_(most) {}
+
+    Ticket arrive() {
+        const std::lock_guard lock(mutex_);
+        return others_.insert(others_.end(), Place());
+    }
+    void begin(Ticket ticket, Connection& connection) {
+        const std::lock_guard lock(mutex_);
+        ticket->connection = &connection;
+        if (ticket->is_cut_off) connection.cut_off();
+    }
+    // From now on the connection keeps its place. False: there are too many of those.
+    bool let_in(Ticket ticket, Connection& connection) {
+        const std::lock_guard lock(mutex_);
+        if (connection.is_let_in) return true;
+        if (n_let_in_ == most_) return false;
+        ++n_let_in_;
+        connection.is_let_in = true;
+        others_.erase(ticket);
+        return true;
+    }
+    void end(Ticket ticket, const Connection& connection) {
+        const std::lock_guard lock(mutex_);
+        if (connection.is_let_in) {
+            --n_let_in_;
+        } else {
+            others_.erase(ticket);
+        }
+    }
+    // Of the others the one that came first, if there is one that is not cut off already.
+    void cut_off_oldest() {
+        const std::lock_guard lock(mutex_);
+        const auto oldest =
+            std::find_if(others_.begin(), others_.end(), [](const Place& place) { return !place.is_cut_off; });
+        if (oldest == others_.end()) return;
+        oldest->is_cut_off = true;
+        if (oldest->connection != nullptr) oldest->connection->cut_off();
+    }
+
+  private:
+    const std::size_t most_;
+    std::mutex mutex_;
+    std::list<Place> others_;
+    std::size_t n_let_in_ = 0;
+};
+
 // The connection that this thread serves: httplib's callbacks do not say which it is.
 thread_local Connection* serving = nullptr;
+thread_local Places::Ticket its_ticket;
 // This thread is the listening one: there are too many connections.
 thread_local bool refusing = false;
 
-// A thread for each connection, up to a number; threads wait for further ones.
+// A thread for each connection, for twice as many as may be let in; threads wait for
+// further ones.
 class ConnectionThreads final : public httplib::TaskQueue {
   public:
-    explicit ConnectionThreads(std::size_t most) : most_(most) {}
+    ConnectionThreads(std::size_t most, Places& places) : most_(2 * most), places_(places) {}
 
     void enqueue(std::function<void()> task) override {
-        if (has_thread()) {
-            {
-                const std::lock_guard lock(mutex_);
-                tasks_.push_back(std::move(task));
+        const bool has_idle = has_thread();
+        if (!has_idle) places_.cut_off_oldest();
+        {
+            const std::lock_guard lock(mutex_);
+            // The thread of the one that was cut off takes it in a moment.
+            if (has_idle || tasks_.size() < most_) {
+                tasks_.push_back([task = std::move(task), ticket = places_.arrive()] {
+                    its_ticket = ticket;
+                    task();
+                });
+                task = nullptr;
             }
+        }
+        if (task == nullptr) {
             changed_.notify_one();
             return;
         }
@@ -262,6 +335,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
     }
 
     const std::size_t most_;
+    Places& places_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> tasks_;
@@ -390,8 +464,9 @@ std::string HttpRequest::header(std::string_view lower_case_name) const {
 
 class HttpServer::Implementation final : public httplib::Server {
   public:
-    Implementation(HttpHandler& handler, const HttpLimits& limits) : handler_(handler), limits_(limits) {
-        new_task_queue = [this] { return new ConnectionThreads(limits_.connections); };
+    Implementation(HttpHandler& handler, const HttpLimits& limits)
+        : handler_(handler), limits_(limits), places_(limits.connections) {
+        new_task_queue = [this] { return new ConnectionThreads(limits_.connections, places_); };
         set_socket_options(set_listening_options);
         set_tcp_nodelay(true);
         set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
@@ -422,7 +497,10 @@ class HttpServer::Implementation final : public httplib::Server {
         const int port = address.port != 0
                              ? (bind_to_port(address.host, address.port, AI_NUMERICHOST) ? address.port : -1)
                              : bind_to_any_port(address.host, AI_NUMERICHOST);
-        if (port > 0) return {address.host, static_cast<std::uint16_t>(port)};
+        if (port > 0) {
+            ::listen(svr_sock_, SOMAXCONN);  // httplib lets five connections wait to be accepted
+            return {address.host, static_cast<std::uint16_t>(port)};
+        }
         const int code = errno;
         Message remedy = messages::choose_another_address;
         if (code == EADDRINUSE) remedy = messages::address_in_use;
@@ -461,12 +539,14 @@ class HttpServer::Implementation final : public httplib::Server {
                 // No waiting here: only what has come already is thrown away.
                 std::array<char, 65536> discarded;
                 static_cast<void>(!::recv(socket, discarded.data(), discarded.size(), MSG_DONTWAIT));
-                send_refusal(connection, 503, "Too many connections are open; try again.");
+                send_refusal(connection, 503, kTooMany);
             } else {
+                places_.begin(its_ticket, connection);
                 serve(connection);
             }
         } catch (const std::exception&) {  // no memory for it: the client sees a connection that ends
         }
+        if (!refusing) places_.end(its_ticket, connection);
         serving = nullptr;
         ::close(socket);
         return true;
@@ -515,6 +595,10 @@ class HttpServer::Implementation final : public httplib::Server {
             reply(std::move(*refusal), response);
             return true;
         }
+        if (!places_.let_in(its_ticket, *serving)) {
+            reply(error(503, kTooMany), response);
+            return true;
+        }
         if (head.method != "POST") {
             reply(handler_.answer(head, *serving), response);
             return true;
@@ -546,8 +630,11 @@ class HttpServer::Implementation final : public httplib::Server {
         }
     }
 
+    static constexpr const char* kTooMany = "Too many connections are open; try again.";
+
     HttpHandler& handler_;
     const HttpLimits limits_;
+    Places places_;
     EventFile stop_event_;
     std::thread listener_;
 };

@@ -30,10 +30,12 @@ ListenAddress parse_listen_address(const std::string& text);
 struct HttpLimits {
     std::size_t head_bytes = std::size_t{32} << 10;  // request line and headers
     std::size_t body_bytes = std::size_t{8} << 20;
-    std::size_t connections = 64;  // at a time; further ones are answered 503
+    // At a time, of those that HttpHandler::refuse() let in; further ones are answered 503.
+    // As many others are read beside them: a further one takes the place of the oldest.
+    std::size_t connections = 64;
     // Milliseconds: for the head; for the body; without any byte written to a client that
     // does not read.
-    int head_ms = 10'000, body_ms = 60'000, write_ms = 30'000;
+    int head_ms = 5'000, body_ms = 60'000, write_ms = 30'000;
 };
 
 struct HttpRequest {
@@ -70,9 +72,10 @@ class HttpClient {
     virtual ~HttpClient() = default;
     // Any thread, and longer than this object: ends the wait() under way, or the next one.
     virtual std::function<void()> waker() = 0;
-    // Waits until it is woken. False: the client closed the connection, or the server
-    // stops.
-    virtual bool wait() = 0;
+    enum class Wait { kWoken, kNothing, kEnds };
+    // Waits until it is woken, or so many milliseconds (-1: for ever). kEnds: the client
+    // closed the connection, or the server stops.
+    virtual Wait wait(int ms) = 0;
     virtual bool server_stops() const = 0;
 };
 
@@ -93,7 +96,8 @@ class HttpHandler {
 
 // Listens on one address. Each connection has a thread and carries one request. Requests
 // are read within HttpLimits, whatever a client sends; what was refused unread is
-// discarded for a moment, so that the client can read why.
+// discarded for a moment, so that the client can read why. Who is not let in by
+// HttpHandler::refuse() keeps nobody else out, however many connections he opens.
 class HttpServer {
   public:
     HttpServer(HttpHandler& handler, const HttpLimits& limits);
@@ -106,7 +110,7 @@ class HttpServer {
     ListenAddress bind(const ListenAddress& address);
     // From now on connections are answered. Once, after bind().
     void start();
-    // Answers under way end (HttpClient::wait() returns false); returns when all threads
+    // Answers under way end (HttpClient::wait() says so); returns when all threads
     // have ended.
     void stop();
 

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/run/model_text.h"
 #include "engine/serve/answer_channel.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
@@ -63,6 +64,7 @@ ApiError api_error_of(const Error& error) {
 
 constexpr const char* kServerStopped = "The request was stopped before it was answered.";
 constexpr int kClientLeft = 499;  // for the metrics alone: nobody reads it
+constexpr const char* kClientLeftText = "The client left before its answer was whole.";
 
 // The engine's end of a channel: says that the request was dropped where nothing else was
 // said, as when the queue is closed.
@@ -88,17 +90,20 @@ class PendingAnswer {
     PendingAnswer(const PendingAnswer&) = delete;
     PendingAnswer& operator=(const PendingAnswer&) = delete;
 
-    // nullopt: the client left, or the server stops.
-    std::optional<AnswerEvent> next() {
+    // nullopt: the client left, or the server stops. Calls `still_waits` each time that so
+    // many milliseconds have passed without an event (-1: never); false from it ends, too.
+    std::optional<AnswerEvent> next(int ms = -1, const std::function<bool()>& still_waits = {}) {
         while (true) {
             if (std::optional<AnswerEvent> event = channel_->take()) return event;
-            if (!client_.wait()) return std::nullopt;
+            const HttpClient::Wait wait = client_.wait(ms);
+            if (wait == HttpClient::Wait::kEnds) return std::nullopt;
+            if (wait == HttpClient::Wait::kNothing && !still_waits()) return std::nullopt;
         }
     }
     // Why next() gave nothing.
     ApiError unanswered() const {
         if (client_.server_stops()) return {503, kServerStopped};
-        return {kClientLeft, "The client left before its answer was whole."};
+        return {kClientLeft, kClientLeftText};
     }
 
   private:
@@ -107,41 +112,55 @@ class PendingAnswer {
     HttpClient& client_;
 };
 
-// Writes the events of a stream until its end.
-void write_events(AnswerEvent event, PendingAnswer& pending, ApiReply& reply, const HttpReply::Write& write) {
-    while (true) {
-        if (const auto* error = std::get_if<ApiError>(&event)) {
-            write("data: " + error->body() + "\n\n");
-            return;
+// Writes the events of a stream until its end, and while there are none a comment now and
+// then: programs and what lies between give up a connection that is silent.
+void write_events(PendingAnswer& pending, ApiReply& reply, int comment_ms, const HttpReply::Write& write) {
+    const auto comment = [&] { return write(": waiting\n\n"); };
+    while (const std::optional<AnswerEvent> event = pending.next(comment_ms, comment)) {
+        if (const auto* piece = std::get_if<AnswerPiece>(&*event)) {
+            if (!write(reply.events(*piece))) return;
+            continue;
         }
-        if (const auto* totals = std::get_if<AnswerTotals>(&event)) {
-            write(reply.last_events(*totals));
-            return;
-        }
-        if (!write(reply.events(std::get<AnswerPiece>(event)))) return;
-        std::optional<AnswerEvent> next = pending.next();
-        if (!next) return;
-        event = std::move(*next);
+        const auto* error = std::get_if<ApiError>(&*event);
+        write(error != nullptr ? "data: " + error->body() + "\n\n" : reply.last_events(std::get<AnswerTotals>(*event)));
+        return;
     }
+    // Read by nobody where the client left.
+    write("data: " + pending.unanswered().body() + "\n\n");
 }
 
-HttpReply whole_reply(AnswerEvent event, PendingAnswer& pending, ApiReply& reply) {
-    while (std::holds_alternative<AnswerPiece>(event)) {
-        reply.add(std::get<AnswerPiece>(event));
-        std::optional<AnswerEvent> next = pending.next();
-        if (!next) throw pending.unanswered();
-        event = std::move(*next);
+HttpReply whole_reply(PendingAnswer& pending, ApiReply& reply) {
+    while (const std::optional<AnswerEvent> event = pending.next()) {
+        if (const auto* error = std::get_if<ApiError>(&*event)) throw *error;
+        if (const auto* totals = std::get_if<AnswerTotals>(&*event)) {
+            HttpReply http;
+            http.body = reply.whole(*totals);
+            return http;
+        }
+        reply.add(std::get<AnswerPiece>(*event));
     }
-    if (const auto* error = std::get_if<ApiError>(&event)) throw *error;
-    HttpReply http;
-    http.body = reply.whole(std::get<AnswerTotals>(event));
-    return http;
+    throw pending.unanswered();
+}
+
+// What can be said against the prompts is said before the request is put into the queue,
+// where the engine's thread is not kept from others' answers.
+void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& client) {
+    if (loaded.text == nullptr) return;
+    for (GenerationRequest& prompt : request.prompts) {
+        if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
+        try {
+            prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
+        } catch (const Error& error) {
+            throw api_error_of(error);
+        }
+    }
 }
 
 }  // namespace
 
 LocalServer::LocalServer(const LocalServerSettings& settings)
     : access_(settings.token, settings.listen.is_loopback(), settings.origins, settings.how_to_allow_origin),
+      comment_ms_(settings.comment_ms),
       queue_(settings.most_waiting),
       http_(*this, settings.http) {
     if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, messages::server_without_token);
@@ -290,13 +309,14 @@ HttpReply LocalServer::route(const HttpRequest& request, HttpClient& client) {
 
 HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client) {
     const ModelSummary loaded = require_model();
-    const auto request = std::make_shared<const ApiRequest>(
-        kind == ApiRequest::Kind::kChat ? parse_chat_request(body) : parse_completion_request(body));
+    const auto request = std::make_shared<ApiRequest>(kind == ApiRequest::Kind::kChat ? parse_chat_request(body)
+                                                                                      : parse_completion_request(body));
     if (!request->model.empty() && request->model != loaded.name) {
         throw ApiError(
             404, "The model " + in_quotes(request->model) + " is not loaded; expected " + in_quotes(loaded.name) + ".",
             "model", "model_not_found");
     }
+    make_prompts(*request, loaded, client);
     const auto channel = std::make_shared<AnswerChannel>(client.waker());
     // The work alone owns its end: where the queue drops it, the channel ends.
     auto end = std::make_shared<ChannelEnd>(channel);
@@ -326,15 +346,12 @@ HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, 
             503, "The queue is full: " + std::to_string(queue_.most_waiting()) + " requests wait already; try again.");
     }
     const auto pending = std::make_shared<PendingAnswer>(channel, std::move(ticket), client);
-    std::optional<AnswerEvent> first = pending->next();
-    if (!first) throw pending->unanswered();
     const auto reply = std::make_shared<ApiReply>(*request, loaded.name, make_token().substr(0, 24), seconds_now());
-    if (!request->stream) return whole_reply(std::move(*first), *pending, *reply);
-    if (const auto* error = std::get_if<ApiError>(&*first)) throw *error;
+    if (!request->stream) return whole_reply(*pending, *reply);
     HttpReply http;
     http.content_type = "text/event-stream";
-    http.stream = [first = std::move(*first), pending, reply](const HttpReply::Write& write) {
-        write_events(first, *pending, *reply, write);
+    http.stream = [pending, reply, ms = comment_ms_](const HttpReply::Write& write) {
+        write_events(*pending, *reply, ms, write);
     };
     return http;
 }

@@ -24,6 +24,7 @@ struct LocalServerSettings {
     // How its owner lets pages of another origin in, for those that are refused.
     std::string how_to_allow_origin = "start it with --allow-origin to let them";
     std::size_t most_waiting = 16;  // requests, beside the one that is answered
+    int comment_ms = 10'000;        // of a stream in which nothing comes: how often it is written that it waits
     HttpLimits http;
 };
 
@@ -74,6 +75,7 @@ class LocalServer final : private HttpHandler {
     std::int64_t retry_after_s() const;
 
     const AccessRules access_;
+    const int comment_ms_;
     AnswerQueue queue_;
     ServerMetrics metrics_;
     mutable std::mutex mutex_;

@@ -1790,6 +1790,11 @@
         <translation>Der Prompt ist leer; erwartet: mindestens ein Token.</translation>
     </message>
     <message>
+        <source>at least %1</source>
+        <comment>at_least</comment>
+        <translation>mindestens %1</translation>
+    </message>
+    <message>
         <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
         <comment>prompt_longer_than_context</comment>
         <translation>Der Prompt hat %1 Tokens, der Kontext von %2 fasst aber %3, und auch die Antwort braucht Platz; bitte kürzen oder eine neue Unterhaltung beginnen.</translation>

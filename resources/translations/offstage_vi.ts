@@ -1790,6 +1790,11 @@
         <translation>Lời nhắc trống; cần ít nhất một token.</translation>
     </message>
     <message>
+        <source>at least %1</source>
+        <comment>at_least</comment>
+        <translation>ít nhất %1</translation>
+    </message>
+    <message>
         <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
         <comment>prompt_longer_than_context</comment>
         <translation>Lời nhắc có %1 token, nhưng ngữ cảnh của %2 chỉ chứa %3 và câu trả lời cũng cần chỗ; hãy rút ngắn hoặc bắt đầu cuộc trò chuyện mới.</translation>

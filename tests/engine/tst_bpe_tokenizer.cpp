@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/split_pattern.h"
+#include "engine/text/token_bound.h"
 #include "engine/text/tokenizer.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/text_lines.h"
@@ -141,6 +143,41 @@ class BpeTokenizerTest : public QObject {
             QVERIFY2(decoded.text() == golden["decoded"][hundred], where.c_str());
         }
         QVERIFY(n_broken > static_cast<int>(n_lines / 20));
+    }
+
+    // What a text has at least, by its size: never more than it has, whatever a normalizer does to it, and enough to
+    // refuse a long word.
+    void token_bound_is_never_above_the_tokens_data() { ten_thousand_lines_equal_python_data(); }
+    void token_bound_is_never_above_the_tokens() {
+        QFETCH(QString, layout);
+        const auto tokenizer = Tokenizer::open(kLayouts / layout.toStdString(), 4096);
+        const TokenBound bound(*tokenizer);
+        const auto check = [&](const std::string& text) {
+            const auto n = static_cast<std::int64_t>(tokenizer->encode(text).size());
+            QVERIFY2(bound.at_least(text) <= n, text.substr(0, 60).c_str());
+        };
+        Lines lines;
+        for (int i = 0; i < 5; ++i) {
+            std::string text;
+            for (int j = 0; j < kLinesOfHash; ++j) text += mended(lines.next());
+            check(text);
+        }
+        std::vector<std::string> tokens;
+        for (std::int64_t id = 0; id < tokenizer->vocab_size(); ++id)
+            tokens.push_back(tokenizer->piece_bytes(static_cast<TokenId>(id)));
+        std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+        for (std::size_t i = 0; i < 20 && i < tokens.size(); ++i) {
+            if (find_invalid_utf8(tokens[i]) != std::string::npos) continue;
+            std::string text;
+            for (int j = 0; j < 50; ++j) text += tokens[i];
+            check(text);
+        }
+        std::string marked;
+        for (int i = 0; i < 1000; ++i) marked += "e\xCC\x81";  // one character, where it is composed
+        check(marked);
+        const std::string word(10'000, 'e');
+        check(word);
+        QVERIFY(bound.at_least(word) >= 100);
     }
 
     void decode_is_the_text_again_and_so_is_the_stream_data() {

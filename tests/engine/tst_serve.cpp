@@ -33,11 +33,11 @@ const std::string kCompletions = "/v1/completions";
 class Running {
   public:
     explicit Running(Session& session, const std::string& model, LocalServerSettings settings = {})
-        : server_(with_defaults(settings)), model_(model) {
+        : Running(session, named(model), std::move(settings)) {}
+    Running(Session& session, const ModelSummary& model, LocalServerSettings settings)
+        : server_(with_defaults(std::move(settings))) {
         server_.start();
-        ModelSummary summary;
-        summary.name = model;
-        server_.set_model(summary);
+        server_.set_model(model);
         engine_ = std::jthread([this, &session](const std::stop_token& stop) {
             while (server_.queue().wait(stop)) server_.queue().run_next(session, stop);
         });
@@ -72,6 +72,11 @@ class Running {
     }
 
   private:
+    static ModelSummary named(const std::string& name) {
+        ModelSummary model;
+        model.name = name;
+        return model;
+    }
     static LocalServerSettings with_defaults(LocalServerSettings settings) {
         settings.listen.port = 0;
         settings.token = kToken;
@@ -79,7 +84,6 @@ class Running {
     }
 
     LocalServer server_;
-    std::string model_;
     std::jthread engine_;
 };
 
@@ -120,6 +124,18 @@ QList<QJsonObject> events_of(const HttpResponse& response) {
     return events;
 }
 
+// Fails after so many words.
+class FailingSession : public GateSession {
+  public:
+    GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
+                              std::stop_token stop) override {
+        GenerationRequest some = request;
+        some.max_tokens = 2;
+        GateSession::generate(some, on_delta, stop);
+        throw Error(ErrorKind::kDevice, from_outside("the device is gone"));
+    }
+};
+
 GenerationRequest story(int max_tokens) {
     GenerationRequest request;
     request.messages = {{Role::kUser, "Tell me a story about a fox."}};
@@ -155,7 +171,7 @@ class TestServe : public QObject {
         m_session.load(request, {}, {});
         LocalServerSettings settings;
         settings.origins = {"http://localhost:3000"};
-        m_demo = std::make_unique<Running>(m_session, "demo-model", settings);
+        m_demo = std::make_unique<Running>(m_session, m_session.model()->summary(), settings);
     }
     void cleanupTestCase() { m_demo.reset(); }
 
@@ -429,10 +445,59 @@ class TestServe : public QObject {
             completion_body({{QStringLiteral("prompt"), QJsonArray{1, 99999999}}, {QStringLiteral("stream"), true}}));
         QCOMPARE(badId.status, 400);  // of a stream too: nothing was written yet
         QVERIFY(message_of(badId).startsWith(QStringLiteral("Token 2 of the prompt is 99999999")));
+        const HttpResponse chat =
+            m_demo->post(kChat, chat_body({{QStringLiteral("stream"), true},
+                                           {QStringLiteral("messages"),
+                                            QJsonArray{QJsonObject{{QStringLiteral("role"), QStringLiteral("user")},
+                                                                   {QStringLiteral("content"), longText}}}}}));
+        QCOMPARE(chat.status, 400);
+        QCOMPARE(json_of(chat)[QStringLiteral("error")][QStringLiteral("code")].toString(),
+                 QStringLiteral("prompt_longer_than_context"));
+        QCOMPARE(m_demo->post(kChat, chat_body({{QStringLiteral("reasoning_effort"), QStringLiteral("high")}})).status,
+                 400);
         const HttpResponse model = m_demo->post(kChat, chat_body({{QStringLiteral("model"), QStringLiteral("gpt-4")}}));
         QCOMPARE(model.status, 404);
         QCOMPARE(json_of(model)[QStringLiteral("error")][QStringLiteral("code")].toString(),
                  QStringLiteral("model_not_found"));
+    }
+
+    // By their size: neither the template nor the tokenizer has seen them.
+    void hugePrompts_areRefusedUnread_data() {
+        QTest::addColumn<bool>("chat");
+        QTest::addColumn<QByteArray>("body");
+        QTest::newRow("a word") << false << "{\"prompt\": \"" + QByteArray(7'900'000, 'a') + "\"}";
+        QTest::newRow("a word in a message")
+            << true << "{\"messages\": [{\"role\": \"user\", \"content\": \"" + QByteArray(7'900'000, 'a') + "\"}]}";
+        QTest::newRow("a word behind a thought")
+            << true
+            << "{\"messages\": [{\"role\": \"assistant\", \"content\": \"</think>" + QByteArray(7'900'000, 'a') +
+                   "\"}]}";
+        QTest::newRow("characters without width")
+            << false << "{\"prompt\": \"" + QByteArray("\xE2\x80\x8B").repeated(2'600'000) + "\"}";
+        QTest::newRow("messages") << true
+                                  << R"({"messages": [)" +
+                                         QByteArray(R"({"role": "user", "content": ""},)").repeated(200'000) +
+                                         R"({"role": "user", "content": "a"}]})";
+    }
+    void hugePrompts_areRefusedUnread() {
+        QFETCH(bool, chat);
+        QFETCH(QByteArray, body);
+        const HttpResponse response =
+            m_demo->ask(m_demo->text("POST", chat ? kChat : kCompletions, body.toStdString()));
+        QCOMPARE(response.status, 400);
+        QVERIFY2(message_of(response).startsWith(QStringLiteral("The prompt has at least ")),
+                 qPrintable(message_of(response)));
+    }
+
+    // The demo model was not made to call tools; what its template lacks is said.
+    void conversationOfAnAgent_isRefusedByWhatTheTemplateLacks() {
+        const HttpResponse response = m_demo->ask(m_demo->text("POST", kChat, R"({"messages": [
+            {"role": "user", "content": "Hi"}, {"role": "assistant", "content": null, "tool_calls": [
+             {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "42"}]})"));
+        QCOMPARE(response.status, 400);
+        QVERIFY2(message_of(response).contains(QStringLiteral("has no place for \"tool_calls\"")),
+                 qPrintable(message_of(response)));
     }
 
     void healthAndMetrics() {
@@ -594,7 +659,72 @@ class TestServe : public QObject {
         QCOMPARE(client.read_response().status, 408);
     }
 
+    // ---------------------------------------------------------------- streams that wait
+    void stream_beginsBeforeItsFirstWord_andIsNeverSilent() {
+        GateSession session;
+        LocalServerSettings settings;
+        settings.comment_ms = 1;
+        Running running(session, "gate", settings);
+        const std::string text = running.text(
+            "POST", kChat, QJsonDocument(chat_body({{QStringLiteral("stream"), true}})).toJson().toStdString());
+        LoopbackClient first(running.port()), second(running.port());
+        first.send(text);
+        session.wait_for_begun(1);
+        second.send(text);  // waits for the first
+        for (LoopbackClient* client : {&first, &second}) {
+            const std::string& received = client->read_until(": waiting\n\n\r\n");
+            QVERIFY2(received.starts_with("HTTP/1.1 200 OK\r\n"), received.c_str());
+            QVERIFY(received.find(": waiting\n\n") != std::string::npos);
+            QVERIFY(received.find("data:") == std::string::npos);
+        }
+        session.allow(24);
+        for (LoopbackClient* client : {&first, &second}) {
+            const HttpResponse response = client->read_response();
+            QVERIFY(response.whole);
+            QVERIFY(response.body.ends_with("data: [DONE]\n\n"));
+            QVERIFY(response.body.find("\"l \"") != std::string::npos);
+        }
+    }
+
+    void errorOfTheEngine_isAStatus_orAnEventWhereTheStreamHasBegun() {
+        FailingSession session;
+        Running running(session, "gate");
+        session.allow(4);
+        const HttpResponse whole = running.post(kChat, chat_body());
+        QCOMPARE(whole.status, 500);
+        QCOMPARE(message_of(whole), QStringLiteral("the device is gone"));
+        const HttpResponse streamed = running.post(kChat, chat_body({{QStringLiteral("stream"), true}}));
+        QCOMPARE(streamed.status, 200);
+        QVERIFY(streamed.whole);
+        QCOMPARE(events_of(streamed).last()[QStringLiteral("error")][QStringLiteral("message")].toString(),
+                 QStringLiteral("the device is gone"));
+        QVERIFY(streamed.body.find("[DONE]") == std::string::npos);
+    }
+
     // ---------------------------------------------------------------- many at once
+    // Connections that show no token, silent ones and one that has begun a request, give way.
+    void connectionsWithoutAToken_keepNobodyOut() {
+        GateSession session;
+        LocalServerSettings settings;
+        settings.http.connections = 2;
+        settings.http.head_ms = kPatienceMs;
+        Running running(session, "gate", settings);
+        const std::string text = running.text("POST", kChat, QJsonDocument(chat_body()).toJson().toStdString());
+        LoopbackClient answered(running.port());
+        answered.send(text);
+        session.wait_for_begun(1);
+        std::vector<std::unique_ptr<LoopbackClient>> silent;
+        for (int i = 0; i < 12; ++i) {
+            silent.push_back(std::make_unique<LoopbackClient>(running.port()));
+            if (i % 2 == 0) silent.back()->send("GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+            if (i % 3 == 0) QCOMPARE(running.get("/health").status, 200);
+        }
+        QCOMPARE(running.get("/health").status, 200);
+        QCOMPARE(silent.front()->read_response().status, 0);  // the oldest is gone
+        session.allow(12);
+        QCOMPARE(answered.read_response().status, 200);  // who had shown it is not
+    }
+
     void fullQueue_says503AndWhenToTryAgain() {
         GateSession session;
         LocalServerSettings settings;
@@ -662,7 +792,7 @@ class TestServe : public QObject {
         session.allow(12);
         QCOMPARE(running.post(kChat, chat_body()).status, 200);
         QVERIFY(running.get("/metrics").body.find("offstage_answers_cancelled_total 1\n") != std::string::npos);
-        const std::string status = stream && words > 0 ? "200" : "499";
+        const std::string status = stream ? "200" : "499";
         // Counted by its connection's thread, which may come to it after the next answer
         // is read.
         QTRY_VERIFY_WITH_TIMEOUT(
@@ -730,7 +860,7 @@ class TestServe : public QObject {
         LocalServerSettings settings;
         settings.most_waiting = 64;
         m_demo.reset();
-        m_demo = std::make_unique<Running>(m_session, "demo-model", settings);
+        m_demo = std::make_unique<Running>(m_session, m_session.model()->summary(), settings);
         const std::string expected = own(story(3)).text;
         for (int i = 0; i < 10; ++i) {
             threads.emplace_back([&, i] {

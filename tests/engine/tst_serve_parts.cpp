@@ -224,7 +224,7 @@ class TestServeParts : public QObject {
         const ApiRequest request = parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi", "name": "Ann"},
             {"role": "assistant", "content": null, "refusal": null, "annotations": [], "audio": null,
              "function_call": null, "tool_calls": [{"id": "c1", "index": 0, "type": "function",
-             "function": {"name": "f", "arguments": "{\"a\": 1}"}}, {"function": {"name": "g", "arguments": {"b": 2}}}]},
+             "function": {"name": "f", "arguments": "[1, 2]"}}, {"function": {"name": "g", "arguments": {"b": 2}}}]},
             {"role": "tool", "tool_call_id": "c1", "name": "f", "content": [{"type": "text", "text": "42"}]},
             {"role": "assistant", "type": "text"}, {"role": "user", "content": [{"type": "text", "text": null}]}]})");
         const std::vector<ChatMessage>& messages = request.prompts[0].messages;
@@ -234,7 +234,7 @@ class TestServeParts : public QObject {
         QCOMPARE(messages[1].tool_calls.size(), std::size_t{2});
         QCOMPARE(messages[1].tool_calls[0].id, std::string("c1"));
         QCOMPARE(messages[1].tool_calls[0].name, std::string("f"));
-        QCOMPARE(messages[1].tool_calls[0].arguments, std::string(R"({"a": 1})"));
+        QCOMPARE(messages[1].tool_calls[0].arguments, std::string("[1, 2]"));
         QCOMPARE(messages[1].tool_calls[1].arguments, std::string(R"({"b":2})"));
         QCOMPARE(messages[2].role, Role::kTool);
         QCOMPARE(messages[2].tool_call_id, std::string("c1"));

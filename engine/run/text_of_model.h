@@ -1,0 +1,45 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/message.h"
+#include "engine/run/model_defaults.h"
+#include "engine/text/chat_template.h"
+#include "engine/text/thinking_format.h"
+#include "engine/text/token_bound.h"
+#include "engine/text/tokenizer.h"
+
+namespace offstage::engine {
+
+// All that a loaded model makes tokens of text with (ModelText). Does not change once the
+// model is loaded, but for `context`; any thread, and longer than the model.
+struct TextOfModel {
+    std::string name;  // of the model, for messages
+    std::int64_t vocab_size = 0;
+    std::vector<TokenId> eos_tokens;
+    std::unique_ptr<Tokenizer> tokenizer;         // nullptr: none
+    std::unique_ptr<ChatTemplate> chat_template;  // nullptr: none
+    ThinkingFormat thinking;
+    std::vector<ThinkingChoice> thinking_choices;
+    Message template_note;  // empty: none
+    ModelDefaults defaults;
+    std::atomic<std::int64_t> context = 0;  // tokens that the session holds now
+
+    // Made when it is asked for first. There is a tokenizer.
+    const TokenBound& bound() const {
+        std::call_once(bound_once_, [this] { bound_.emplace(*tokenizer); });
+        return *bound_;
+    }
+
+  private:
+    mutable std::once_flag bound_once_;
+    mutable std::optional<TokenBound> bound_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/text/tokenizer.h"
+
+namespace offstage::engine {
+
+// How many tokens a text has at least, known without encoding it: no token is longer than
+// the vocabulary's longest. White space and characters that a normalizer may drop count
+// little, as if three of four were: a text of nothing else is refused when it is four times
+// as long as any that fits. Immutable; any thread.
+class TokenBound {
+  public:
+    // Looks at the whole vocabulary.
+    explicit TokenBound(const Tokenizer& tokenizer);
+    std::int64_t at_least(std::string_view text) const;
+
+  private:
+    double longest_ = 1;               // bytes of the longest token
+    std::array<double, 256> share_{};  // of a token, by a character's first byte: what each of its bytes is at least
+};
+
+}  // namespace offstage::engine
