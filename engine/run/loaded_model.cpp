@@ -75,8 +75,8 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     text_->vocab_size = spec().vocab_size;
     text_->eos_tokens = spec().eos_tokens;
     summary_.notes = notes();
-    if (text_.tokenizer != nullptr) {
-        const auto& of_tokenizer = text_.tokenizer->notes();
+    if (tokenizer() != nullptr) {
+        const auto& of_tokenizer = tokenizer()->notes();
         summary_.notes.insert(summary_.notes.end(), of_tokenizer.begin(), of_tokenizer.end());
     }
     read_thresholds();
