@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "app/cli/commands.h"
 #include "engine/device/host_buffer.h"
+#include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_finder.h"
+#include "engine/run/fit_estimate.h"
 
 namespace offstage::cli {
 namespace {
@@ -18,15 +21,31 @@ std::string decimals(double value) {
     return text;
 }
 
+// Of a load on the CPU with the usual options; nothing where the model cannot be opened. Its
+// forecast is there once costs of such experts were measured on this computer.
+std::optional<engine::FitEstimate> fit_of(const engine::FoundModel& model) {
+    if (!model.supported()) return std::nullopt;
+    engine::LoadRequest request;
+    request.model = model.path.string();
+    try {
+        return engine::FitEstimator(request.model, engine::FitEstimator::Text::kNotNeeded).estimate(request);
+    } catch (const engine::Error&) {  // of weights or memory: a load says it
+        return std::nullopt;
+    }
+}
+
 Row row_of(const engine::FoundModel& model) {
     const std::string experts =
         model.n_experts > 0 ? std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers) : "";
+    const std::optional<engine::FitEstimate> fit = fit_of(model);
     return {model.name,
             std::string(name_of(model.origin)),
             model.family,
             model.bytes > 0 ? engine::format_bytes(model.bytes) : "",
             model.bits > 0 ? decimals(model.bits) : "",
-            experts};
+            experts,
+            fit ? (fit->fits ? "yes" : "no") : "",
+            fit && fit->forecast ? decimals(fit->forecast->decode_tokens_per_s) : ""};
 }
 
 // The last column is not padded: it may be long.
@@ -56,7 +75,13 @@ nlohmann::ordered_json to_json(const engine::FoundModel& model) {
                                    {"n_moe_layers", model.n_layers},
                                    {"chat_template", model.has_chat_template},
                                    {"supported", model.supported()},
-                                   {"problem", nullptr}};
+                                   {"problem", nullptr},
+                                   {"fits", nullptr},
+                                   {"decode_tokens_per_s", nullptr}};
+    if (const std::optional<engine::FitEstimate> fit = fit_of(model)) {
+        json["fits"] = fit->fits;
+        if (fit->forecast) json["decode_tokens_per_s"] = fit->forecast->decode_tokens_per_s;
+    }
     if (model.bytes > 0) json["bytes"] = model.bytes;
     if (model.bits > 0) json["bits_per_weight"] = model.bits;
     if (!model.supported()) json["problem"] = model.problem.english();
@@ -83,7 +108,7 @@ int run_models(const FinderOptions& options) {
                     {"complete", found.complete}});
         return 0;
     }
-    std::vector<Row> rows = {{"model", "from", "family", "size", "bits", "experts"}};
+    std::vector<Row> rows = {{"model", "from", "family", "size", "bits", "experts", "fits", "tokens/s"}};
     for (const engine::FoundModel& model : found.models) rows.push_back(row_of(model));
     if (rows.size() > 1) std::cout << table(rows) << "\n";
     for (const engine::FoundModel& model : found.models) {

@@ -36,7 +36,7 @@ class TestCliModels : public QObject {
         QVERIFY(!put("gpt_oss_mxfp4.gguf", QStringLiteral(".cache/llama.cpp/big-00001-of-00002.gguf")).isEmpty());
         const CliOutcome table = run({});
         QCOMPARE(table.status, 0);
-        QVERIFY2(table.out.contains("Tiny-BF16  LM Studio  Qwen3Moe  196.4 KiB  16.31  16 x 3\n"),
+        QVERIFY2(table.out.contains("Tiny-BF16  LM Studio  Qwen3Moe  196.4 KiB  16.31  16 x 3   yes\n"),
                  table.out.constData());
         QVERIFY2(table.out.contains("Tiny-BF16: " + whole.toUtf8() + " (no chat template: --chat-template)\n"),
                  table.out.constData());
@@ -49,6 +49,8 @@ class TestCliModels : public QObject {
         QCOMPARE(models[0][QLatin1String("path")].toString(), whole);
         QCOMPARE(models[0][QLatin1String("supported")].toBool(), true);
         QCOMPARE(models[0][QLatin1String("bytes")].toInt(), 201152);
+        QCOMPARE(models[0][QLatin1String("fits")].toBool(), true);
+        QVERIFY(models[1][QLatin1String("fits")].isNull());
         QCOMPARE(models[1][QLatin1String("name")].toString(), QStringLiteral("big"));
         QVERIFY(models[1][QLatin1String("bytes")].isNull());
         QVERIFY(!models[1][QLatin1String("problem")].isNull());
