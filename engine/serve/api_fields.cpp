@@ -9,8 +9,6 @@
 namespace offstage::engine {
 namespace {
 
-using nlohmann::json;
-
 constexpr unsigned bit(RequestObject kind) {
     return 1U << static_cast<unsigned>(kind);
 }
@@ -234,12 +232,12 @@ constexpr FieldRule kRules[] = {
 };
 
 // The first of the values that change nothing, for a person.
-std::string neutral_text(const json& neutral) {
+std::string neutral_text(const nlohmann::json& neutral) {
     const bool is_none = neutral.empty() || neutral[0].empty() || neutral[0] == "";
     return is_none ? "none" : neutral[0].dump();
 }
 
-void check_field(const std::string& name, const json& value, RequestObject kind, const std::string& path) {
+void check_field(const std::string& name, const nlohmann::json& value, RequestObject kind, const std::string& path) {
     const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const FieldRule& one) {
         return (one.objects & bit(kind)) != 0 && one.name == name;
     });
@@ -248,7 +246,7 @@ void check_field(const std::string& name, const json& value, RequestObject kind,
                        path + name);
     }
     if (rule->treatment == kRead || rule->treatment == kHarmless) return;
-    const json neutral = json::parse(rule->treatment);
+    const nlohmann::json neutral = nlohmann::json::parse(rule->treatment);
     if (std::find(neutral.begin(), neutral.end(), value) != neutral.end()) return;
     throw ApiError(400,
                    "\"" + path + name + "\" is " + describe(value).english() + "; expected " + neutral_text(neutral) +
@@ -258,7 +256,7 @@ void check_field(const std::string& name, const json& value, RequestObject kind,
 
 }  // namespace
 
-void check_fields(const json& object, RequestObject kind, const std::string& path) {
+void check_fields(const nlohmann::json& object, RequestObject kind, const std::string& path) {
     for (const auto& [name, value] : object.items()) {
         if (!value.is_null()) check_field(name, value, kind, path);
     }
