@@ -126,20 +126,6 @@ class TestTransition : public QObject {
         QCOMPARE(us_of(work - work, measured, expected), 0.0);
     }
 
-    void timeLeft_isThatOfTheWorkLeft_atThePaceSoFar() {
-        QCOMPARE(seconds_left(4e6, 0, 0), 4.0);
-        // A second of the estimate takes six.
-        QVERIFY(std::abs(seconds_left(4e6, 2e6, 12e6) - 12) < 2);
-        double before = seconds_left(4e6, 0, 9e6);
-        for (double done_us = 1e5; done_us <= 4e6; done_us += 1e5) {
-            const double left = seconds_left(4e6, done_us, 9e6);
-            QVERIFY(left < before);
-            before = left;
-        }
-        QCOMPARE(before, 0.0);
-        QCOMPARE(seconds_left(0, 0, 5e6), 0.0);
-    }
-
     void transition_pricesReadingAndQuantizing() {
         //                     stays    to RAM   up       requantized  disk, format  disk
         const Plan from = plan({kDevice, kDevice, kRam, kDevice, kDisk, kDisk}, {kB, kB, kB, kB, kB, kH}, false);
