@@ -115,6 +115,7 @@ class TerminalLines final : public MessageInput {
         const char* const terminal = std::getenv("TERM");
         brackets_ = terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
         if (brackets_) send("\x1b[?2004h");
+        take_keys();
     }
     ~TerminalLines() override {
         el_end(line_);
@@ -135,11 +136,7 @@ class TerminalLines final : public MessageInput {
         el_resize(line_);
         int n = 0;
         const wchar_t* const typed = el_wgets(line_, &n);
-        termios quiet = before_;
-        quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-        quiet.c_cc[VMIN] = 1;
-        quiet.c_cc[VTIME] = 0;
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
+        take_keys();
         if (typed == nullptr || n <= 0) return std::nullopt;
         std::wstring_view text(typed, static_cast<std::size_t>(n));
         text = text.substr(0, text.find_last_not_of(L'\n') + 1);
@@ -161,6 +158,16 @@ class TerminalLines final : public MessageInput {
     static wchar_t* prompt(EditLine*) {
         static std::array<wchar_t, 3> text = {L'>', L' ', 0};
         return text.data();
+    }
+
+    // Without echo and without a limit for a line's length. libedit does so only once it has
+    // written the prompt.
+    void take_keys() const {
+        termios quiet = before_;
+        quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+        quiet.c_cc[VMIN] = 1;
+        quiet.c_cc[VTIME] = 0;
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
     }
 
     static void send(std::string_view control) {

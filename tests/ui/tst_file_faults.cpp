@@ -447,11 +447,12 @@ class TestFileFaults : public QObject {
         }
     }
 
-    // Nothing was said but what a run without a fault says.
+    // Nothing was said but what a run without a fault says, or one on a computer that is busy with other work.
     static bool isSilent(const FaultRun& run, const QByteArray& usual) {
         const QList<QByteArray> known = usual.split('\n');
         for (const QByteArray& line : run.said.split('\n')) {
-            if (!known.contains(line)) {
+            const bool ofCosts = line.startsWith("note: A cost kept of this computer") || line.startsWith("note: A token took ");
+            if (!ofCosts && !known.contains(line)) {
                 return false;
             }
         }
