@@ -209,7 +209,7 @@ class TestJoinedNodes : public QObject {
             if (outputs != nullptr) outputs->compute_us = node_us * static_cast<double>(outputs->experts.size());
             const bool is_pong = std::holds_alternative<NodePong>(message);
             if (reply != nullptr && slow_replies) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-            if (is_pong && slow_pings) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (is_pong && slow_pings) std::this_thread::sleep_for(std::chrono::milliseconds(5));
             return true;
         };
         LocalSession session;

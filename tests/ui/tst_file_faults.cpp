@@ -451,7 +451,8 @@ class TestFileFaults : public QObject {
     static bool isSilent(const FaultRun& run, const QByteArray& usual) {
         const QList<QByteArray> known = usual.split('\n');
         for (const QByteArray& line : run.said.split('\n')) {
-            const bool ofCosts = line.startsWith("note: A cost kept of this computer") || line.startsWith("note: A token took ");
+            const bool ofCosts =
+                line.startsWith("note: A cost kept of this computer") || line.startsWith("note: A token took ");
             if (!ofCosts && !known.contains(line)) {
                 return false;
             }
