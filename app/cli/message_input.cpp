@@ -84,6 +84,7 @@ class TerminalSignals {
 constexpr wchar_t kLineBreak =
     0x1c;  // a line's end among lines that come together; no key gives it, as it is a signal's
 constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
+constexpr int kLookMs = 200;
 constexpr int kTogetherMs = 30;  // between the pieces of what a terminal without bracketed paste is given
 
 // libedit knows no bracketed paste: what ESC [ 200 ~ begins is a key here, whose function
@@ -228,18 +229,21 @@ class TerminalLines final : public MessageInput {
                 n_ahead_ -= std::min(n_ahead_, n);
                 return 1;
             }
-            std::array<char, 4096> chunk{};
-            const ssize_t got = read(STDIN_FILENO, chunk.data(), chunk.size());
-            if (got > 0) {
-                bytes_.append(chunk.data(), static_cast<std::size_t>(got));
-            } else if (got < 0 && errno == EINTR && !is_interrupted()) {
-                if (!terminal_changed.exchange(false)) continue;
+            // A signal may come before the waiting begins: none is looked for later than this.
+            pollfd input{STDIN_FILENO, POLLIN, 0};
+            const bool is_ready = poll(&input, 1, kLookMs) > 0;
+            if (is_interrupted()) return -1;
+            if (terminal_changed.exchange(false)) {
                 el_wset(line_, EL_PREP_TERM, 1);
                 el_resize(line_);
                 el_wset(line_, EL_REFRESH);
-            } else {
-                return got == 0 ? 0 : -1;
             }
+            if (!is_ready) continue;
+            std::array<char, 4096> chunk{};
+            const ssize_t got = read(STDIN_FILENO, chunk.data(), chunk.size());
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return got == 0 ? 0 : -1;
+            bytes_.append(chunk.data(), static_cast<std::size_t>(got));
         }
     }
     // Of the character that this byte begins.

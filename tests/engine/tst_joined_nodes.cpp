@@ -258,6 +258,14 @@ class TestJoinedNodes : public QObject {
             QVERIFY(becomesTrue([&] { return session.snapshot().machines[0].n_losses > losses; }));
             QVERIFY(isUp(session, 1));
         };
+        // A connection that is measured while the other program has the cores is measured again.
+        const auto changesTo = [&](bool decentralised) {
+            for (int i = 0; i < 3; ++i) {
+                change();
+                if (QTest::currentTestFailed() || answerIn(decentralised)) return !QTest::currentTestFailed();
+            }
+            return false;
+        };
         const auto notes = [&] { return textOf(session.take_machine_notes()); };
         QVERIFY(isUp(session, 1));
         QVERIFY2(answerIn(false), qPrintable(seen));
@@ -266,8 +274,7 @@ class TestJoinedNodes : public QObject {
         node_us = 0.1;
         slow_pings = false;
         slow_replies = true;
-        change();
-        QVERIFY2(answerIn(true), qPrintable(seen));
+        QVERIFY2(changesTo(true), qPrintable(seen));
         QVERIFY(notes().contains(QStringLiteral("From this answer on every machine makes each step itself")));
         Snapshot now = session.snapshot();
         QVERIFY(now.machine_shape.automatic && !now.machine_shape.late);
@@ -277,8 +284,7 @@ class TestJoinedNodes : public QObject {
         node_us = 5e6;
         slow_pings = true;
         slow_replies = false;
-        change();
-        QVERIFY2(answerIn(false), qPrintable(seen));
+        QVERIFY2(changesTo(false), qPrintable(seen));
         QVERIFY(
             notes().contains(QStringLiteral("From this answer on the other machines compute experts for this one")));
         now = session.snapshot();
