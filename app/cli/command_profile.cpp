@@ -49,7 +49,8 @@ int run_profile(const ProfileOptions& options) {
     const engine::ExpertGrid& grid = model.spec().experts;
     engine::Popularity counted =
         engine::has_conversations(options.text)
-            ? engine::count_experts(steps, grid, engine::conversation_sequences(model, text, options.text), progress, {})
+            ? engine::count_experts(steps, grid, engine::conversation_sequences(model, text, options.text), progress,
+                                    {})
             : engine::count_experts(steps, grid, *model.tokenizer(), text, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     counted.source = std::filesystem::path(options.text).filename().string();

@@ -657,9 +657,10 @@ int run(int argc, char** argv) {
         ->delimiter(',')
         ->check(CLI::Range(1, offstage::engine::kLargestBeamWidth))
         ->needs(scenario);
-    command->add_option("--text", bench.text,
-                        "Prompts from this text, or from conversations in a .jsonl or .json file (ShareGPT's form too) "
-                        "instead of random tokens")
+    command
+        ->add_option("--text", bench.text,
+                     "Prompts from this text, or from conversations in a .jsonl or .json file (ShareGPT's form too) "
+                     "instead of random tokens")
         ->needs(scenario);
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
@@ -799,9 +800,10 @@ int run(int argc, char** argv) {
         "How often the expert that is wanted is there already: in an LRU cache, and among guesses made ahead");
     add_model_option(*command, recall.model);
     command
-        ->add_option("--text", recall.text,
-                     "UTF-8 text, or a .jsonl or .json file of conversations, {\"messages\": [{\"role\", \"content\"}]} "
-                     "or {\"conversations\": [{\"from\", \"value\"}]} as ShareGPT's")
+        ->add_option(
+            "--text", recall.text,
+            "UTF-8 text, or a .jsonl or .json file of conversations, {\"messages\": [{\"role\", \"content\"}]} "
+            "or {\"conversations\": [{\"from\", \"value\"}]} as ShareGPT's")
         ->required();
     command->add_option("--out", recall.out, "Picture to draw (SVG)");
     command->add_option("--trace-out", recall.trace_out, "Routing trace to write, for offstage-cli replay");
@@ -825,7 +827,9 @@ int run(int argc, char** argv) {
     command = app.add_subcommand("activations",
                                  "How near to zero the experts' neurons are: share of |act(w1 . x)| below some bounds");
     add_model_option(*command, activations.model);
-    command->add_option("--text", activations.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
+    command
+        ->add_option("--text", activations.text,
+                     "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
         ->required();
     command->add_option("--below", activations.bounds, "The bounds")
         ->delimiter(',')
@@ -983,11 +987,10 @@ int run(int argc, char** argv) {
     command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    CLI::Option* const price =
-        command
-            ->add_option("--node-price", cluster.node.price_usd,
-                         "What a machine costs, in USD: a column says the speed for 1000 USD")
-            ->check(CLI::PositiveNumber);
+    CLI::Option* const price = command
+                                   ->add_option("--node-price", cluster.node.price_usd,
+                                                "What a machine costs, in USD: a column says the speed for 1000 USD")
+                                   ->check(CLI::PositiveNumber);
     command
         ->add_option("--nic-price", cluster.card_usd,
                      "What a machine's network card costs, in USD; rocev2 339, infiniband 1267, others 0 unless given")

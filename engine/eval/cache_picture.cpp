@@ -74,9 +74,9 @@ std::string cache_picture(const RoutingTrace& trace, const Popularity& popularit
     const double height = static_cast<double>(header.n_experts) * row_height;
     const double whole_width = std::max(width, 560.0) + 2 * kPictureMargin;
     const double whole_height = kFirstLayer + static_cast<double>(held.layers.size()) * (height + kBetweenLayers) + 16;
-    std::string svg = print(R"(<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" )", whole_width,
-                            whole_height) +
-                      "font-family=\"sans-serif\">\n" + rect(0, 0, whole_width, whole_height, "#ffffff");
+    std::string svg =
+        print(R"(<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" )", whole_width, whole_height) +
+        "font-family=\"sans-serif\">\n" + rect(0, 0, whole_width, whole_height, "#ffffff");
     svg += svg_text(kPictureMargin, 24, "start", 15,
                     print("%s: experts over tokens, %s with %lld of %lld experts", header.model.c_str(),
                           std::string(name_of(request.policy)).c_str(), static_cast<long long>(request.n_slots),
@@ -93,9 +93,8 @@ std::string cache_picture(const RoutingTrace& trace, const Popularity& popularit
         std::int64_t n_hits = 0;
         for (std::int64_t t = 0; t < held.n_tokens; ++t) {
             const double left = kPictureMargin + static_cast<double>(t) * kTokenWidth;
-            const auto chosen =
-                trace.experts_of(as_size(held.first + t))
-                    .subspan(as_size(held.layers[l] * header.n_active), as_size(header.n_active));
+            const auto chosen = trace.experts_of(as_size(held.first + t))
+                                    .subspan(as_size(held.layers[l] * header.n_active), as_size(header.n_active));
             for (std::int64_t e = 0; e < held.n_experts; ++e) {
                 const bool cached = held.cells[held.at(l, t, e)] != 0;
                 const auto place = std::find(chosen.begin(), chosen.end(), static_cast<std::int32_t>(e));

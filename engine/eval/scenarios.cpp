@@ -115,8 +115,7 @@ class Runner {
             if (sequences_[i].size() >= static_cast<std::size_t>(in)) long_enough.push_back(i);
         }
         if (long_enough.empty()) {
-            throw Error(ErrorKind::kInvalidInput,
-                        messages::no_text_for_prompt(in, static_cast<std::int64_t>(longest)));
+            throw Error(ErrorKind::kInvalidInput, messages::no_text_for_prompt(in, static_cast<std::int64_t>(longest)));
         }
         return long_enough[static_cast<std::size_t>(repeat) % long_enough.size()];
     }

@@ -94,7 +94,7 @@ class Area {
         svg += svg_text(left_ + kPlotWidth / 2, bottom + 42, "middle", 13, plot_.x_label);
         const double middle = top_ + kPlotHeight / 2;
         svg += svg_text(left_ - 54, middle, "middle", 13, plot_.y_label,
-                       print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
+                        print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
         for (const PlotSeries& series : plot_.series) svg += draw(series);
         double y = bottom + kBelow;
         for (const PlotSeries& series : plot_.series) {

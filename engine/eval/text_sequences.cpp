@@ -25,8 +25,8 @@ const Tokenizer& tokenizer_of(const LoadedModel& model) {
 // Who speaks, by the names that files have: those of chat templates, and ShareGPT's.
 std::optional<Role> role_of(std::string_view name) {
     static constexpr std::pair<std::string_view, Role> kNames[] = {
-        {"system", Role::kSystem},       {"user", Role::kUser},        {"human", Role::kUser},
-        {"assistant", Role::kAssistant}, {"gpt", Role::kAssistant},    {"chatgpt", Role::kAssistant},
+        {"system", Role::kSystem},       {"user", Role::kUser},      {"human", Role::kUser},
+        {"assistant", Role::kAssistant}, {"gpt", Role::kAssistant},  {"chatgpt", Role::kAssistant},
         {"bing", Role::kAssistant},      {"bard", Role::kAssistant},
     };
     for (const auto& [known, role] : kNames) {

@@ -70,7 +70,8 @@ class TestCliRecall : public QObject {
         const QString cache = folder.filePath(QStringLiteral("cache.svg"));
         QCOMPARE(runCli(words("replay --trace %1 --svg %2", {trace, cache})).status, 1);  // which of them?
         QVERIFY(!QFile::exists(cache));
-        QCOMPARE(runCli(words("replay --trace %1 --svg %2 --policy lru --slots 16 --layers 7", {trace, cache})).status, 0);
+        QCOMPARE(runCli(words("replay --trace %1 --svg %2 --policy lru --slots 16 --layers 7", {trace, cache})).status,
+                 0);
         QFile cacheFile(cache);
         QVERIFY(cacheFile.open(QIODevice::ReadOnly) && cacheFile.readAll().contains("layer 7: "));
     }

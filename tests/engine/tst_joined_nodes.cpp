@@ -224,7 +224,7 @@ class TestJoinedNodes : public QObject {
         join();
         CostTable table = session.model()->cost().table();
         QVERIFY(table.dense.known());
-        table.cpu_expert = {{1, 5000.0}};
+        table.cpu_expert = {{1, 1000.0}};
         CostModel& cost = session.model()->cost();
         const offstage::kernels::WeightType format = cost.master();
         cost = CostModel(table);

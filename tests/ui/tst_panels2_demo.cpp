@@ -358,8 +358,8 @@ class TestPanels2Demo : public QObject {
 
     void whatIf_controlsHaveNames() {
         WhatIfPanel panel(*m_engine);
-        const QList<QWidget*> controls = {&panel.profile(),      &panel.machines(),    &panel.network(),
-                                          &panel.table(),        &panel.bars(),        &panel.curve(),
+        const QList<QWidget*> controls = {&panel.profile(),      &panel.machines(),     &panel.network(),
+                                          &panel.table(),        &panel.bars(),         &panel.curve(),
                                           &panel.machineTable(), &panel.machineCurve(), &panel.price()};
         QStringList names;
         for (const QWidget* control : controls) {

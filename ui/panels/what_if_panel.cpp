@@ -254,10 +254,9 @@ QWidget* WhatIfPanel::buildVram() {
 
 QWidget* WhatIfPanel::buildMachines() {
     m_machinesText = textLabel(tr("What more machines would bring"));
-    m_machineTable =
-        forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network"),
-                       tr("per 1,000 USD")},
-                      tr("Forecasts by number of machines"));
+    m_machineTable = forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"),
+                                    tr("network"), tr("per 1,000 USD")},
+                                   tr("Forecasts by number of machines"));
     m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
