@@ -98,8 +98,8 @@ class Builder final : public nlohmann::json_sax<json> {
             throw Error(ErrorKind::kInvalidModel, messages::json_too_many_values(source_, limits_.max_values));
         }
     }
-    // To where it belongs; a container that is open does not move, since the one around it
-    // gets nothing meanwhile.
+    // To where it belongs; a container that is open does not move, since the one around
+    // it gets nothing meanwhile.
     json& put(json value) {
         count();
         if (open_.empty()) return root_ = std::move(value);

@@ -21,8 +21,8 @@ std::string decimals(double value) {
     return text;
 }
 
-// Of a load on the CPU with the usual options; nothing where the model cannot be opened. Its
-// forecast is there once costs of such experts were measured on this computer.
+// Of a load on the CPU with the usual options; nothing where the model cannot be opened.
+// Its forecast is there once costs of such experts were measured on this computer.
 std::optional<engine::FitEstimate> fit_of(const engine::FoundModel& model) {
     if (!model.supported()) return std::nullopt;
     engine::LoadRequest request;

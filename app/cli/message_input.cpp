@@ -161,8 +161,8 @@ class TerminalLines final : public MessageInput {
         return text.data();
     }
 
-    // Without echo and without a limit for a line's length. libedit does so only once it has
-    // written the prompt.
+    // Without echo and without a limit for a line's length. libedit does so only once it
+    // has written the prompt.
     void take_keys() const {
         termios quiet = before_;
         quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
@@ -229,7 +229,8 @@ class TerminalLines final : public MessageInput {
                 n_ahead_ -= std::min(n_ahead_, n);
                 return 1;
             }
-            // A signal may come before the waiting begins: none is looked for later than this.
+            // A signal may come before the waiting begins: none is looked for later than
+            // this.
             pollfd input{STDIN_FILENO, POLLIN, 0};
             const bool is_ready = poll(&input, 1, kLookMs) > 0;
             if (is_interrupted()) return -1;

@@ -40,7 +40,8 @@ struct ClusterBound {
     double expected_s = 0;  // with what was measured beyond the bound (expect()); 0: nothing was
     double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
     double price_usd = 0;  // of all machines with their network cards; 0: not known
-    // Table 5's "TP./USD": of what is expected where something was measured, else of the bound.
+    // Table 5's "TP./USD": of what is expected where something was measured, else of the
+    // bound.
     double tokens_per_s_per_usd() const {
         return price_usd > 0 ? (expected_s > 0 ? expected_tokens_per_s() : tokens_per_s()) / price_usd : 0;
     }

@@ -9,11 +9,11 @@
 namespace offstage::engine {
 
 std::span<const Network> network_presets() {
-    // "Towards Building Private LLMs" (RACS '24): table 1 has what its cluster measured for one
-    // message over TCP and gRPC (1 ms) and the bandwidth of its 10 Gbit Ethernet; the note to
-    // section 5.5 has what the makers of two network cards claim, and their prices. The latency
-    // over TCP is the software's, so it is the same on the slower wire, whose bandwidth is the
-    // line rate.
+    // "Towards Building Private LLMs" (RACS '24): table 1 has what its cluster measured
+    // for one message over TCP and gRPC (1 ms) and the bandwidth of its 10 Gbit Ethernet;
+    // the note to section 5.5 has what the makers of two network cards claim, and their
+    // prices. The latency over TCP is the software's, so it is the same on the slower
+    // wire, whose bandwidth is the line rate.
     static const std::vector<Network> presets = {
         {"1gbe", messages::ethernet_1g, 0.125, 1000, messages::network_figures_tcp_10g},
         {"10gbe", messages::ethernet_10g, 1.25, 1000, messages::network_figures_tcp_cluster},

@@ -26,7 +26,8 @@ std::span<const Network> network_presets();
 // Throws Error (kNotFound lists those there are).
 const Network& find_network(const std::string& id);
 
-// What so many machines of this price cost with the network's cards, in USD; 0 where machine_usd is 0: not known.
+// What so many machines of this price cost with the network's cards, in USD; 0 where
+// machine_usd is 0: not known.
 double price_usd(std::int64_t n_machines, double machine_usd, const Network& network);
 
 // So many machines that are alike, each joined to each of the others.

@@ -298,6 +298,7 @@ class Backend {
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens, and
     // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had. And what
     // begin_repeated() is expected to take, which is counted when it does: then there have to be that many bytes left.
+    // A GPU gives scratch memory back only where reserve() has no tokens: before one that takes less.
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;

@@ -23,8 +23,8 @@ std::vector<std::filesystem::path> control_group_folders(const ControlGroups& gr
                                                          const std::filesystem::path& root);
 
 // Cores' worth of time that these groups leave to this process: cpu.max of version 2,
-// cpu.cfs_quota_us and cpu.cfs_period_us of version 1, the least of all; 0: no limit. (Which
-// cores it may run on, cpuset, is what sched_getaffinity says.)
+// cpu.cfs_quota_us and cpu.cfs_period_us of version 1, the least of all; 0: no limit.
+// (Which cores it may run on, cpuset, is what sched_getaffinity says.)
 double cpu_quota(const std::filesystem::path& root = "/");
 
 }  // namespace offstage::engine

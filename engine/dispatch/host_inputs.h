@@ -17,7 +17,8 @@ class HostInputs {
     HostInputs(Backend& device, std::int64_t most, const MessageArgument& purpose) : device_(device) {
         resize(most, purpose);
     }
-    // The same from the next step on. Throws Error (kOutOfMemory), and there is no room then.
+    // The same from the next step on. Throws Error (kOutOfMemory), and there is no room
+    // then.
     void resize(std::int64_t most, const MessageArgument& purpose) {
         copy_ = {};
         if (device_.shares_host_memory() || most == 0) return;

@@ -33,10 +33,12 @@ struct ThetaGain {
     double gain = 0;                        // times as fast as the token without beside it: median of the pairs
     double lower_gain = 0, upper_gain = 0;  // quartiles
     double bytes_allow = 0;                 // what the gain would be if only bytes of weights took time
-    // Whether the quartiles lie on one side of 1: else chance decides between a gain and a loss.
+    // Whether the quartiles lie on one side of 1: else chance decides between a gain and
+    // a loss.
     bool is_distinguishable() const { return lower_gain > 1 || upper_gain < 1; }
-    // Of the gain that the bytes allow. Nothing where they allow none, where the gain is not distinguishable from none,
-    // and where it is larger: then other work disturbed the tokens without the theta.
+    // Of the gain that the bytes allow. Nothing where they allow none, where the gain is
+    // not distinguishable from none, and where it is larger: then other work disturbed
+    // the tokens without the theta.
     std::optional<double> share_of_gain() const;
 };
 
@@ -51,9 +53,9 @@ struct BenchRate {
                            // 1.00 GiB of the weights, measured in this run"
 };
 
-// The rate with its share of the limit. What is measured above its limit shows that other work disturbed the
-// measurement of the limit: a `best` one of all measurements of it may stand in; else there is none, and limit_is says
-// why.
+// The rate with its share of the limit. What is measured above its limit shows that other
+// work disturbed the measurement of the limit: a `best` one of all measurements of it may
+// stand in; else there is none, and limit_is says why.
 BenchRate limited(BenchRate rate, double best);
 
 // Medians over the repeats that counted. Where times are measured, so are the limits, in the same process: the read

@@ -17,11 +17,11 @@ struct CachePictureRequest {
     std::int64_t n_tokens = 64;  // as many of them as the trace has
 };
 
-// An SVG picture of experts over tokens (Mixtral-Offloading, figure 1): which experts each
-// token used, the first choice darker than the others, whether the cache held them, and what
-// else it held. The cache begins as in compare_policies() and meets all tokens of the trace.
-// Throws Error (kInvalidInput): a layer or a first token that the trace has not, popularity of
-// other shapes.
+// An SVG picture of experts over tokens (Mixtral-Offloading, figure 1): which experts
+// each token used, the first choice darker than the others, whether the cache held them,
+// and what else it held. The cache begins as in compare_policies() and meets all tokens
+// of the trace. Throws Error (kInvalidInput): a layer or a first token that the trace has
+// not, popularity of other shapes.
 std::string cache_picture(const RoutingTrace& trace, const Popularity& popularity, const CachePictureRequest& request);
 
 }  // namespace offstage::engine

@@ -76,8 +76,8 @@ struct Speculation {
     std::int64_t n_guesses = 2;  // the best so many, of which those not resident are copied; no more than the trace has
 };
 
-// Called before each layer of each step, with what is resident then: (n_layers, n_experts),
-// below 0: not resident.
+// Called before each layer of each step, with what is resident then: (n_layers,
+// n_experts), below 0: not resident.
 using ReplayWatch = std::function<void(const CacheCalls::Layer& layer, std::span<const std::int64_t> slots)>;
 
 // Runs a policy over the calls, beginning with `residents` (no more than n_slots). A miss is admitted into a free slot,

@@ -37,8 +37,9 @@ struct ScenarioRequest {
     std::vector<std::int64_t> beam_out = {64};
     std::vector<std::int64_t> beam_widths = {4, 8, 12, 16};
     int repeats = 3;
-    // What prompts are cut from: each the beginning of a sequence that is long enough, another
-    // one in every repeat, and a decode goes on as the sequences do. Empty: random tokens.
+    // What prompts are cut from: each the beginning of a sequence that is long enough,
+    // another one in every repeat, and a decode goes on as the sequences do. Empty:
+    // random tokens.
     std::vector<std::vector<TokenId>> sequences;
 };
 

@@ -32,8 +32,8 @@ struct Plot {
 // `caption` stands above them. Values outside the axes, and ones that are not finite, are left out.
 std::string to_svg(std::span<const Plot> plots, const std::string& caption);
 
-// A line of text for a picture that is drawn by hand, escaped. anchor: "start", "middle" or
-// "end"; more: further attributes, each with a space before it.
+// A line of text for a picture that is drawn by hand, escaped. anchor: "start", "middle"
+// or "end"; more: further attributes, each with a space before it.
 std::string svg_text(double x, double y, const char* anchor, int size, const std::string& text,
                      const std::string& more = {});
 

@@ -19,9 +19,10 @@
 
 namespace offstage::engine {
 
-// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its own that runs only where no
-// other wants the core; while it is waited for, with all of the caller's threads. What the own thread has begun by then
-// goes on there, and competes as every other thread does: on a computer whose cores are all busy it would get three
+// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its
+// own that runs only where no other wants the core; while it is waited for, with all of
+// the caller's threads. What the own thread has begun by then goes on there, and competes
+// as every other thread does: on a computer whose cores are all busy it would get three
 // thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:
@@ -50,8 +51,8 @@ class ExpertPacker {
     // Waits until the job has given up or ended; its block may be reused then. What became of it; nullopt: there was
     // none.
     std::optional<Result> cancel();
-    // Until poll() has something to give; returns at once when nothing was started. pool: the caller's, for a job that
-    // was not begun.
+    // Until poll() has something to give; returns at once when nothing was started. pool:
+    // the caller's, for a job that was not begun.
     void wait(kernels::ThreadPool& pool);
 
   private:

@@ -61,8 +61,8 @@ class Migrator {
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
     // Goes on as far as it can without waiting. kIdle: no token is being made, nothing need be spared.
     void advance(When when);
-    // kIdle: waits until advance() can do something, a short while at most. pool: the caller's, which an expert is
-    // packed with.
+    // kIdle: waits until advance() can do something, a short while at most. pool: the
+    // caller's, which an expert is packed with.
     void wait(kernels::ThreadPool& pool);
 
   private:

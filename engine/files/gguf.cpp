@@ -131,8 +131,8 @@ class GgufParser {
                                                          : messages::gguf_version(source_, header_.version));
     }
 
-    // Each of what is counted takes at least so many bytes. That alone is no bound: a hole
-    // in a sparse file takes none of the disk and reads as zeros.
+    // Each of what is counted takes at least so many bytes. That alone is no bound: a
+    // hole in a sparse file takes none of the disk and reads as zeros.
     std::uint64_t count(const MessageArgument& what, std::uint64_t most, std::uint64_t bytes_each) {
         const auto n = number<std::uint64_t>(what);
         if (n > most || n > (file_.size() - at_) / bytes_each) {

@@ -59,8 +59,8 @@ class GgufMetadata {
 
 // Found, for a message: a number as written, a text in quotes, "a list of 3: 2, 4, 2".
 MessageArgument describe(const GgufValue& value);
-// Where a value is a list of equal numbers, that number: llama.cpp reads keys of layers so.
-// Else the value.
+// Where a value is a list of equal numbers, that number: llama.cpp reads keys of layers
+// so. Else the value.
 GgufValue one_number(const GgufValue& value);
 
 struct GgufTensor {

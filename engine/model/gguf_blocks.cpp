@@ -63,13 +63,14 @@ std::set<std::string, std::less<>> read_tensors(const ModelSpec& spec, std::size
             for (const ExpertPart& part : parts.biases) read.insert(part.name);
         }
     }
-    // Of gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up in one
-    // tensor, their rows in turns.
+    // Of gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up in
+    // one tensor, their rows in turns.
     if (spec.experts.expert.biases) std::erase_if(read, [](const auto& name) { return name.ends_with(kGateUp); });
     return read;
 }
 
-// Tensors that change no result: what the program computes itself, or has in another form.
+// Tensors that change no result: what the program computes itself, or has in another
+// form.
 bool is_redundant(std::string_view name, const ModelSpec& spec) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
     if (has("attn_rot_embd") || has("rotary_emb.inv_freq")) return true;

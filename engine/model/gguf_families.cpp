@@ -141,8 +141,8 @@ void configure_deepseek2(GgufConfig& c) {
     c.take("qk_rope_head_dim", "rope.dimension_count", 64);
     const std::int64_t rotary = metadata.integer(c.key("rope.dimension_count"), 2, 1 << 16, 64);
     const std::int64_t latent = metadata.integer(c.key("attention.kv_lora_rank"), 1, 1 << 20, 512);
-    // Of the two sizes, a head's own and that of the latent which takes its place, llama.cpp
-    // writes a head's as "mla", Ollama's glm4moelite the other one.
+    // Of the two sizes, a head's own and that of the latent which takes its place,
+    // llama.cpp writes a head's as "mla", Ollama's glm4moelite the other one.
     const auto length_of_head = [&](const char* mla, const char* plain, std::int64_t of_latent) {
         return c.has(mla) && (!c.has(plain) || metadata.integer(c.key(mla), 1, 1 << 20) != of_latent) ? mla : plain;
     };

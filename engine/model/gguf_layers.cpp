@@ -1,5 +1,5 @@
-// Families in GGUF files whose layers differ by more than a network: a layer's kind, heads
-// and positions, from keys with a value for each layer.
+// Families in GGUF files whose layers differ by more than a network: a layer's kind,
+// heads and positions, from keys with a value for each layer.
 
 #include <algorithm>
 

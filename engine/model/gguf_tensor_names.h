@@ -12,7 +12,8 @@
 
 namespace offstage::engine {
 
-// A tensor of a block, behind "blk.N.", as other converters write it and as llama.cpp does.
+// A tensor of a block, behind "blk.N.", as other converters write it and as llama.cpp
+// does.
 struct GgufOtherName {
     std::string_view theirs;
     std::string_view ours;

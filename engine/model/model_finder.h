@@ -82,7 +82,8 @@ struct OllamaManifest {
     std::string name;                                     // NAME:TAG
     std::filesystem::path chat_template, params, system;  // blobs; empty: no such layer
 };
-// Of the first manifest whose model this blob is; nothing: of none, or no blob of Ollama's.
+// Of the first manifest whose model this blob is; nothing: of none, or no blob of
+// Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

@@ -198,8 +198,8 @@ struct GgufVariant {
 // What checkpoints of safetensors of one family differ in.
 struct SafetensorsVariant {
     bool language_model = false;  // below model.language_model, beside a vision tower
-    // All experts' gate and up are one tensor, and all down, as transformers 5 holds them.
-    // Some families have other names then.
+    // All experts' gate and up are one tensor, and all down, as transformers 5 holds
+    // them. Some families have other names then.
     bool fused_experts = false;
     bool head_alone = false;  // of embedding and head, which are one, the file has the head
 };

@@ -395,8 +395,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         expert_type_ = grid.file_formats.front();
     }
 
-    // Of a model whose embedding and head are one tensor. transformers uses a head that is
-    // there with other values, and takes the head for both where it is there alone.
+    // Of a model whose embedding and head are one tensor. transformers uses a head that
+    // is there with other values, and takes the head for both where it is there alone.
     void check_head(TiedCheck tied) {
         const auto part_of = [&](TensorRole role) {
             DenseTensor tensor;

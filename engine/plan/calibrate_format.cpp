@@ -82,7 +82,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
             if (!kept && cache.load(kept_as, table)) kept = std::move(table);
         };
         {
-            // Whether memory can be locked may have changed since a calibration was kept: one expert's worth tells.
+            // Whether memory can be locked may have changed since a calibration was kept:
+            // one expert's worth tells.
             const Locked probe(device, bytes);
             find(key(probe.pinned()));
         }

@@ -324,8 +324,9 @@ class Calibrator {
     // Of threads for a core; accounted times wait for none.
     double waited() const { return request_.timer || device_.info().emulated_host ? 0 : waited_us(); }
 
-    // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then all again, until repeats agree.
-    // Those that take longer than larger ones do are repeated once more.
+    // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then
+    // all again, until repeats agree. Those that take longer than larger ones do are
+    // repeated once more.
     template <typename Measure>
     std::vector<CostPoint> time_counts(double seconds, const Measure& measure, std::int64_t factor = 2) {
         struct Count {
@@ -396,8 +397,8 @@ class Calibrator {
         return seen > 0 ? static_cast<double>(host_.neurons().active - before.active) / seen : 1;
     }
 
-    // What a theta spares an expert of one token, and what looking for the neurons takes. In turn with the same
-    // without, so that both meet the same machine.
+    // What a theta spares an expert of one token, and what looking for the neurons takes.
+    // In turn with the same without, so that both meet the same machine.
     void time_thetas(double seconds) {
         kernels::ExpertLayout layout = layout_;
         layout.spec.theta = 1;

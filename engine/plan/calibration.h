@@ -23,7 +23,8 @@ namespace offstage::engine {
 
 inline constexpr std::int64_t kFullCalibration = 1024;  // tokens
 
-// Microseconds that an expert of n tokens takes on the CPU, as if it had been timed; for tests.
+// Microseconds that an expert of n tokens takes on the CPU, as if it had been timed; for
+// tests.
 using ExpertTimer = std::function<double(std::int64_t n_tokens)>;
 
 struct CalibrationRequest {
@@ -103,7 +104,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
 
-// What is kept under this key is in doubt from now on. Returns whether it was there and had not been yet.
+// What is kept under this key is in doubt from now on. Returns whether it was there and
+// had not been yet.
 bool doubt_table(const std::string& key, const CalibrationCache& cache);
 
 // Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by

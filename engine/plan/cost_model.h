@@ -53,8 +53,8 @@ struct DenseCosts {
     double prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const;
 };
 
-// An expert of one token on the CPU with a theta: `factor` times as long as without, where such a share of its neurons
-// is active.
+// An expert of one token on the CPU with a theta: `factor` times as long as without,
+// where such a share of its neurons is active.
 struct SparseFactor {
     double share = 0;
     double factor = 1;
@@ -99,7 +99,8 @@ struct LayerAtHand {
 // Of a token's neurons, where a theta leaves some out and nobody has counted how many.
 inline constexpr double kUnknownActiveShare = 0.5;
 
-// Where memory alone counts: w1 is read whole, and the other two matrices where their neurons are active.
+// Where memory alone counts: w1 is read whole, and the other two matrices where their
+// neurons are active.
 double read_share(double active_share);
 // The same as factors of time, of a host that is accounted.
 std::vector<SparseFactor> accounted_sparse_factors();
@@ -155,8 +156,8 @@ class CostModel {
     // Of the neurons of an expert, those that at least one of n tokens needs. layer < 0: of the mean layer.
     double active_share(std::int64_t layer, std::int64_t n_tokens) const;
     bool counted_active() const;  // in any layer
-    // An expert on the CPU of which this share of the neurons is active, against one without a theta: as it was
-    // measured. 1: nothing was.
+    // An expert on the CPU of which this share of the neurons is active, against one
+    // without a theta: as it was measured. 1: nothing was.
     double sparse_factor(kernels::WeightType format, double share) const;
     // The CPU multiplies n tokens by w1; it gathers so large a share of an expert's bytes for a copy.
     double choosing_us(std::int64_t n_tokens, kernels::WeightType format) const;

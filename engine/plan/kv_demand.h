@@ -30,8 +30,8 @@ inline constexpr std::int64_t kSpareKvBlocks = 17;
 // and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
 inline constexpr std::int64_t kStateBlocks = 4;
 
-// Other conversations of which a state or a window is kept without being asked for: as many as there is RAM for, at
-// most so many.
+// Other conversations of which a state or a window is kept without being asked for: as
+// many as there is RAM for, at most so many.
 inline constexpr std::int64_t kMostOtherSequences = 32;
 
 // Of other conversations that are kept beside the running one: so many tokens are counted
@@ -75,8 +75,8 @@ struct KvGroupDemand {
         const std::int64_t all = kv_blocks_for(kept_tokens);
         return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
     }
-    // Beside all these, for n other conversations whose tokens lie in what the running one leaves of the context: the
-    // state or the window of the place where each goes on.
+    // Beside all these, for n other conversations whose tokens lie in what the running
+    // one leaves of the context: the state or the window of the place where each goes on.
     std::int64_t n_other_sequences_blocks(std::int64_t context, std::int64_t n) const {
         if (is_state) return n;
         if (window == 0) return 0;

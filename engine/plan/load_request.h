@@ -58,8 +58,8 @@ struct LoadRequest {
     ComputeMode compute = ComputeMode::kAuto;
     int n_threads = 0;         // 0: one per core that this process may use
     std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768, less where memory is short
-    // A family's name or a file (engine/text/template_choice.h) in the place of the model's
-    // own chat template; empty: that one.
+    // A family's name or a file (engine/text/template_choice.h) in the place of the
+    // model's own chat template; empty: that one.
     std::string chat_template;
 
     std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"

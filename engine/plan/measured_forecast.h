@@ -9,8 +9,9 @@ namespace offstage::engine {
 // no table has. 0 where nothing was measured, nothing was forecast, or the forecast was the slower.
 double overhead_us(const Forecast& forecast, const MeasuredDecode& measured);
 
-// Whether steps were off by more than kCostNoise from what was forecast (has_drifted()): slower ones count only where
-// no other work interrupted them. False where nothing was measured.
+// Whether steps were off by more than kCostNoise from what was forecast (has_drifted()):
+// slower ones count only where no other work interrupted them. False where nothing was
+// measured.
 bool is_unlike(const MeasuredDecode& measured, double forecast_us);
 
 // The forecast with so much more for each token decoded and each step of the prompt: it does not depend on where

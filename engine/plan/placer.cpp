@@ -278,7 +278,8 @@ class Placer {
         const std::int64_t context = plan_.context > 0 ? plan_.context : wished_context_;
         return std::min<Wide>(demand_.sequences_bytes(context, kMostOtherSequences), experts_room / 16);
     }
-    // As many as fit in what the rest of the plan leaves of RAM; of what nobody needs, a quarter.
+    // As many as fit in what the rest of the plan leaves of RAM; of what nobody needs, a
+    // quarter.
     void keep_sequences(Wide bytes) {
         Wide left = bytes - plan_.ram_bytes;
         if (plan_.host_staging_slots == 0) left /= 4;

@@ -106,8 +106,8 @@ inline PlacementKind placement_for(PolicyKind decode) {
     return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
 }
 
-// A context that nobody named is shortened to no less than this while experts are short of room, in tokens; its prompts
-// are read in no longer steps.
+// A context that nobody named is shortened to no less than this while experts are short
+// of room, in tokens; its prompts are read in no longer steps.
 inline constexpr std::int64_t kShortestContext = 2048;
 
 // A prompt of at most so many tokens is read in one step under any budget.

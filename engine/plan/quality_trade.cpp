@@ -17,8 +17,8 @@ namespace {
 // FormatSearch allows sums of the same numbers in another order this much more (relative), and a floor is one.
 constexpr double kBelowFloor = 1 - 1e-8;
 
-// What leaves neurons out has to decode faster than what leaves none out by more than forecasts of it were off: up to
-// 10 % against tokens with and without a theta in turn.
+// What leaves neurons out has to decode faster than what leaves none out by more than
+// forecasts of it were off: up to 10 % against tokens with and without a theta in turn.
 constexpr double kLeastGain = 1.10;
 
 struct TradeCandidate {

@@ -12,15 +12,17 @@ namespace offstage::engine {
 // Costs that differ by less than this factor count as the same.
 inline constexpr double kCostNoise = 1.3;
 
-// How long threads of this process had work and no core to do it on, all of them together and so far; microseconds.
-// Takes some tens of microseconds. 0 where the system does not say.
+// How long threads of this process had work and no core to do it on, all of them together
+// and so far; microseconds. Takes some tens of microseconds. 0 where the system does not
+// say.
 double waited_us();
 // Whether so long a wait shows in something that took `us`.
 bool is_disturbed(double us, double waited_us);
 
-// Times of the same work, repeated on a computer that may do other work as well. Other work only adds to a time, often
-// by a multiple. So times count that waited for no core, and of these - of all, where each did - those within
-// kCostNoise of the second-shortest one, by their median: on a quiet computer that is the median of all. The first time
+// Times of the same work, repeated on a computer that may do other work as well. Other
+// work only adds to a time, often by a multiple. So times count that waited for no core,
+// and of these - of all, where each did - those within kCostNoise of the second-shortest
+// one, by their median: on a quiet computer that is the median of all. The first time
 // touches memory that the others find in caches: it counts only while it is the only one.
 class RepeatedTime {
   public:
@@ -41,21 +43,23 @@ class RepeatedTime {
     std::vector<Time> times_;
 };
 
-// Two points of which the one of more tokens took less, the worst ones; nothing: costs rise with the number of tokens,
-// but for a few percent.
+// Two points of which the one of more tokens took less, the worst ones; nothing: costs
+// rise with the number of tokens, but for a few percent.
 struct FallingCost {
     std::size_t before = 0, after = 0;  // indices
 };
 std::optional<FallingCost> falling_cost(const std::vector<CostPoint>& points);
-// So that no number of tokens costs more than a larger one does: the cost of the larger one is the better measured, as
-// other work only adds.
+// So that no number of tokens costs more than a larger one does: the cost of the larger
+// one is the better measured, as other work only adds.
 void make_rising(std::vector<CostPoint>& points);
 
-// How often threads of this process had to leave a core to other work while they had some themselves, so far.
+// How often threads of this process had to leave a core to other work while they had some
+// themselves, so far.
 std::int64_t n_preempted();
 
-// Whether a kept cost does not hold any more. One that was measured too high shows in any case; one that is too low
-// only where no other work came between, which `disturbed` says.
+// Whether a kept cost does not hold any more. One that was measured too high shows in any
+// case; one that is too low only where no other work came between, which `disturbed`
+// says.
 bool has_drifted(double kept_us, double now_us, bool disturbed);
 
 // Kept costs are measured again after so many seconds.

@@ -25,8 +25,8 @@ struct WeightReads {
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, std::span<const kernels::WeightType> expert_formats);
 
-// With a theta: of experts that are not on the device the CPU leaves unread what it leaves out, by the shares of the
-// neurons that `cost` expects to be active.
+// With a theta: of experts that are not on the device the CPU leaves unread what it
+// leaves out, by the shares of the neurons that `cost` expects to be active.
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, const Plan& plan, const CostModel& cost);
 

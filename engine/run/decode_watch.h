@@ -24,8 +24,9 @@ class DecodeWatch {
     // forecast takes longer.
     void measure(const Replanner& replanner, LoadedModel& model);
     double overhead_us() const { return overhead_us_; }
-    // A sentence where tokens behind `context` others took another time than was forecast: the kept costs are in doubt
-    // then (doubt_costs()). Once for a model; empty: nothing to say.
+    // A sentence where tokens behind `context` others took another time than was
+    // forecast: the kept costs are in doubt then (doubt_costs()). Once for a model;
+    // empty: nothing to say.
     Message doubt_costs(const Replanner& replanner, LoadedModel& model, std::int64_t context);
 
   private:

@@ -394,7 +394,8 @@ std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
 struct DenseExtent {
     bool small = false;
     std::int64_t n_layers = 0;  // that are measured
-    // The first of them, measured by themselves as well: layers that are left out cost as much as those behind these.
+    // The first of them, measured by themselves as well: layers that are left out cost as
+    // much as those behind these.
     std::int64_t n_first = 0;
     std::size_t other_bytes = 0;  // that the caches see between two steps, as those of a token's experts
     double more_vocab = 0;        // rows of the head that are left out, against those that are not
@@ -423,7 +424,8 @@ DenseExtent extent_of(const DenseProbeModel& model) {
     return extent;
 }
 
-// Times steps of the first n layers. Of the same step asked for again, the times are added to those it had.
+// Times steps of the first n layers. Of the same step asked for again, the times are
+// added to those it had.
 class DenseTimes {
   public:
     DenseTimes(const DenseProbeModel& model, const DenseExtent& extent, std::int64_t n_layers, Backend& device,
@@ -472,7 +474,8 @@ class DenseTimes {
     std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
 };
 
-// Steps of one token as at a measurement; false: what is kept does not hold. Where there is no memory for it, it does.
+// Steps of one token as at a measurement; false: what is kept does not hold. Where there
+// is no memory for it, it does.
 bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Backend& device, CpuOperations& operations,
                       const CalibrationCache& cache, const std::stop_token& stop) {
     const DenseExtent extent = extent_of(model);
@@ -496,7 +499,8 @@ bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Back
     }
 }
 
-// The points that take longer than one of more tokens are timed again; what is left of that is noise.
+// The points that take longer than one of more tokens are timed again; what is left of
+// that is noise.
 void mend(std::vector<CostPoint>& points, const std::function<std::optional<double>(std::int64_t)>& time_again) {
     for (int i = 0; i < kMostStepMends; ++i) {
         const std::optional<FallingCost> falls = falling_cost(points);
@@ -550,8 +554,8 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
             const auto us = step_us(1, past);
             return us ? std::optional(std::max(0.0, *us - measured.step.front().us)) : us;
         });
-        // Steps that were never timed alone take no less than those of fewer tokens that were, and at most in
-        // proportion.
+        // Steps that were never timed alone take no less than those of fewer tokens that
+        // were, and at most in proportion.
         const auto bound = [&](std::vector<CostPoint>& points, const auto& never_alone) {
             const CostPoint* alone = nullptr;
             for (CostPoint& point : points) {

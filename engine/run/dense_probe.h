@@ -17,8 +17,8 @@ namespace offstage::engine {
 class CalibrationCache;
 struct CostPlace;
 
-// Microseconds that a step of n tokens after `past` others takes beside its experts, as if
-// it had been timed; for tests.
+// Microseconds that a step of n tokens after `past` others takes beside its experts, as
+// if it had been timed; for tests.
 using StepTimer = std::function<double(std::int64_t n_tokens, std::int64_t past)>;
 
 // A model whose dense part is to be timed: only sizes and formats count.

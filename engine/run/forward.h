@@ -52,9 +52,9 @@ class Forward {
     // steps. Throws Error (kOutOfMemory), and everything is as it was. Positions stay
     // those of the context at the beginning (RopeSpec::original_context).
     void set_context(std::int64_t context);
-    // From now on steps take up to so many tokens. Between steps; what logits() gave is void then. Throws Error
-    // (kOutOfMemory), and everything is as it was, or, where a device does not give back what it had, the next step
-    // tries again.
+    // From now on steps take up to so many tokens. Between steps; what logits() gave is
+    // void then. Throws Error (kOutOfMemory), and everything is as it was, or, where a
+    // device does not give back what it had, the next step tries again.
     void set_max_step(std::int64_t max_step);
 
     using Logits = StepLogits;

@@ -37,8 +37,8 @@ struct GenerationRequest {
     // The prompt in tokens, used as they are in the place of `messages` and `raw_prompt`;
     // empty: not given.
     std::vector<TokenId> prompt_ids;
-    // The prompt in tokens as ModelText::prompt_in_context() made it of this request before;
-    // empty: it was not called.
+    // The prompt in tokens as ModelText::prompt_in_context() made it of this request
+    // before; empty: it was not called.
     std::vector<TokenId> made_prompt;
     // What the reply begins with, in tokens that follow the prompt, whichever way that is
     // given: the answer goes on after them, and the result's text and tokens are what was

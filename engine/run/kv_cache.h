@@ -152,8 +152,8 @@ class KvSequence {
     // Gives up the earliest checkpoint but the last. False: there is no such one.
     bool give_up_checkpoint();
 
-    // A second sequence with the same tokens for a while, as of a beam: shares all blocks,
-    // copies nothing. Without the checkpoints.
+    // A second sequence with the same tokens for a while, as of a beam: shares all
+    // blocks, copies nothing. Without the checkpoints.
     KvSequence fork() const;
     // The same with the checkpoints, to stay.
     KvSequence copy() const;

@@ -57,8 +57,8 @@ class LocalSession final : public Session {
     // nothing before.
     bool feed_scored(const std::vector<TokenId>& prompt, int n_alternatives, const std::stop_token& stop,
                      std::vector<TokenChoice>& choices);
-    // Before each step, and before it is known which tokens it has: what is asked for between two steps, and what that
-    // changes.
+    // Before each step, and before it is known which tokens it has: what is asked for
+    // between two steps, and what that changes.
     void begin_step();
     // Tokens that the next step may have.
     std::size_t max_step() const;

@@ -1,5 +1,6 @@
 #pragma once
-// What the publisher of a model advises for its answers, for where the user chose nothing.
+// What the publisher of a model advises for its answers, for where the user chose
+// nothing.
 
 #include <cstdint>
 #include <filesystem>
@@ -35,8 +36,8 @@ struct ModelDefaults {
 
 // Of a model at a path that model_path() gives. Of one of Ollama's blobs: the layers
 // params and system of its manifest; else of a GGUF file: its keys general.sampling.*; of
-// a folder: generation_config.json, where that says that it samples. Values that no sampler
-// takes are passed over. Throws Error where a file is damaged.
+// a folder: generation_config.json, where that says that it samples. Values that no
+// sampler takes are passed over. Throws Error where a file is damaged.
 ModelDefaults read_model_defaults(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

@@ -42,8 +42,8 @@ class ModelRuntime {
     bool resize_kv(const Plan& plan);
     // The plan has fewer blocks of it on the device than there are.
     bool frees_device_of_kv(const Plan& plan) const;
-    // Steps are no longer than the plan's from now on, so that its experts find room. Throws Error (kOutOfMemory) as
-    // Forward::set_max_step().
+    // Steps are no longer than the plan's from now on, so that its experts find room.
+    // Throws Error (kOutOfMemory) as Forward::set_max_step().
     void shorten_steps(const Plan& plan);
     // When experts and KV cache are the plan's: staging and steps are as well, and what may
     // be smaller is. Throws Error, among them kOutOfMemory where more memory is in use than

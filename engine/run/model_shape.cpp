@@ -97,8 +97,8 @@ ModelShape read_model_shape(const std::string& model) {
 
 namespace {
 
-// Names of files end at 255 bytes: a model's name that leaves too few is cut, and its hash
-// tells it from others that begin like it.
+// Names of files end at 255 bytes: a model's name that leaves too few is cut, and its
+// hash tells it from others that begin like it.
 fs::path file_beside(const fs::path& model, const std::string& name) {
     if (!is_gguf_path(model)) return model / name;
     constexpr std::size_t kLongestName = 255;

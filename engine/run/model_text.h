@@ -27,8 +27,9 @@ class ModelText {
     // Of a request, with what its reply begins with. Same errors, and kInvalidInput for
     // token ids that the vocabulary has not.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
-    // The same, or what is made already, where the context holds it with room for an answer:
-    // else the same Error (kInvalidInput), for what is far too long before it is read.
+    // The same, or what is made already, where the context holds it with room for an
+    // answer: else the same Error (kInvalidInput), for what is far too long before it is
+    // read.
     std::vector<TokenId> prompt_in_context(const GenerationRequest& request) const;
     // Of the reply to this prompt, which prompt_tokens() made of the request. The model must outlive it.
     ThoughtSplitter splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const;

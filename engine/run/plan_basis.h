@@ -42,7 +42,8 @@ struct PlanBasis {
     // left out whatever the plan (PlanCosts::theta). Throws Error.
     Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
                   const std::optional<ThetaChoice>& theta = {}) const;
-    // A plan that takes this one's place. context 0 in the budget: this one's, and steps as where nobody named one.
+    // A plan that takes this one's place. context 0 in the budget: this one's, and steps
+    // as where nobody named one.
     Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
                     const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.

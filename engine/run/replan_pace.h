@@ -5,15 +5,17 @@
 
 namespace offstage::engine {
 
-// How much longer a re-plan takes, by what it has shown so far: a computer that is busy with other things, or with an
-// answer, may take a thousand times as long as the parts of a re-plan were measured to take alone.
+// How much longer a re-plan takes, by what it has shown so far: a computer that is busy
+// with other things, or with an answer, may take a thousand times as long as the parts of
+// a re-plan were measured to take alone.
 class ReplanPace {
   public:
-    // piece_us: what one piece of the work is expected to take. Two of them count as done at that pace at first, so
-    // that the first one does not decide.
+    // piece_us: what one piece of the work is expected to take. Two of them count as done
+    // at that pace at first, so that the first one does not decide.
     void begin(double piece_us) { *this = ReplanPace{2 * piece_us}; }
-    // done_us: what the pieces that are done were expected to take; elapsed_us: since begin(). What was longer ago
-    // counts less, and much less where answers began or ended since.
+    // done_us: what the pieces that are done were expected to take; elapsed_us: since
+    // begin(). What was longer ago counts less, and much less where answers began or
+    // ended since.
     void advance(double done_us, double elapsed_us, bool idle) {
         constexpr double kHalfLifeUs = 10e6;
         const double us = elapsed_us - elapsed_us_;

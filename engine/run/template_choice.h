@@ -15,11 +15,11 @@ struct TemplateChoice {
     Message note;                        // where it is from, if not from the model's own files
 };
 
-// The chat template of a model at a path that model_path() gives: the one that was chosen,
-// a family's by its name (family_template_names()) or a file's, in Jinja or as Ollama writes
-// them; else the model's own; else, of one of Ollama's blobs, its manifest's. Throws Error:
-// kNotFound (no such family and file), and as ChatTemplate::parse() and
-// jinja_of_go_template() do.
+// The chat template of a model at a path that model_path() gives: the one that was
+// chosen, a family's by its name (family_template_names()) or a file's, in Jinja or as
+// Ollama writes them; else the model's own; else, of one of Ollama's blobs, its
+// manifest's. Throws Error: kNotFound (no such family and file), and as
+// ChatTemplate::parse() and jinja_of_go_template() do.
 TemplateChoice choose_chat_template(const std::filesystem::path& model, const std::string& chosen,
                                     const Tokenizer& tokenizer);
 

@@ -19,15 +19,15 @@ constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(Requ
 
 // What api_request.cpp reads.
 constexpr std::string_view kRead = "read";
-// Changes no answer, whatever its value: who asks, how it is billed or stored, what a cache
-// may do, and the details of what another field would have to switch on first.
+// Changes no answer, whatever its value: who asks, how it is billed or stored, what a
+// cache may do, and the details of what another field would have to switch on first.
 constexpr std::string_view kHarmless = "harmless";
 
 struct FieldRule {
     std::string_view name;
     unsigned objects;
-    // kRead, kHarmless, or a list in JSON of the values that change nothing: any other value
-    // is refused.
+    // kRead, kHarmless, or a list in JSON of the values that change nothing: any other
+    // value is refused.
     std::string_view treatment;
     std::string_view why = {};  // of a refusal, as the end of a sentence
 };

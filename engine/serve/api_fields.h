@@ -10,8 +10,8 @@ enum class RequestObject { kChat, kCompletion, kMessage, kPart, kStreamOptions, 
 
 // Throws ApiError (400), which names the field, for the first one of `object` that would
 // change the answer and is not read, and for the first one that is not known. null counts
-// as left out; so does a value that changes nothing. `path`: before the field's name, such
-// as "messages[3].".
+// as left out; so does a value that changes nothing. `path`: before the field's name,
+// such as "messages[3].".
 void check_fields(const nlohmann::json& object, RequestObject kind, const std::string& path = {});
 
 }  // namespace offstage::engine

@@ -204,8 +204,8 @@ class Connection final : public httplib::Stream, public HttpClient {
     std::size_t taken_ = 0, filled_ = 0;
 };
 
-// Who is being read or answered: those that were let in, up to a number, and the others, in
-// the order in which they came.
+// Who is being read or answered: those that were let in, up to a number, and the others,
+// in the order in which they came.
 class Places {
   private:
     struct Place {

@@ -30,8 +30,9 @@ ListenAddress parse_listen_address(const std::string& text);
 struct HttpLimits {
     std::size_t head_bytes = std::size_t{32} << 10;  // request line and headers
     std::size_t body_bytes = std::size_t{8} << 20;
-    // At a time, of those that HttpHandler::refuse() let in; further ones are answered 503.
-    // As many others are read beside them: a further one takes the place of the oldest.
+    // At a time, of those that HttpHandler::refuse() let in; further ones are answered
+    // 503. As many others are read beside them: a further one takes the place of the
+    // oldest.
     std::size_t connections = 64;
     // Milliseconds: for the head; for the body; without any byte written to a client that
     // does not read.

@@ -90,8 +90,9 @@ class PendingAnswer {
     PendingAnswer(const PendingAnswer&) = delete;
     PendingAnswer& operator=(const PendingAnswer&) = delete;
 
-    // nullopt: the client left, or the server stops. Calls `still_waits` each time that so
-    // many milliseconds have passed without an event (-1: never); false from it ends, too.
+    // nullopt: the client left, or the server stops. Calls `still_waits` each time that
+    // so many milliseconds have passed without an event (-1: never); false from it ends,
+    // too.
     std::optional<AnswerEvent> next(int ms = -1, const std::function<bool()>& still_waits = {}) {
         while (true) {
             if (std::optional<AnswerEvent> event = channel_->take()) return event;

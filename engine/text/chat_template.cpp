@@ -79,8 +79,9 @@ Value arguments_of(const std::string& text) {
     }
 }
 
-// How an assistant's message with calls of tools is given. Templates differ in what they can do with: some want
-// arguments in an object, some as text, some tell by a content that is none that the message has nothing but calls.
+// How an assistant's message with calls of tools is given. Templates differ in what they
+// can do with: some want arguments in an object, some as text, some tell by a content
+// that is none that the message has nothing but calls.
 struct CallForm {
     bool arguments_in_object;
     bool content_is_none;  // where it is empty
@@ -122,8 +123,9 @@ class JinjaTemplate final : public ChatTemplate {
     // By role: whether a message's content is a list of parts and no text.
     using TakesParts = std::array<bool, 4>;
 
-    // Some templates look for the parts of a content alone, and pass over one that is a text: a role gets parts where
-    // they bring its text into the prompt, which the text itself does not.
+    // Some templates look for the parts of a content alone, and pass over one that is a
+    // text: a role gets parts where they bring its text into the prompt, which the text
+    // itself does not.
     void probe_parts(const Tokens& tokens) const {
         static constexpr std::string_view kProbe = "Probe7x";
         if (!survey_.fields.contains("text")) return;  // what a part is named by

@@ -18,7 +18,8 @@ class GgufMetadata;
 enum class Role { kSystem, kUser, kAssistant, kTool };
 std::string_view name_of(Role role);  // "system", "user", "assistant", "tool"
 
-// A call that an assistant's message made; `arguments` is what the model wrote: JSON, if it wrote it well.
+// A call that an assistant's message made; `arguments` is what the model wrote: JSON, if
+// it wrote it well.
 struct ToolCall {
     std::string id, name, arguments;
 };

@@ -5,8 +5,8 @@
 namespace offstage::engine {
 namespace {
 
-// What stands around the messages, in Jinja's strings. Where the system message is part of
-// the user's first one, `user_open` is not written after it.
+// What stands around the messages, in Jinja's strings. Where the system message is part
+// of the user's first one, `user_open` is not written after it.
 struct FamilyTemplate {
     std::string_view name;
     std::string_view begin;

@@ -40,9 +40,9 @@ struct GgufDefaults {
     bool adds_bos = false;
 };
 
-// What llama.cpp takes with a warning is taken as it takes it, with a note: texts that are
-// there twice, unknown types, ids of special tokens beyond the vocabulary. Throws Error
-// (kInvalidModel) with the file, the key and the item, what was found and what was
+// What llama.cpp takes with a warning is taken as it takes it, with a note: texts that
+// are there twice, unknown types, ids of special tokens beyond the vocabulary. Throws
+// Error (kInvalidModel) with the file, the key and the item, what was found and what was
 // expected: no tokens or more than `vocab_size`, one that is not UTF-8, a list of types
 // that is too short.
 GgufVocabulary read_gguf_vocabulary(const GgufMetadata& metadata, std::int64_t vocab_size,

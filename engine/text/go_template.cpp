@@ -60,8 +60,8 @@ class GoTranslator {
 
     bool reads_messages() const { return has_field(".Messages"); }
 
-    // The template once. `turn`: of one that has .Prompt and .Response, else of .Messages.
-    // `open`: up to .Response.
+    // The template once. `turn`: of one that has .Prompt and .Response, else of
+    // .Messages. `open`: up to .Response.
     std::string once(bool turn, bool open) {
         turn_ = turn;
         open_ = open;
@@ -407,7 +407,8 @@ class GoTranslator {
     }
     static constexpr std::string_view kOthers = " define template block ";
 
-    // As many lines as the pieces have had, so that Jinja's errors name the template's own.
+    // As many lines as the pieces have had, so that Jinja's errors name the template's
+    // own.
     void keep_lines() {
         if (at_ + 1 >= pieces_.size()) return;
         const auto n = pieces_[at_ + 1].line - 1 - static_cast<int>(std::count(out_.begin(), out_.end(), '\n'));

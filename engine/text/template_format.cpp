@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kMaxWidth = 4096;
 constexpr std::size_t kMaxPrecision = 100;
 
-// How one value is written: [[fill]align][sign][#][0][width][,][.precision][type], or the same of a %.
+// How one value is written: [[fill]align][sign][#][0][width][,][.precision][type], or the
+// same of a %.
 struct FormatSpec {
     std::string fill = " ";
     char align = 0;  // < > ^, or = for behind the sign; 0: as the value's type wants
@@ -193,7 +194,8 @@ Value field_of(std::string_view name, const Arguments& arguments, std::size_t& n
     const auto read = std::from_chars(first.data(), first.data() + first.size(), index);
     const bool is_number = read.ec == std::errc() && read.ptr == first.data() + first.size();
     if (first.empty() || is_number) {
-        // One that is counted after one with a number, or the other way round, is an error in Python.
+        // One that is counted after one with a number, or the other way round, is an
+        // error in Python.
         constexpr std::size_t kNumbered = std::string::npos;
         if (first.empty() ? next == kNumbered : next != 0 && next != kNumbered) bad_field();
         index = first.empty() ? next++ : index;

@@ -14,7 +14,8 @@ constexpr int kMaxDepth = 64;
 constexpr std::uint64_t kMaxWeight = 16u << 20;
 
 void include(Extent& outer, const Value& v) {
-    // A function lives with its template. What a namespace holds is neither printed nor compared: it counts nothing.
+    // A function lives with its template. What a namespace holds is neither printed nor
+    // compared: it counts nothing.
     if (v.is(Kind::kNamespace) && v.as_dict().is_loop) fail_unsupported(messages::namespace_inside_value);
     if (v.is(Kind::kFunction)) fail_unsupported(messages::function_as_value);
     if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);

@@ -32,8 +32,9 @@ struct ThinkingFormat {
     bool any() const { return kind != Kind::kNone; }
 };
 
-// Found where the chat template names the markers, which for harmony and channels must be special tokens too, or, where
-// it names none, by special tokens. Of tags of which it names the closing one alone, no opening one begins a thought.
+// Found where the chat template names the markers, which for harmony and channels must be
+// special tokens too, or, where it names none, by special tokens. Of tags of which it
+// names the closing one alone, no opening one begins a thought.
 ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 // What a template lets one choose of its model's thinking.

@@ -75,7 +75,8 @@ ThoughtSplitter::ThoughtSplitter(const ThinkingFormat& format, bool in_thought) 
     if (is_assumed_) std::erase(opening_, '/');
 }
 
-// Of a thought that begins without one, a tag that the model writes all the same: </think> without its stroke.
+// Of a thought that begins without one, a tag that the model writes all the same:
+// </think> without its stroke.
 std::string_view ThoughtSplitter::opening() const {
     return is_assumed_ && !thought_begun_ ? std::string_view(opening_) : std::string_view();
 }

@@ -14,7 +14,8 @@ enum class ByteClass : std::size_t { kLetter, kSign, kOther, kNone };
 constexpr std::size_t kClasses = 3;
 // Unicode's normal forms make at most three bytes of other characters one.
 constexpr double kShrinks = 3;
-// Of what normalizers and templates may take away, so many times as much as fits is too much.
+// Of what normalizers and templates may take away, so many times as much as fits is too
+// much.
 constexpr double kDropped = 4;
 
 constexpr bool is_continuation(unsigned char byte) {
@@ -25,7 +26,8 @@ ByteClass class_of_first(unsigned char byte) {
     const unsigned char small = byte | 0x20;
     if ((small >= 'a' && small <= 'z') || (byte >= '0' && byte <= '9')) return ByteClass::kLetter;
     if (byte > ' ' && byte < 0x7F) return ByteClass::kSign;
-    // Not what begins combining marks, blanks, characters without width and full-width forms.
+    // Not what begins combining marks, blanks, characters without width and full-width
+    // forms.
     if (byte < 0xCE || byte == 0xE2 || byte == 0xEF) return ByteClass::kNone;
     return ByteClass::kOther;
 }

@@ -10,8 +10,8 @@ namespace offstage::engine {
 
 // How many tokens a text has at least, known without encoding it: no token is longer than
 // the vocabulary's longest. White space and characters that a normalizer may drop count
-// little, as if three of four were: a text of nothing else is refused when it is four times
-// as long as any that fits. Immutable; any thread.
+// little, as if three of four were: a text of nothing else is refused when it is four
+// times as long as any that fits. Immutable; any thread.
 class TokenBound {
   public:
     // Looks at the whole vocabulary.

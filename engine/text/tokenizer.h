@@ -86,8 +86,8 @@ class Tokenizer {
     // The strings of special tokens (added tokens, named ones and control pieces) become
     // their ids, the longest first where several begin. A stretch between them is encoded
     // on its own as encode() does, or with "legacy": false without a prefix, unless it
-    // begins the text. An added token marked lstrip or rstrip takes the white space beside
-    // it, one marked single_word counts only between blanks. Same errors.
+    // begins the text. An added token marked lstrip or rstrip takes the white space
+    // beside it, one marked single_word counts only between blanks. Same errors.
     std::vector<TokenId> encode_with_special(std::string_view utf8) const { return encode_prompt(utf8, nullptr); }
 
     // The same of a prompt that `chat` has rendered (nullptr: of no template). Where a
@@ -97,8 +97,8 @@ class Tokenizer {
     virtual std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const = 0;
 
     // Data that go on after the token `before`, which ends what encode_prompt() gave:
-    // encode(), but that with "legacy": false a text after a special token gets no prefix,
-    // and that markers are text. Same errors.
+    // encode(), but that with "legacy": false a text after a special token gets no
+    // prefix, and that markers are text. Same errors.
     virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8,
                                               const ChatTemplate* chat) const = 0;
 

@@ -17,8 +17,8 @@ struct CliOutcome {
     QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
 };
 
-// Without what a computer that is busy with other work gives rise to at any time: that a cost
-// which was kept did not hold, or that a token took longer than its forecast.
+// Without what a computer that is busy with other work gives rise to at any time: that a
+// cost which was kept did not hold, or that a token took longer than its forecast.
 inline QByteArray withoutCostNotes(const QByteArray& err) {
     QByteArray rest;
     for (const QByteArray& line : err.split('\n')) {

@@ -54,7 +54,8 @@ class Terminal {
         close(m_terminal);
     }
 
-    // What it writes up to and with `text`; all that comes in a minute where that does not.
+    // What it writes up to and with `text`; all that comes in a minute where that does
+    // not.
     QByteArray until(const QByteArray& text) {
         QElapsedTimer timer;
         timer.start();
@@ -79,7 +80,8 @@ class Terminal {
             QCOMPARE(write(m_terminal, piece.constData(), static_cast<std::size_t>(piece.size())), piece.size());
         }
     }
-    // The next message as it was understood: its length in characters, its beginning and its end.
+    // The next message as it was understood: its length in characters, its beginning and
+    // its end.
     QByteArray message() {
         QByteArray text = until(">>");
         text = text.mid(text.lastIndexOf("<<") + 2);

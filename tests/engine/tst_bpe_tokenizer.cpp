@@ -145,8 +145,8 @@ class BpeTokenizerTest : public QObject {
         QVERIFY(n_broken > static_cast<int>(n_lines / 20));
     }
 
-    // What a text has at least, by its size: never more than it has, whatever a normalizer does to it, and enough to
-    // refuse a long word.
+    // What a text has at least, by its size: never more than it has, whatever a
+    // normalizer does to it, and enough to refuse a long word.
     void token_bound_is_never_above_the_tokens_data() { ten_thousand_lines_equal_python_data(); }
     void token_bound_is_never_above_the_tokens() {
         QFETCH(QString, layout);

@@ -65,8 +65,8 @@ class TestCacheReplay : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // LRU of two: 0 and 1 are there at the beginning, 2 takes the place of 1 after the third
-    // token, 1 that of 0 after the fourth.
+    // LRU of two: 0 and 1 are there at the beginning, 2 takes the place of 1 after the
+    // third token, 1 that of 0 after the fourth.
     void picture_showsHitsMissesAndWhatElseIsHeld() {
         const RoutingTrace trace = sequence({1, 0, 2, 1, 2});
         const CachePictureRequest request{CacheKind::kLru, 2, {}, {}, 0, 64};

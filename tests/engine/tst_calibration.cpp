@@ -463,7 +463,8 @@ class TestCalibration : public QObject {
         QCOMPARE(has_drifted(100, now, disturbed), drifted);
     }
 
-    // An expert of n tokens takes 100 + 10 n; two of three times other work adds much, and more to few tokens.
+    // An expert of n tokens takes 100 + 10 n; two of three times other work adds much,
+    // and more to few tokens.
     void calibration_besideOtherWork_findsTheSame() {
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
@@ -660,7 +661,8 @@ class TestCalibration : public QObject {
         QCOMPARE(cache.notes().size(), std::size_t{noted});
         if (noted)
             QVERIFY(cache.notes().front().english().find("an expert on the CPU took 0.050 ms") != std::string::npos);
-        // What was measured again holds, and where that answered a doubt no other is raised.
+        // What was measured again holds, and where that answered a doubt no other is
+        // raised.
         table();
         QVERIFY(!measured);
         QCOMPARE(second.doubt, doubted ? CostDoubt::kAnswered : CostDoubt::kNone);

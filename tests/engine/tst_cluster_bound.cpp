@@ -117,8 +117,8 @@ class TestClusterBound : public QObject {
             QVERIFY_THROWS_EXCEPTION(Error, expect(bounds, parse_cluster_measured(elsewhere)));
     }
 
-    // Table 5: 5.9 tokens/s on two machines of 6,599 USD are 0.000447 for a dollar; section 5.5: faster networks cost
-    // 5 and 20 % more, and pay.
+    // Table 5: 5.9 tokens/s on two machines of 6,599 USD are 0.000447 for a dollar;
+    // section 5.5: faster networks cost 5 and 20 % more, and pay.
     void pricesOfMachinesAndCards_sayTokensPerDollar() {
         ClusterNode node;
         node.price_usd = 6599;

@@ -120,7 +120,8 @@ class TestCostModel : public QObject {
         QCOMPARE(model.active_share(3, 1), 1.0);
     }
 
-    // As it was measured with some shares of the neurons, between them and beyond; of each format by itself.
+    // As it was measured with some shares of the neurons, between them and beyond; of
+    // each format by itself.
     void costs_ofActiveNeurons_areTheMeasuredOnes() {
         using offstage::kernels::WeightType;
         CostTable t = table();

@@ -223,7 +223,8 @@ class TestCudaModelOnHost : public QObject {
         const LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 80);
         auto gpu =
             std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
-        // New memory is page-locked where it is filled: where no answer is made, by all threads.
+        // New memory is page-locked where it is filled: where no answer is made, by all
+        // threads.
         const int locked = cuda_host::calls_of("cudaHostRegister");
         in_int8(*gpu);
         QCOMPARE(cuda_host::calls_of("cudaHostRegister") - locked, 2);
@@ -341,7 +342,8 @@ class TestCudaModelOnHost : public QObject {
                                         .arg(each.calls[i])
                                         .toUtf8();
             QCOMPARE(each.replays[i], 0);
-            // Where there is room for more keys: graphs of what got the same place again go on.
+            // Where there is room for more keys: graphs of what got the same place again
+            // go on.
             const bool goes_on = i == kMoreKeysStep && graphs.replays[i] > expected[i];
             QVERIFY2(graphs.replays[i] == expected[i] || goes_on, step);
             // Whatever the number of kernels: the inputs and the logits are copied, and of each layer that the CPU has

@@ -95,7 +95,8 @@ class TestExpertSource : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // Beside an answer on a thread of its own; while somebody waits, with all that the caller has.
+    // Beside an answer on a thread of its own; while somebody waits, with all that the
+    // caller has.
     void packerThatIsWaitedFor_usesTheCallersThreads() {
         Model model(test::demoModel());
         Plain master(*model.master);

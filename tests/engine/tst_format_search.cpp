@@ -512,7 +512,8 @@ class TestFormatSearch : public QObject {
         QVERIFY(decodeUs(of_both, d, p, with_theta) <= decodeUs(of_bits, d, p, cost));
     }
 
-    // On the CPU alone: what was measured with a theta decides, and not the bytes that it leaves unread.
+    // On the CPU alone: what was measured with a theta decides, and not the bytes that it
+    // leaves unread.
     void trade_leavesNeuronsOut_onlyWhereThatWasMeasuredToGain_data() {
         QTest::addColumn<double>("factor");  // of an expert's time, with half of the neurons
         QTest::addColumn<bool>("left_out");
@@ -592,7 +593,8 @@ class TestFormatSearch : public QObject {
                 CostModel with_theta = cost;
                 leave_out(with_theta, *plan.theta, measured, SparseLoading::kAuto);
                 const double us = decodeUs(plan, d, p, with_theta);
-                // A looser floor is never slower, but for a gain that is too small to leave neurons out for.
+                // A looser floor is never slower, but for a gain that is too small to
+                // leave neurons out for.
                 QVERIFY(us <= before_us * 1.1 * (1 + 1e-9));
                 before_us = us;
                 left_out += plan.theta->leaves_out();

@@ -432,8 +432,8 @@ class TestGguf : public QObject {
 
     // ------------------------------------ tensors that only some files have
 
-    // A factor of each expert's output: powers of two, so that the file whose experts have
-    // it in their weights computes the very same.
+    // A factor of each expert's output: powers of two, so that the file whose experts
+    // have it in their weights computes the very same.
     void factorsOfExperts_areRead() {
         const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
         GgufWriter scaled = parts.pairs(), multiplied = parts.pairs();

@@ -591,8 +591,8 @@ class GgufTextTest : public QObject {
         QCOMPARE(tokenizer->notes().size(), std::size_t{1});
     }
 
-    // As llama.cpp does it: the letters merge, what they make may merge on, and a word that
-    // ends so is its bytes.
+    // As llama.cpp does it: the letters merge, what they make may merge on, and a word
+    // that ends so is its bytes.
     void a_merge_whose_result_is_no_token_leaves_bytes_or_a_longer_token() {
         Tokens more;
         more.add("zy").add("qzxx");  // 258, 259

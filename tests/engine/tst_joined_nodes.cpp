@@ -258,7 +258,8 @@ class TestJoinedNodes : public QObject {
             QVERIFY(becomesTrue([&] { return session.snapshot().machines[0].n_losses > losses; }));
             QVERIFY(isUp(session, 1));
         };
-        // A connection that is measured while the other program has the cores is measured again.
+        // A connection that is measured while the other program has the cores is measured
+        // again.
         const auto changesTo = [&](bool decentralised) {
             for (int i = 0; i < 3; ++i) {
                 change();

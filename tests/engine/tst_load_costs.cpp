@@ -186,7 +186,8 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QCOMPARE(us_of_load(), us);  // kept
     }
 
-    // What a run shows and the check of one expert does not: then all of it is measured again, once.
+    // What a run shows and the check of one expert does not: then all of it is measured
+    // again, once.
     void run_farFromItsForecast_raisesADoubt() {
         const QTemporaryDir kept;
         LoadRequest request = on("cpu");
@@ -209,8 +210,8 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(again.doubt == CostDoubt::kAnswered);
     }
 
-    // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two of three times, and to one
-    // token alone at first always.
+    // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two
+    // of three times, and to one token alone at first always.
     void dense_besideOtherWork_isTheSame_andChecked() {
         const QTemporaryDir folder;
         const CalibrationCache cache(folder.path().toStdString());

@@ -1,5 +1,6 @@
-// Folders and files of a few KB that claim models of any size: each is refused, or listed, with work that follows from
-// what is there, not from what is claimed. Work is counted in allocations and in their bytes.
+// Folders and files of a few KB that claim models of any size: each is refused, or
+// listed, with work that follows from what is there, not from what is claimed. Work is
+// counted in allocations and in their bytes.
 
 #include <atomic>
 #include <cstdlib>
@@ -41,7 +42,8 @@ void* operator new(std::size_t size) {
     if (void* p = counted(size)) return p;
     throw std::bad_alloc();
 }
-// std::stable_sort's buffer comes from here; ASan's own version would not go together with the delete below.
+// std::stable_sort's buffer comes from here; ASan's own version would not go together
+// with the delete below.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return counted(size);
 }

@@ -354,7 +354,8 @@ class TestModelFinder : public QObject {
         QVERIFY(QString::fromStdString(found.problems[1].english()).contains(QStringLiteral("broken/a")));
     }
 
-    // What Ollama keeps beside a model is used where the file and the user say nothing else.
+    // What Ollama keeps beside a model is used where the file and the user say nothing
+    // else.
     void ollama_layers_areTemplateParamsAndSystem() {
         const fs::path blob = root("blobs") / "sha256-aa", manifests = root("manifests");
         fs::create_directories(blob.parent_path());
@@ -433,7 +434,8 @@ class TestModelFinder : public QObject {
         }
     }
 
-    // The same of other files: what a folder's generation_config.json and a GGUF file advise.
+    // The same of other files: what a folder's generation_config.json and a GGUF file
+    // advise.
     void samplingThatIsAdvised_isRead() {
         writeText(root() / "generation_config.json",
                   R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20, "repetition_penalty": 1.05})");
@@ -519,7 +521,8 @@ class TestModelFinder : public QObject {
         QCOMPARE(find(ModelOrigin::kFolder, root()).models.size(), std::size_t{1});
     }
 
-    // As repositories are laid out: a folder for each format, beside a config.json without weights.
+    // As repositories are laid out: a folder for each format, beside a config.json
+    // without weights.
     void repositoryFolder_isItsOneModel() {
         writeText(root("r") / "README.md", "text");
         writeText(root("r") / "config.json", "{}");

@@ -1,5 +1,6 @@
-// Models as people have them beside the published form: positions of other types, biases, a head of its own, experts as
-// transformers 5 saves them. What each computes is compared with transformers (tests/golden/make_variant_golden.py).
+// Models as people have them beside the published form: positions of other types, biases,
+// a head of its own, experts as transformers 5 saves them. What each computes is compared
+// with transformers (tests/golden/make_variant_golden.py).
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +30,8 @@ QJsonObject golden(const QString& name) {
     return readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));
 }
 
-// Experts of a layer that lie apart become two tensors, with the names that transformers 5 has for the layer then.
+// Experts of a layer that lie apart become two tensors, with the names that transformers
+// 5 has for the layer then.
 void fuse_experts(ChangedModel& model) {
     using Tensor = ChangedModel::Tensor;
     std::vector<Tensor> result;
@@ -207,7 +209,8 @@ class TestModelVariants : public QObject {
         QCOMPARE(differenceFromGolden(name), QString());
     }
 
-    // A tied model that has a head as well: of other values it is the head, and a note says so.
+    // A tied model that has a head as well: of other values it is the head, and a note
+    // says so.
     void headOfATiedModel_isNamed() {
         ChangedModel model(tinyModel(QStringLiteral("qwen3_moe_dense_layers_tied_bf16")));
         ChangedModel::Tensor head = *model.find("model.embed_tokens.weight");
@@ -235,7 +238,8 @@ class TestModelVariants : public QObject {
             QVERIFY(!is_noted(equal->summary().notes));
             QVERIFY(!is_noted(notes_of()));
         }
-        // One value alone, between the places that an estimate compares: a load compares every value.
+        // One value alone, between the places that an estimate compares: a load compares
+        // every value.
         const std::size_t place = head.bytes.size() / 64;
         QVERIFY(place > 70);
         head.bytes[place - 1] ^= std::byte{1};

@@ -110,7 +110,8 @@ Popularity randomPopularity(Random& random, const ModelDemand& d) {
     return p;
 }
 
-// More than a plan with experts on disk may leave of RAM: an expert, and the window of another conversation.
+// More than a plan with experts on disk may leave of RAM: an expert, and the window of
+// another conversation.
 std::uint64_t unused(const ModelDemand& d, const Plan& plan, std::int64_t wish) {
     const std::int64_t n = d.sequences_in(plan.context, plan.kept_bytes);
     const std::int64_t next = std::min(n + 1, kMostOtherSequences);
@@ -467,7 +468,8 @@ class TestPlanner : public QObject {
         QVERIFY(made > 5000);
     }
 
-    // States and windows of other conversations take what experts leave of RAM, and little where these are short.
+    // States and windows of other conversations take what experts leave of RAM, and
+    // little where these are short.
     void otherConversations_haveRoomInRam_data() {
         QTest::addColumn<bool>("is_state");
         QTest::addColumn<bool>("on_host");
@@ -498,7 +500,8 @@ class TestPlanner : public QObject {
         QCOMPARE(n_kept(roomy), is_state ? kMostOtherSequences : 28);  // as many blocks as the context has
         QCOMPARE(roomy.kept_bytes, d.sequences_bytes(32768, kMostOtherSequences));
         QVERIFY(roomy.ram_bytes >= roomy.kept_bytes + 256 * d.expert_bytes);
-        // A quarter of what is left: room for two and a half, and where steps are shorter on the CPU for a bit more.
+        // A quarter of what is left: room for two and a half, and where steps are shorter
+        // on the CPU for a bit more.
         const std::uint64_t full = roomy.ram_bytes - roomy.kept_bytes;
         const Plan some = plan_in(full + 10 * one);
         QVERIFY(n_kept(some) >= 2 && n_kept(some) <= (on_host ? 3 : 2));

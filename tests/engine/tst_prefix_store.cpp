@@ -207,8 +207,8 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.nHeld(), 0);
     }
 
-    // Between two turns chat programs ask for a title, tags, further questions. An earlier message that is edited goes
-    // on from the prompt before it.
+    // Between two turns chat programs ask for a title, tags, further questions. An
+    // earlier message that is edited goes on from the prompt before it.
     void sideRequests_everyTurnIsReused_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");

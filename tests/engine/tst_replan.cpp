@@ -444,7 +444,8 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }
 
-    // 500 experts of 1.3 ms each, on a computer that lets one through every third of a second.
+    // 500 experts of 1.3 ms each, on a computer that lets one through every third of a
+    // second.
     void pace_followsWhatTheReplanHasShown() {
         ReplanPace pace;
         pace.begin(1300);

@@ -225,7 +225,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         play.checkSteps();
     }
 
-    // A re-plan goes as low as a load does: prompts are read in steps of 64 tokens then, and in longer ones again.
+    // A re-plan goes as low as a load does: prompts are read in steps of 64 tokens then,
+    // and in longer ones again.
     void vramForNoExpert_asLowAsALoad_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("emulated") << QString(kDevice);
@@ -279,7 +280,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(agree(play, reference, next));
     }
 
-    // The plan comes while the prompt is being read: the rest of it is read in steps that fit.
+    // The plan comes while the prompt is being read: the rest of it is read in steps that
+    // fit.
     void promptUnderWay_goesOnInShorterSteps() {
         LoadRequest request = on(kDevice);
         request.compute = ComputeMode::kF32;

@@ -257,7 +257,8 @@ class TestThinking : public QObject {
         QVERIFY(harmony().format.kind == Kind::kHarmony);
         QVERIFY(gemma().format.kind == Kind::kTags);
         QCOMPARE(gemma().format.channel, std::string("thought"));
-        // A template that says nothing of thoughts, for which tokens speak; a comment says nothing.
+        // A template that says nothing of thoughts, for which tokens speak; a comment
+        // says nothing.
         QVERIFY(!ThinkingModel(kPlain, {}).format.any());
         QVERIFY(!ThinkingModel(kPlain, {}, {"<think>"}).format.any());
         QVERIFY(ThinkingModel(kPlain, {}, {"<think>", "</think>"}).format.open.token >= 0);

@@ -447,7 +447,8 @@ class TestFileFaults : public QObject {
         }
     }
 
-    // Nothing was said but what a run without a fault says, or one on a computer that is busy with other work.
+    // Nothing was said but what a run without a fault says, or one on a computer that is
+    // busy with other work.
     static bool isSilent(const FaultRun& run, const QByteArray& usual) {
         const QList<QByteArray> known = usual.split('\n');
         for (const QByteArray& line : run.said.split('\n')) {
